@@ -1,0 +1,76 @@
+# Every target sets up what it needs by itself; `make` alone lists them.
+
+PYTHON ?= python3
+PYTEST_WORKERS ?= 2
+ARGS ?=
+
+VENV := .venv
+BENCH_VENV := .venv-bench
+LOCK_VENV := .venv-lock
+PIP := -m pip --disable-pip-version-check --no-input -qq
+COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header --quiet --python $(PYTHON)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.stamp ## Debug a small graph, step by step
+	@$(VENV)/bin/python examples/debug_a_graph.py $(ARGS)
+
+test: $(VENV)/.stamp ## Run every test and report the coverage (ARGS="-k name" for a part)
+	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) --cov --cov-report=term:skip-covered $(ARGS)
+
+lint: $(VENV)/.stamp ## Check style, formatting, types and the import contracts
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo --cache-dir $(VENV)/import-linter-cache
+
+format: $(VENV)/.stamp ## Put the code into its form
+	$(VENV)/bin/ruff check --fix --exit-zero
+	$(VENV)/bin/ruff format
+
+bench: $(BENCH_VENV)/.stamp ## Measure against the peers, which go to an environment of their own
+	$(BENCH_VENV)/bin/python bench/run.py $(ARGS)
+
+lock: $(LOCK_VENV)/.stamp ## Resolve the dependencies anew and write both lock files
+	$(COMPILE) --group dev --output-file requirements.lock
+	$(COMPILE) --group bench --output-file requirements-bench.lock
+
+clean: ## Remove the environments and everything that was generated
+	rm -rf $(VENV) $(BENCH_VENV) $(LOCK_VENV) build dist .coverage .coverage.* htmlcov
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests examples bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# An environment is the lock file and nothing else; pyproject.toml is there for the command and the metadata.
+define make_environment
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Pitstop needs Python 3.11 or newer, as $(PYTHON) or given with: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) cannot make a virtual environment: install it (Debian, Ubuntu: apt install python3-venv)," >&2; \
+		  echo "or name another Python: make PYTHON=/path/to/python" >&2; exit 1; }
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+endef
+
+define install_locked
+	$(make_environment)
+	@echo "installing $< into $(@D)"
+	@$(@D)/bin/python $(PIP) install --require-hashes -r $<
+	@$(@D)/bin/python $(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+endef
+
+$(VENV)/.stamp: requirements.lock pyproject.toml
+	$(install_locked)
+
+$(BENCH_VENV)/.stamp: requirements-bench.lock pyproject.toml
+	$(install_locked)
+
+$(LOCK_VENV)/.stamp:
+	$(make_environment)
+	@$(@D)/bin/python $(PIP) install "uv>=0.9"
+	@touch $@

@@ -1,0 +1,105 @@
+"""Puts the house together: the public Graph, and runs with the parts they need."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.debugger.session import Session
+from pitstop.definition.graph import GraphDefinition
+from pitstop.definition.mermaid import to_mermaid
+from pitstop.engine.clock import SystemClock
+from pitstop.engine.ports import Ports
+from pitstop.engine.run import Run
+from pitstop.errors import BadLog
+from pitstop.events.log import EventLog, MemoryLog
+from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.events.types import AnyEvent, Event, RunStarted
+from pitstop.events.view import fold
+from pitstop.executors.jq_worker import JqWorker
+from pitstop.plan.plan import Plan
+from pitstop.plan.planner import plan_graph
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended. `steps` has the last outcome of each step; `intervened` lists what was done to it by hand."""
+
+    status: Status
+    state: dict[str, Any]
+    error: StepError | None = None
+    exception: BaseException | None = field(default=None, repr=False)
+    intervened: tuple[Event, ...] = ()
+    _done: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def steps(self) -> dict[str, Outcome]:
+        return {
+            path: ended if isinstance(ended, Outcome) else Outcome(Status.PASSED, ended)
+            for path, ended in self._done.items()
+        }
+
+
+class Graph(GraphDefinition):
+    """A graph of nodes over one state. Build it, `compile` it, `invoke` it."""
+
+    __slots__ = ()
+
+    def compile(self, *, recursion_limit: int = 10_000) -> "GraphApp":
+        """Check the graph and freeze it; BadGraph lists every mistake."""
+        return GraphApp(self, plan_graph(self, recursion_limit))
+
+
+class GraphApp:
+    """A graph that can run, as often as you like and several times at once."""
+
+    def __init__(self, definition: Graph, plan: Plan) -> None:
+        self.definition = definition
+        self.plan = plan
+
+    async def invoke(
+        self, state: Mapping[str, Any] | None, *, debug: Session | None = None, log: EventLog | None = None
+    ) -> RunResult:
+        """Run to the end. A failing node is in the result, not raised.
+
+        With a log that has events, the run goes on where they end: nodes that finished are not run again. `state`
+        None then means the state that the log began with.
+        """
+        if debug is not None and log is None:
+            log = MemoryLog()
+        values = _first_state(log) if state is None else dict(state)
+        async with contextlib.AsyncExitStack() as parts:
+            evaluator = JqWorker()
+            parts.push_async_callback(evaluator.close)
+            run = Run(self.plan, values, Ports(evaluator, SystemClock()), log=log, hook=debug)
+            outcome = await run.execute()
+        interventions = fold(log.read()).interventions if debug is not None and log is not None else ()
+        return RunResult(
+            outcome.status, run.scope.own.values, outcome.error, run.exception, tuple(interventions), run.done
+        )
+
+    async def stream(
+        self, state: Mapping[str, Any] | None, *, debug: Session | None = None, log: MemoryLog | None = None
+    ) -> AsyncIterator[AnyEvent]:
+        """Run, giving every event as it happens. Leaving the loop early cancels the run."""
+        log = MemoryLog() if log is None else log
+        before = len(log)
+        async with asyncio.TaskGroup() as group:
+            run = group.create_task(self.invoke(state, debug=debug, log=log))
+            try:
+                async for event in log.follow(before):
+                    yield event
+            finally:
+                run.cancel()
+
+    def to_mermaid(self) -> str:
+        """The graph as a Mermaid flowchart."""
+        return to_mermaid(self.definition)
+
+
+def _first_state(log: EventLog | None) -> dict[str, Any]:
+    first = next(iter(log.read()), None) if log is not None else None
+    if not isinstance(first, RunStarted):
+        raise BadLog("there is no state to begin with: give one, or a log that has one")
+    return dict(first.inputs)

@@ -1,0 +1,215 @@
+"""Breakpoints: one shape, found by the step they name, so that all the others cost nothing."""
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from pitstop.engine.hook import Position
+from pitstop.errors import BadBreakpoint, BadExpression, UnknownBreakpoint
+from pitstop.plan.expressions import parse_template
+from pitstop.plan.plan import Plan
+
+Condition = str | Callable[[dict[str, Any]], object]
+
+_HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
+
+
+class Unset:
+    """No value to compare with; None is one."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset()
+
+
+@dataclass(slots=True)
+class Breakpoint:
+    """Where, when and how to stop. Without a place it is everywhere; with `log` it writes and never stops.
+
+    `state` watches a jq path: it fires when the value changes or, with `equals`, becomes that.
+    """
+
+    id: int
+    step: str | None = None
+    kind: str | None = None
+    file: str | None = None
+    line: int | None = None
+    position: Position = "before"
+    condition: Condition | None = None
+    hits: str | None = None
+    log: str | None = None
+    once: bool = False
+    enabled: bool = True
+    group: str | None = None
+    state: str | None = None
+    equals: Any = UNSET
+    hit_count: int = 0
+    paths: list[str] = field(default_factory=list)  # where it is in the plan, once there is one
+
+    def __post_init__(self) -> None:
+        if sum(place is not None for place in (self.step, self.kind, self.line)) > 1:
+            raise BadBreakpoint("a breakpoint has one place: a step, a kind of step, or a line")
+        if self.position not in ("before", "after", "error"):
+            raise BadBreakpoint(f"{self.position!r} is no position: use before, after or error")
+        if self.line is not None and self.file is None:
+            raise BadBreakpoint(f"line {self.line} of which file? give file=...")
+        if self.hits is not None and not _HITS.fullmatch(str(self.hits)):
+            raise BadBreakpoint(f"hits {self.hits!r}: write for example '>= 3', '== 5' or '% 2'")
+        if not isinstance(self.equals, Unset) and self.state is None:
+            raise BadBreakpoint("equals needs state=..., the path whose value it is compared with")
+        if self.log is not None:
+            try:
+                parse_template(self.log)
+            except BadExpression as error:
+                raise BadBreakpoint(f"the log text cannot be read: {error}") from error
+
+    @property
+    def is_everywhere(self) -> bool:
+        return self.step is None and self.kind is None and self.line is None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the plan has a place for it."""
+        return self.is_everywhere or bool(self.paths)
+
+    def is_due(self) -> bool:
+        """Whether the hit that was just counted is one to stop at."""
+        if self.hits is None:
+            return True
+        wanted = _HITS.fullmatch(str(self.hits))
+        if wanted is None:
+            return True
+        number = int(wanted[2])
+        match wanted[1]:
+            case ">=":
+                return self.hit_count >= number
+            case ">":
+                return self.hit_count > number
+            case "<=":
+                return self.hit_count <= number
+            case "<":
+                return self.hit_count < number
+            case "%":
+                return number > 0 and self.hit_count % number == 0
+            case _:
+                return self.hit_count == number
+
+    def fits(self, position: Position, *, is_propagated: bool) -> bool:
+        """Whether it is meant for this position. A step that failed has ended too, so `after` fits an error.
+
+        A failure that only passes through the steps around it is none of theirs, unless one is named.
+        """
+        if self.position == "error":
+            return position == "error" and not (is_propagated and self.is_everywhere)
+        if self.position == "after":
+            return position == "after" or (position == "error" and not (is_propagated and self.is_everywhere))
+        return position == "before"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that JSON can say of it; a condition that is a function cannot be kept."""
+        shown = {name: value for name, value in asdict(self).items() if name != "paths"}
+        if isinstance(self.equals, Unset):
+            del shown["equals"]
+        if callable(self.condition):
+            shown["condition"] = None
+            shown["condition_was"] = getattr(self.condition, "__name__", "a function")
+        return shown
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Breakpoint":
+        known = {each.name for each in fields(cls)} - {"paths"}
+        try:
+            return cls(**{name: value for name, value in data.items() if name in known})
+        except TypeError as error:
+            raise BadBreakpoint(f"this is no breakpoint: {error}") from error
+
+
+class Everywhere:
+    """A set that has everything in it."""
+
+    def __contains__(self, path: object) -> bool:
+        return True
+
+
+EVERYWHERE = Everywhere()
+
+
+class BreakpointTable:
+    """The breakpoints of a session, indexed by the steps they stop at."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, Breakpoint] = {}
+        self._by_path: dict[str, list[Breakpoint]] = {}
+        self._everywhere: list[Breakpoint] = []
+        self._plan: Plan | None = None
+        self._last_id = 0
+
+    def __iter__(self) -> Iterator[Breakpoint]:
+        return iter(self._all.values())
+
+    def __getitem__(self, breakpoint_id: int) -> Breakpoint:
+        try:
+            return self._all[breakpoint_id]
+        except KeyError:
+            raise UnknownBreakpoint(breakpoint_id) from None
+
+    def new(self, **parts: Any) -> Breakpoint:
+        return Breakpoint(self._last_id + 1, **parts)
+
+    def add(self, breakpoint: Breakpoint) -> None:
+        self._last_id = max(self._last_id, breakpoint.id)
+        self._all[breakpoint.id] = breakpoint
+        self._index(breakpoint)
+
+    def remove(self, breakpoint_id: int) -> Breakpoint:
+        breakpoint = self[breakpoint_id]
+        del self._all[breakpoint_id]
+        if breakpoint in self._everywhere:
+            self._everywhere.remove(breakpoint)
+        for path in breakpoint.paths:
+            self._by_path[path].remove(breakpoint)
+            if not self._by_path[path]:
+                del self._by_path[path]
+        return breakpoint
+
+    def find_places(self, plan: Plan) -> None:
+        """Look every breakpoint up in a plan, now that there is one."""
+        self._plan = plan
+        self._by_path.clear()
+        self._everywhere.clear()
+        for breakpoint in self:
+            self._index(breakpoint)
+
+    def gate(self) -> Container[str]:
+        """The steps before or after which somebody wants to be asked. The set is alive: it follows what is added."""
+        if any(each.enabled and (each.state is not None or each.position != "error") for each in self._everywhere):
+            return EVERYWHERE
+        return self._by_path
+
+    def at(self, path: str) -> Iterable[Breakpoint]:
+        """The enabled breakpoints that may stop at this step."""
+        named = self._by_path.get(path)
+        candidates = [*named, *self._everywhere] if named else self._everywhere
+        return [each for each in candidates if each.enabled]
+
+    def _index(self, breakpoint: Breakpoint) -> None:
+        if breakpoint.is_everywhere:
+            self._everywhere.append(breakpoint)
+            return
+        breakpoint.paths = self._paths(breakpoint)
+        for path in breakpoint.paths:
+            self._by_path.setdefault(path, []).append(breakpoint)
+
+    def _paths(self, breakpoint: Breakpoint) -> list[str]:
+        plan = self._plan
+        if breakpoint.step is not None:
+            return list(plan.paths_named(breakpoint.step)) if plan is not None else []
+        if plan is None:
+            return []
+        if breakpoint.kind is not None:
+            return list(plan.paths_of_kind(breakpoint.kind))
+        path = plan.path_at_line(str(breakpoint.file), int(breakpoint.line or 0))
+        return [path] if path is not None else []

@@ -1,0 +1,47 @@
+"""What a person gives at a stop, checked and made into what the engine takes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pitstop.engine.run import COMBINING, Run
+from pitstop.errors import BadEdit, UnknownStep
+from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.plan.plan import Step
+
+Injectable = Step | Callable[[dict[str, Any]], Any] | Mapping[str, Any]
+
+
+def injected_step(run: Run, host: Step, number: int, given: Injectable) -> Step:
+    """A step to put in beside `host`: a function, a step, or a mapping with `uses` and `with` as in a flow file."""
+    path = f"{host.path}+{number}"
+    if isinstance(given, Step):
+        kind, config, name = given.kind, given.config, given.id
+    elif isinstance(given, Mapping):
+        unknown = set(given) - {"uses", "with", "id"}
+        if unknown or "uses" not in given:
+            raise BadEdit(f"a step to inject has `uses` and `with`, and may have an `id`; this has {sorted(given)}")
+        kind, config, name = str(given["uses"]), given.get("with", {}), given.get("id")
+    elif callable(given):
+        kind, config, name = "node", {"function": given}, None
+    else:
+        raise BadEdit(f"a {type(given).__name__} is no step: give a function, or {{'uses': type, 'with': config}}")
+    if kind not in run.ports.step_types and not (kind == "node" and "function" in config):
+        if kind in COMBINING:
+            raise BadEdit(f"{kind!r} combines other steps: inject a step that does something itself")
+        raise UnknownStep(kind)
+    return Step(path, kind, dict(config), id=name, is_injected=True, is_cleanup=host.is_cleanup)
+
+
+def outcome_of(status: str, outputs: Any, message: str | None, occurrence: str) -> Outcome:
+    """The outcome that a person decides on; BadEdit when there is no such status."""
+    try:
+        wanted = Status(status)
+    except ValueError:
+        raise BadEdit(f"{status!r} is no outcome: use passed, failed or skipped") from None
+    if wanted not in (Status.PASSED, Status.FAILED, Status.SKIPPED):
+        raise BadEdit(f"an outcome cannot be forced to {status!r}: use passed, failed or skipped")
+    if outputs is not None and not isinstance(outputs, Mapping):
+        raise BadEdit(f"outputs are a dict with a value for each name, not a {type(outputs).__name__}")
+    if wanted is not Status.FAILED:
+        return Outcome(wanted, dict(outputs) if outputs is not None else None)
+    return Outcome(wanted, outputs, StepError("Forced", message or "failed by hand", occurrence))

@@ -1,0 +1,531 @@
+"""A debug session: what people and machines can say to a run that is held up for them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pitstop.debugger.breakpoints import UNSET, Breakpoint, Condition
+from pitstop.debugger.edits import Injectable, injected_step, outcome_of
+from pitstop.debugger.gatekeeper import Gatekeeper, LeasePolicy
+from pitstop.debugger.inspection import ConfigPreview, Variable, preview_config, variables_of
+from pitstop.debugger.stepping import StepVerb, goal_of
+from pitstop.debugger.stops import Held, Stop
+from pitstop.debugger.time_travel import HistoryPoint, external_steps, point_numbered, points_in, scope_at, way_back
+from pitstop.engine.frame import Frame
+from pitstop.engine.hook import Position
+from pitstop.errors import (
+    BadBreakpoint,
+    BadEdit,
+    BadExpression,
+    BadLog,
+    ExternalEffects,
+    NotAllowed,
+    NothingToUndo,
+    NotRunning,
+    StaleStop,
+    UnknownFrame,
+    UnknownPoint,
+    UnknownStep,
+)
+from pitstop.events.log import MemoryLog, events_from_json, events_to_json
+from pitstop.events.outcome import Outcome
+from pitstop.events.types import (
+    Aborted,
+    BreakpointRemoved,
+    BreakpointSet,
+    ConfigOverridden,
+    Detached,
+    EditUndone,
+    FrameOpened,
+    LeaseExtended,
+    OutcomeForced,
+    PauseAsked,
+    PauseWithdrawn,
+    ScopeEdited,
+    StepInjected,
+    StepRetried,
+    WatchesChanged,
+)
+from pitstop.plan.paths import parse_path
+from pitstop.plan.scope import Snapshot, plan_edit
+from pitstop.plan.values import Change, diff
+
+EXPORT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FrameInfo:
+    """A frame as it is told to people: running, pausing, paused or done."""
+
+    id: str
+    name: str
+    parent: str | None
+    state: str
+
+
+class Session(Gatekeeper):
+    """A debugger for one run. Every command is applied before it returns, or refused whole.
+
+    Commands that act on a stop name it; one for a stop that is over is refused with StaleStop and changes nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        stop_at_entry: bool = False,
+        stop_on_error: bool = True,
+        stop_at_end: bool = False,
+        lease_seconds: float = 3600.0,
+        on_lease_end: LeasePolicy = "abort",
+    ) -> None:
+        super().__init__(
+            stop_at_entry=stop_at_entry,
+            stop_at_end=stop_at_end,
+            lease_seconds=lease_seconds,
+            on_lease_end=on_lease_end,
+        )
+        self._injected = 0
+        if stop_on_error:
+            self.add_breakpoint(position="error", group="default")
+
+    @property
+    def frames(self) -> list[FrameInfo]:
+        """Every frame of the run, in the order in which they were opened."""
+        paused = {held.stop.frame for held in self._held.values()}
+        return [
+            FrameInfo(frame.id, frame.name, frame.parent.id if frame.parent else None, self._state(frame, paused))
+            for frame in self._frames.values()
+        ]
+
+    def _state(self, frame: Frame, paused: set[str]) -> str:
+        if frame.is_done:
+            return "done"
+        return "paused" if frame.id in paused else "pausing" if frame.id in self._pausing else "running"
+
+    @property
+    def stops(self) -> list[Stop]:
+        """The stops that last, in the order in which they came."""
+        return [held.stop for held in self._held.values()]
+
+    @property
+    def is_ended(self) -> bool:
+        return self._is_ended
+
+    async def next_stop(self) -> Stop | None:
+        """The next stop that nobody was given yet; None when the run has ended."""
+        while True:
+            while self._unseen:
+                stop = self._unseen.popleft()
+                if stop.id in self._held:
+                    return stop
+            if self._is_ended:
+                return None
+            self._news.clear()
+            await self._news.wait()
+
+    def _at(self, stop: Stop | int, verb: str) -> Held:
+        """The stop, if it lasts and allows the verb."""
+        self._running()
+        number = stop if isinstance(stop, int) else stop.id
+        held = self._held.get(number)
+        if held is None:
+            raise StaleStop(number)
+        if verb not in held.stop.allowed:
+            where = f"{held.stop.position} {held.stop.step or 'the end of the run'}"
+            raise NotAllowed(verb, number, f"{where} allows {', '.join(held.stop.allowed)}")
+        return held
+
+    # Moving
+
+    async def continue_(self, stop: Stop | int) -> None:
+        """Let this frame go on; the others stay as they are."""
+        held = self._at(stop, "continue")
+        self._resume(held, "continue", held.proceed())
+
+    async def continue_all(self) -> None:
+        """Let every stopped frame go on, and forget steps and pauses that are on their way."""
+        run = self._running()
+        self._goals.clear()
+        if self._pausing:
+            self._pausing.clear()
+            self._append(PauseWithdrawn(run.now()))
+        for held in list(self._held.values()):
+            self._resume(held, "continue", held.proceed())
+        self._refresh_gate()
+
+    async def step_into(self, stop: Stop | int) -> None:
+        self._step(stop, "into")
+
+    async def step_over(self, stop: Stop | int) -> None:
+        self._step(stop, "over")
+
+    async def step_out(self, stop: Stop | int) -> None:
+        self._step(stop, "out")
+
+    async def run_to(self, stop: Stop | int, step: str) -> None:
+        """Run until a given step, in whichever frame comes to it."""
+        self._at(stop, "run_to")
+        paths = self._running().plan.paths_named(step)
+        if not paths:
+            raise UnknownStep(step, self._running().plan.nearest(step))
+        self._step(stop, "to", paths[0])
+
+    def _step(self, stop: Stop | int, verb: StepVerb, target: str | None = None) -> None:
+        held = self._at(stop, "run_to" if verb == "to" else f"step_{verb}")
+        activation = held.point.activation
+        parent = activation.parent.base if activation.parent is not None else None
+        goal = goal_of(verb, activation.frame.id, activation.base, parent, target)
+        self._resume(held, "run_to" if verb == "to" else f"step_{verb}", held.proceed(), goal)
+
+    async def pause(self, frame: str | None = None) -> None:
+        """Stop a frame, or every one, at the next point it comes to. A frame that is stopped stays as it is."""
+        run = self._running()
+        if frame is not None and frame not in self._frames:
+            raise UnknownFrame(frame)
+        if self._is_detached:
+            raise NotRunning
+        paused = {held.stop.frame for held in self._held.values()}
+        wanted = self._frames if frame is None else (frame,)
+        self._pausing |= {name for name in wanted if name not in paused and not self._frames[name].is_done}
+        self._append(PauseAsked(run.now(), frame))
+        self._refresh_gate()
+
+    async def detach(self) -> None:
+        """Let all go on and never stop it again."""
+        run = self._running()
+        self._is_detached = True
+        self._goals.clear()
+        self._pausing.clear()
+        self._arrival = None
+        self._is_entry_due = False
+        self._append(Detached(run.now()))
+        for held in list(self._held.values()):
+            self._resume(held, "detach", held.proceed())
+        self._refresh_gate()
+
+    async def abort(self, reason: str = "aborted by hand") -> None:
+        """End every frame as cancelled, then clean up. Asked again: end the cleanup too."""
+        run = self._running()
+        self._goals.clear()
+        self._pausing.clear()
+        self._append(Aborted(run.now(), reason))
+        self._refresh_gate()
+        run.abort(reason)
+
+    # Changing
+
+    async def skip(self, stop: Stop | int, outputs: Mapping[str, Any] | None = None) -> None:
+        """Do not run the step; its outcome is `skipped`, with these outputs."""
+        held = self._at(stop, "skip")
+        self._force(held, "skip", outcome_of("skipped", outputs, None, held.stop.occurrence))
+
+    async def force(
+        self,
+        stop: Stop | int,
+        status: str,
+        outputs: Mapping[str, Any] | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Decide how the step ended, whatever it did or would have done."""
+        held = self._at(stop, "force")
+        self._force(held, "force", outcome_of(status, outputs, message, held.stop.occurrence))
+
+    def _force(self, held: Held, verb: str, outcome: Outcome) -> None:
+        stop = held.stop
+        where = (stop.id, stop.frame, stop.step, stop.occurrence)
+        self._append(OutcomeForced(self._running().now(), *where, verb, outcome))
+        self._resume(held, verb, held.force(outcome))
+
+    async def retry(self, stop: Stop | int) -> None:
+        """Run the same step again, as its next attempt, with what was edited here."""
+        held = self._at(stop, "retry")
+        where = (held.stop.frame, held.stop.step, held.stop.occurrence)
+        self._append(StepRetried(self._running().now(), *where, by_hand=True))
+        self._resume(held, "retry", held.again())
+
+    async def inject(self, stop: Stop | int, step: Injectable, position: Literal["before", "after"] = "before") -> str:
+        """Put a step in, to run once before or after this one when the frame goes on; gives its path."""
+        held = self._at(stop, "inject")
+        if position == "before" and held.stop.position != "before":
+            raise NotAllowed("inject", held.stop.id, "the step has run already; inject after it, or retry it")
+        if position not in ("before", "after"):
+            raise BadEdit(f"{position!r} is no place for a step: use before or after")
+        run, host = self._running(), held.point.activation
+        self._injected += 1
+        injected = injected_step(run, host.step, self._injected, step)
+        (held.inject_before if position == "before" else held.inject_after).append(injected)
+        where = (held.stop.id, held.stop.frame, held.stop.occurrence, position)
+        self._append(StepInjected(run.now(), *where, injected.path, injected.kind, dict(injected.config), injected.id))
+        return injected.path
+
+    async def set(self, stop: Stop | int, path: str, value: Any, *, layer: str | None = None) -> None:
+        """Put a value at a path, in the layer that has it now unless one is named."""
+        self._edit(self._at(stop, "set"), path, value, layer, removes=False)
+
+    async def unset(self, stop: Stop | int, path: str, *, layer: str | None = None) -> None:
+        """Remove what is at a path."""
+        self._edit(self._at(stop, "unset"), path, None, layer, removes=True)
+
+    def _edit(self, held: Held, path: str, value: Any, layer: str | None, *, removes: bool) -> None:
+        scope = held.point.activation.scope
+        try:
+            parts = parse_path(path)
+        except BadExpression as error:
+            raise BadEdit(f"{path!r} is no plain path: {error.reason}") from error
+        edit = plan_edit(scope, parts, value, layer=layer, removes=removes)
+        edit.apply(scope)
+        held.edits.append(edit)
+        held.stop.scope = scope.snapshot()
+        stop = held.stop
+        where = (stop.id, stop.frame, stop.step, stop.occurrence, stop.position)
+        self._append(ScopeEdited(self._running().now(), *where, edit.layer, edit.path, value, removes))
+
+    async def undo(self, stop: Stop | int) -> None:
+        """Take back the last edit made at this stop."""
+        held = self._at(stop, "undo")
+        if not held.edits:
+            raise NothingToUndo(held.stop.id)
+        scope = held.point.activation.scope
+        held.edits.pop().undo(scope)
+        held.stop.scope = scope.snapshot()
+        where = (held.stop.id, held.stop.frame, held.stop.occurrence, held.stop.position)
+        self._append(EditUndone(self._running().now(), *where))
+
+    async def override_config(self, stop: Stop | int, config: Mapping[str, Any]) -> None:
+        """Put these keys in place of the step's own, for its next run here; an empty mapping takes it back."""
+        held = self._at(stop, "config")
+        held.config = {**(held.config or {}), **config} if config else None
+        told, activation = held.stop, held.point.activation
+        is_next = told.position != "before"  # then it is for the attempt that a retry makes
+        occurrence = f"{activation.base}#{activation.attempt + 1}" if is_next else told.occurrence
+        where = (told.id, told.frame, told.step, occurrence)
+        self._append(ConfigOverridden(self._running().now(), *where, held.config or {}))
+
+    # Going back
+
+    async def step_back(self, stop: Stop | int, *, external: bool = False) -> None:
+        """Go back to the stop that this frame had before, with everything as it was there.
+
+        `external` agrees to run steps again whose effects cannot be undone.
+        """
+        held = self._at(stop, "step_back")
+        previous = self._previous(held.stop)
+        if previous is None:
+            raise NotAllowed("step_back", held.stop.id, "this is the first stop of its frame")
+        where = (previous.frame, previous.step, previous.occurrence, previous.position)
+        self._go_back(held, "step_back", HistoryPoint(previous.after_event, *where, 0.0), external)
+
+    async def rewind(self, stop: Stop | int, point: HistoryPoint | Stop | int, *, external: bool = False) -> None:
+        """Go back to a point of the history: what came after it in its frames is undone and runs again."""
+        held = self._at(stop, "rewind")
+        if isinstance(point, Stop):
+            point = point.after_event
+        if isinstance(point, int):
+            point = point_numbered(self.history(), point)
+        self._go_back(held, "rewind", point, external)
+
+    async def restart_frame(self, stop: Stop | int, *, external: bool = False) -> None:
+        """Start this frame again from its first step, and stop there."""
+        held = self._at(stop, "rewind")
+        opened = 0
+        for number, event in enumerate(self.log.read(), 1):
+            if isinstance(event, FrameOpened) and event.frame == held.stop.frame:
+                opened = number
+        first = next((each for each in self.history() if each.number >= opened and each.frame == held.stop.frame), None)
+        if first is None:
+            raise UnknownPoint(held.stop.frame)
+        self._go_back(held, "rewind", first, external)
+
+    def _go_back(self, held: Held, verb: str, point: HistoryPoint, external: bool) -> None:
+        run = self._running()
+        back = way_back(held.point.activation.frame, self._frames.values(), point)
+        undone = external_steps(run.plan, self.log.read(), back)
+        if undone and not external:
+            raise ExternalEffects(undone)
+        self._arrival = (back.occurrence, back.position)
+        for stops in self._past.values():
+            stops[:] = [each for each in stops if each.after_event < back.after]
+        self._resume(held, verb, back)
+        self._refresh_gate()
+
+    # Breakpoints
+
+    @property
+    def breakpoints(self) -> list[Breakpoint]:
+        return list(self._breakpoints)
+
+    def add_breakpoint(
+        self,
+        step: str | None = None,
+        position: Position = "before",
+        *,
+        kind: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        condition: Condition | None = None,
+        hits: str | None = None,
+        log: str | None = None,
+        once: bool = False,
+        enabled: bool = True,
+        group: str | None = None,
+        state: str | None = None,
+        equals: Any = UNSET,
+    ) -> Breakpoint:
+        """Add a breakpoint: at a step (by path or id), every step of a kind, a line, or everywhere.
+
+        `condition` is jq over the scope, or a function of it. `hits` such as ">= 3", "% 2" or "== 5" says which hits
+        stop. `log` writes a text with `${{ }}` in it in place of stopping. `state` watches a jq path and stops when its
+        value changes or, with `equals`, becomes that.
+        """
+        breakpoint = self._breakpoints.new(
+            step=step,
+            kind=kind,
+            file=file,
+            line=line,
+            position=position,
+            condition=condition,
+            hits=hits,
+            log=log,
+            once=once,
+            enabled=enabled,
+            group=group,
+            state=state,
+            equals=equals,
+        )
+        self._breakpoints.add(breakpoint)
+        self._tell_of(breakpoint)
+        return breakpoint
+
+    def remove_breakpoint(self, breakpoint: Breakpoint | int) -> None:
+        removed = self._breakpoints.remove(breakpoint if isinstance(breakpoint, int) else breakpoint.id)
+        if self._is_live:
+            self._append(BreakpointRemoved(self._running().now(), removed.id))
+        self._refresh_gate()
+
+    def enable_breakpoint(self, breakpoint: Breakpoint | int, enabled: bool = True) -> None:
+        """Switch a breakpoint on, or off."""
+        switched = self._breakpoints[breakpoint if isinstance(breakpoint, int) else breakpoint.id]
+        switched.enabled = enabled
+        self._tell_of(switched)
+
+    def enable_group(self, group: str, enabled: bool = True) -> None:
+        """Switch every breakpoint of a group on, or off."""
+        members = [each for each in self._breakpoints if each.group == group]
+        if not members:
+            raise BadBreakpoint(f"no breakpoint is in a group {group!r}")
+        for member in members:
+            self.enable_breakpoint(member, enabled)
+
+    def _tell_of(self, breakpoint: Breakpoint) -> None:
+        if self._is_live:
+            self._append(BreakpointSet(self._running().now(), breakpoint.as_dict()))
+        self._refresh_gate()
+
+    @property
+    def _is_live(self) -> bool:
+        return self._run is not None and not self._is_ended
+
+    # Looking
+
+    async def evaluate(self, stop: Stop | int, expression: str) -> Any:
+        """The one value that a jq expression gives here; BadExpression when it gives none or several."""
+        values = await self.evaluate_all(stop, expression)
+        if len(values) != 1:
+            raise BadExpression(expression, f"gives {len(values)} values: use evaluate_all, or collect them with [...]")
+        return values[0]
+
+    async def evaluate_all(self, stop: Stop | int, expression: str) -> list[Any]:
+        """Every value that a jq expression gives here."""
+        activation = self._at(stop, "evaluate").point.activation
+        return await activation.run.ports.evaluator.evaluate(expression, activation.scope.values())
+
+    def variables(self, stop: Stop | int) -> list[Variable]:
+        """What the step sees, each with the layer it is in and what set it."""
+        return variables_of(self._at(stop, "evaluate"), self.log.read())
+
+    async def config(self, stop: Stop | int) -> ConfigPreview:
+        """The step's config as it is written and as it would resolve now."""
+        return await preview_config(self._at(stop, "evaluate"))
+
+    def watch(self, expression: str) -> None:
+        """Evaluate this at every stop, whenever somebody asks with `watch_values`."""
+        if expression not in self.watches:
+            self._set_watches((*self.watches, expression))
+
+    def unwatch(self, expression: str) -> None:
+        self._set_watches(tuple(each for each in self.watches if each != expression))
+
+    def _set_watches(self, watches: tuple[str, ...]) -> None:
+        self.watches = watches
+        if self._is_live:
+            self._append(WatchesChanged(self._running().now(), watches))
+
+    async def watch_values(self, stop: Stop | int) -> dict[str, Any]:
+        """The watches and their values here; one that fails has its error in place of a value."""
+        values: dict[str, Any] = {}
+        for expression in self.watches:
+            try:
+                values[expression] = await self.evaluate(stop, expression)
+            except BadExpression as error:
+                values[expression] = error
+        return values
+
+    def history(self) -> list[HistoryPoint]:
+        """Every point that the run, as it is now, has behind it."""
+        return points_in(self.log.read())
+
+    def diff(self, stop: Stop, since: Stop | None = None) -> list[Change]:
+        """What changed between two stops; without `since`, from the one that this frame had before."""
+        before = self._previous(stop) if since is None else since
+        return [] if before is None else diff(before.scope.as_dict(), stop.scope.as_dict())
+
+    async def scope_at(self, point: HistoryPoint | int) -> Snapshot:
+        """How the scope was at any point of the history."""
+        found = point_numbered(self.history(), point) if isinstance(point, int) else point
+        if self._run is None:
+            raise NotRunning
+        return await scope_at(self._run, self.log.read(), found)
+
+    async def diff_points(self, before: HistoryPoint | int, after: HistoryPoint | int) -> list[Change]:
+        """What changed between any two points of the history."""
+        return diff((await self.scope_at(before)).as_dict(), (await self.scope_at(after)).as_dict())
+
+    # The session itself
+
+    async def extend(self, seconds: float) -> None:
+        """Give every stop that lasts so many seconds from now before it ends by itself; at most 4 h in all."""
+        run = self._running()
+        for held in self._held.values():
+            self._lease(held, seconds)
+        self._append(LeaseExtended(run.now(), seconds))
+
+    def export(self) -> dict[str, Any]:
+        """The session as JSON: what was set up, and all that happened."""
+        return {
+            "version": EXPORT_VERSION,
+            "options": {
+                "stop_at_entry": self.stop_at_entry,
+                "stop_at_end": self.stop_at_end,
+                "lease_seconds": self.lease_seconds,
+                "on_lease_end": self.on_lease_end,
+            },
+            "breakpoints": [breakpoint.as_dict() for breakpoint in self._breakpoints],
+            "watches": list(self.watches),
+            "events": events_to_json(self.log.read()),
+        }
+
+    @classmethod
+    def from_export(cls, data: Mapping[str, Any]) -> "Session":
+        """A new session set up like the exported one; its `log` has what happened then, to look at or to go on from."""
+        if data.get("version") != EXPORT_VERSION:
+            raise BadLog(f"this is no exported session of version {EXPORT_VERSION}")
+        try:
+            session = cls(stop_on_error=False, **data["options"])
+            for each in data["breakpoints"]:
+                session._breakpoints.add(Breakpoint.from_dict({**each, "hit_count": 0}))
+            session.watches = tuple(data["watches"])
+            session.log = MemoryLog(events_from_json(data["events"]))
+        except (KeyError, TypeError) as error:
+            raise BadLog(f"the exported session is damaged: {error}") from error
+        session._refresh_gate()
+        return session

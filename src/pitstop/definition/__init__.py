@@ -1,0 +1,1 @@
+"""WHAT THE USER WROTE: text in, values out."""

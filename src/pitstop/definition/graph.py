@@ -1,0 +1,208 @@
+"""A graph as its author builds it: nodes, edges, and every mistake in them."""
+
+import inspect
+import typing
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+START = "__start__"
+END = "__end__"
+
+State = dict[str, Any]
+NodeFunction = Callable[[State], Any]
+Choose = Callable[[State], Any | Awaitable[Any]]
+Reducer = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """A node: a function, or another graph."""
+
+    name: str
+    does: "NodeFunction | GraphDefinition"
+    retries: int = 0
+    retry_delay_seconds: float = 0.0
+    retry_backoff: float = 1.0
+    timeout_seconds: float | None = None
+    thread: bool = False
+    external: bool = False
+    file: str | None = None
+    line: int | None = None
+    end_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RouterSpec:
+    """A conditional edge. `targets` maps what `choose` says to nodes; None when nobody said what it may say."""
+
+    choose: Choose
+    targets: Mapping[Any, str] | None
+
+
+@dataclass(slots=True, eq=False)
+class GraphDefinition:
+    """What the author has said so far. Nothing is refused while building: `mistakes` has it all at once."""
+
+    name: str = "graph"
+    reducers: Mapping[str, Reducer] = field(default_factory=dict)
+    nodes: dict[str, NodeSpec] = field(default_factory=dict)
+    edges: dict[str, list[str]] = field(default_factory=dict)
+    routers: dict[str, RouterSpec] = field(default_factory=dict)
+    _refused: list[str] = field(default_factory=list)
+
+    def add_node(
+        self,
+        name: str,
+        does: "NodeFunction | GraphDefinition | Any",
+        *,
+        retries: int = 0,
+        retry_delay: float = 0.0,
+        retry_backoff: float = 1.0,
+        timeout: float | None = None,
+        thread: bool = False,
+        external: bool = False,
+    ) -> None:
+        """Add a node: an async or plain function from state to update, or a graph.
+
+        A plain function runs on the event loop; with `thread=True` in a thread, so that it may block. `external` says
+        that its effects cannot be undone, so the debugger asks before it goes back over it. Delays are in seconds.
+        """
+        if name in self.nodes:
+            self._refused.append(f"node {name!r} is added twice: give each node its own name")
+            return
+        if not name or name in (START, END) or any(char in name for char in ".[]#@+/ "):
+            self._refused.append(f"{name!r} is no name for a node: use letters, digits, '_' and '-'")
+            return
+        does = getattr(does, "definition", does)
+        if not callable(does) and not isinstance(does, GraphDefinition):
+            self._refused.append(f"node {name!r} is a {type(does).__name__}: give it a function or a graph")
+            return
+        file, line, end_line = _source_of(does)
+        self.nodes[name] = NodeSpec(
+            name, does, retries, retry_delay, retry_backoff, timeout, thread, external, file, line, end_line
+        )
+
+    def add_edge(self, source: str, targets: str | Iterable[str]) -> None:
+        """After `source` comes the target; several targets run side by side and are joined where they meet."""
+        known = self.edges.setdefault(source, [])
+        for target in [targets] if isinstance(targets, str) else targets:
+            if target in known:
+                self._refused.append(f"the edge from {source!r} to {target!r} is added twice")
+            else:
+                known.append(target)
+
+    def add_conditional_edge(
+        self, source: str, choose: Choose, targets: Iterable[str] | Mapping[Any, str] | None = None
+    ) -> None:
+        """After `source`, `choose(state)` names what comes next: a node, END, or a list of nodes.
+
+        `targets` says what it may choose (or maps what it says to nodes); a `Literal` return type says it too.
+        """
+        if source in self.routers:
+            self._refused.append(f"node {source!r} has two conditional edges: let one function choose")
+        declared = _literal_of(choose) if targets is None else targets
+        if declared is not None and not isinstance(declared, Mapping):
+            declared = {target: target for target in declared}
+        self.routers[source] = RouterSpec(choose, declared)
+
+    def mistakes(self, where: str = "") -> list[str]:
+        """Everything that keeps this graph, and the graphs in it, from running."""
+        found = [*self._refused, *self._bad_ends(), *self._bad_sources()]
+        if not self.edges.get(START) and START not in self.routers:
+            found.append(f"nothing follows START: add_edge(START, {next(iter(self.nodes), 'node')!r})")
+        elif not found:
+            found += self._unreachable() + self._endless() + self._unclear_joins()
+        found = [f"in {where}: {mistake}" if where else mistake for mistake in found]
+        for node in self.nodes.values():
+            if isinstance(node.does, GraphDefinition):
+                found += node.does.mistakes(f"{where}.{node.name}" if where else node.name)
+        return found
+
+    def successors(self, node: str) -> list[str]:
+        """What may follow a node, as far as it is declared."""
+        router = self.routers.get(node)
+        declared = list(router.targets.values()) if router is not None and router.targets is not None else []
+        return self.edges.get(node, []) + declared
+
+    def _bad_ends(self) -> list[str]:
+        used = {target: source for source in [*self.edges, *self.routers] for target in self.successors(source)}
+        return [
+            f"the edge from {source!r} leads to {target!r}, which is no node{self._hint(target)}"
+            for target, source in used.items()
+            if target != END and target not in self.nodes
+        ]
+
+    def _bad_sources(self) -> list[str]:
+        found = []
+        for source in {**self.edges, **self.routers}:
+            if source != START and source not in self.nodes:
+                found.append(f"an edge comes from {source!r}, which is no node{self._hint(source)}")
+            if source in self.routers and self.edges.get(source):
+                found.append(f"node {source!r} has edges and a conditional edge: let its function choose them all")
+        return found
+
+    def _unreachable(self) -> list[str]:
+        if any(router.targets is None for router in self.routers.values()):
+            return []  # a router that may choose anything reaches everything
+        seen = self._closure([START], self.successors)
+        return [f"node {name!r} cannot be reached from START" for name in self.nodes if name not in seen]
+
+    def _endless(self) -> list[str]:
+        before: dict[str, list[str]] = {}
+        for source in [*self.nodes, START]:
+            ends = self.successors(source)
+            if source in self.routers and self.routers[source].targets is None:
+                ends = [*ends, END]
+            for target in ends:
+                before.setdefault(target, []).append(source)
+        seen = self._closure([END], lambda node: before.get(node, []))
+        return [f"there is no way from node {name!r} to END" for name in self.nodes if name not in seen]
+
+    def _unclear_joins(self) -> list[str]:
+        found = []
+        for source, targets in self.edges.items():
+            reach = {target: self._closure([target], self.successors) for target in targets if target != END}
+            if len(reach) < 2:
+                continue
+            for target, nodes in reach.items():
+                others = set().union(*(reach[other] for other in reach if other != target))
+                for node in nodes - others:
+                    router = self.routers.get(node)
+                    if router is not None and router.targets is None:
+                        found.append(
+                            f"the conditional edge after {node!r} is in a branch that begins at {source!r}: say what "
+                            f"it may choose (targets=[...] or a Literal return type), so that the branches can join"
+                        )
+        return list(dict.fromkeys(found))
+
+    def _closure(self, first: list[str], step: Callable[[str], Iterable[str]]) -> set[str]:
+        seen = set(first)
+        todo = list(first)
+        while todo:
+            for node in step(todo.pop()):
+                if node not in seen:
+                    seen.add(node)
+                    todo.append(node)
+        return seen
+
+    def _hint(self, name: object) -> str:
+        near = get_close_matches(str(name), self.nodes, n=1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _source_of(does: Any) -> tuple[str | None, int | None, int | None]:
+    code = getattr(inspect.unwrap(does), "__code__", None) if callable(does) else None
+    if code is None:
+        return None, None, None
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
+    return code.co_filename, code.co_firstlineno, last
+
+
+def _literal_of(choose: Choose) -> list[Any] | None:
+    try:
+        returned = typing.get_type_hints(choose).get("return")
+    except (NameError, TypeError, AttributeError):
+        return None
+    return list(typing.get_args(returned)) if typing.get_origin(returned) is typing.Literal else None

@@ -1,0 +1,50 @@
+"""Charged time: a step's timeout and duration count only while no frame at or under the step is paused."""
+
+import asyncio
+import time
+
+
+class SystemClock:
+    """The machine's time."""
+
+    __slots__ = ()
+    now = staticmethod(time.time)
+
+
+class Meter:
+    """The charged time of one attempt of a step. Held once for every frame that pauses at or under it."""
+
+    __slots__ = ("_held_since", "_holds", "_left_seconds", "_timeout", "paused_seconds")
+
+    def __init__(self) -> None:
+        self.paused_seconds = 0.0
+        self._holds = 0
+        self._held_since = 0.0
+        self._timeout: asyncio.Timeout | None = None
+        self._left_seconds: float | None = None
+
+    def limit(self, seconds: float | None) -> asyncio.Timeout:
+        """A context that ends what is inside it when so many charged seconds are over."""
+        self._timeout = asyncio.timeout(seconds)
+        return self._timeout
+
+    def hold(self, now: float) -> None:
+        self._holds += 1
+        if self._holds > 1:
+            return
+        self._held_since = now
+        timeout = self._timeout
+        if timeout is not None and not timeout.expired():
+            when = timeout.when()
+            if when is not None:
+                self._left_seconds = when - now
+                timeout.reschedule(None)
+
+    def release(self, now: float) -> None:
+        self._holds -= 1
+        if self._holds:
+            return
+        self.paused_seconds += now - self._held_since
+        if self._left_seconds is not None and self._timeout is not None and not self._timeout.expired():
+            self._timeout.reschedule(now + self._left_seconds)
+            self._left_seconds = None

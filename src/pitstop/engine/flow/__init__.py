@@ -1,0 +1,1 @@
+"""The ways of combining steps, one file each."""

@@ -1,0 +1,38 @@
+"""A sub-flow: its own inputs and variables, nothing of the caller's but what is handed in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pitstop.engine.flow.sequence import run_body
+from pitstop.engine.frame import Activation
+from pitstop.events.outcome import Outcome, Status
+from pitstop.plan.expressions import render
+from pitstop.plan.scope import Layer, Scope
+
+
+async def run_call(activation: Activation, config: Mapping[str, Any]) -> Outcome:
+    """`with` is rendered in the caller's scope, `values` is what the sub-flow begins with, `outputs` what it gives."""
+    evaluator = activation.run.ports.evaluator
+    given = await render(config.get("with", {}), activation.scope.values(), evaluator)
+    values = dict(config.get("values", {}))
+    values["inputs"] = {**values.get("inputs", {}), **given}
+    values.setdefault("steps", {})
+    for name in ("run", "trigger", "secrets"):
+        if name in activation.scope.values():
+            values[name] = activation.scope.values()[name]
+    scope = Scope((Layer(activation.occurrence, values),))
+    step = activation.step
+    outcome = await run_body(activation, activation.frame, scope, step.children, activation.occurrence)
+    outcome = await clean_up(activation, scope, outcome)
+    if outcome.is_failure or "outputs" not in config:
+        return outcome
+    return Outcome(outcome.status, await render(config["outputs"], scope.values(), evaluator))
+
+
+async def clean_up(activation: Activation, scope: Scope, outcome: Outcome) -> Outcome:
+    """Run every cleanup step, whatever the others did. A failure there counts only where there was none before."""
+    for step in activation.step.cleanup:
+        cleaned = await run_body(activation, activation.frame, scope, (step,), activation.occurrence)
+        if cleaned.is_failure and outcome.status is Status.PASSED:
+            outcome = cleaned
+    return outcome

@@ -1,0 +1,342 @@
+"""A graph of nodes over one state: chains inline in their frame, a frame for each branch of a fan-out."""
+
+import asyncio
+import inspect
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from pitstop.engine.flow.parallel import Branch, Rule, live_branches
+from pitstop.engine.frame import Activation, Frame
+from pitstop.engine.hook import Gate
+from pitstop.engine.step import finish_step, run_step
+from pitstop.errors import BadUpdate, ConflictingUpdates, RecursionLimit, StepFailure, UnknownRoute
+from pitstop.events.outcome import Outcome, Status
+from pitstop.events.types import StepFinished, StepRouted, StepStarted
+from pitstop.plan.plan import Reducer, Step
+from pitstop.plan.scope import Assigned, Layer, Removed, Scope, Values
+from pitstop.plan.wiring import Node, Wiring
+
+NOWHERE: frozenset[str] = frozenset()
+_CLOSED = Gate()
+
+
+async def run_graph(activation: Activation, config: Mapping[str, Any]) -> Outcome:
+    """Run a graph on the state it is given; its outputs are its update of the state around it."""
+    wiring: Wiring = config["wiring"]
+    if activation.parent is None:
+        outcome = await _GraphRun(activation, wiring).live(activation.scope)
+        return Outcome(outcome.status, error=outcome.error)
+    layer = Layer("state", dict(activation.scope.values()), [])
+    outcome = await _GraphRun(activation, wiring).live(Scope((layer,)))
+    if outcome.is_failure:
+        return outcome
+    outer = activation.parent.step.config["wiring"].reducers if activation.parent.step.kind == "graph" else {}
+    return Outcome(outcome.status, summarise(layer, wiring.reducers, outer))
+
+
+class NodeType:
+    """The step type of a node: calls its function with a copy of the state."""
+
+    async def act(self, activation: Activation, config: Mapping[str, Any]) -> Any:
+        node = Node(activation.step)
+        state = activation.scope.own.values
+        given = state.copy()
+        if node.in_thread:
+            update = await asyncio.to_thread(node.function, given)
+        else:
+            update = node.function(given)
+        if inspect.isawaitable(update):
+            update = await update
+        return update_of(node.name, update, given, state)
+
+
+class _GraphRun:
+    """One execution of a graph: how often each node was visited, and the frames its branches run in."""
+
+    def __init__(self, activation: Activation, wiring: Wiring) -> None:
+        self.activation = activation
+        self.run = activation.run
+        self.wiring = wiring
+        self.nodes = wiring.nodes(activation.step.children)
+        self.visits: dict[str, int] = {}
+        self.turns = 0
+
+    async def live(self, scope: Scope) -> Outcome:
+        try:
+            frame, start = self.activation.frame, self.wiring.start
+            targets = await self._route(frame, start, self.activation.address(start), scope.own.values)
+            await self._go(frame, scope, targets, NOWHERE)
+            return Outcome(Status.PASSED)
+        except _Failed as failed:
+            return failed.outcome
+        except StepFailure as failure:
+            return self.run.failed(failure, self.activation.occurrence)
+
+    async def _go(self, frame: Frame, scope: Scope, targets: Sequence[str], meeting: frozenset[str]) -> tuple[str, ...]:
+        """Go on from these nodes, in this frame or in one for each; gives the meeting points that were reached."""
+        while targets:
+            if len(targets) > 1:
+                targets = await self._fan_out(frame, scope, tuple(targets))
+            elif targets[0] in meeting:
+                return (targets[0],)
+            else:
+                targets = await self._walk(frame, scope, targets[0], meeting)
+        return ()
+
+    async def _walk(self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]) -> tuple[str, ...]:
+        """Run node after node while exactly one follows. The engine's innermost loop: every look-up here counts."""
+        run, nodes, wiring, layer = self.run, self.nodes, self.wiring, scope.own
+        log, recorded, done, changes = run.log, frame.recorded, run.done, layer.changes
+        append = log.append if log is not None else None
+        now = run.now
+        reducers = wiring.reducers
+        gate = run.hook.gate if run.hook is not None else _CLOSED
+        hooked = run.hook is not None
+        prefix = self.activation.address("")
+        left = wiring.recursion_limit - self.turns
+        limit = left
+        occurrence = name
+        while True:
+            node = nodes[name]
+            path = node.path
+            if left <= 0:
+                raise RecursionLimit(wiring.recursion_limit, name)
+            left -= 1
+            if append is not None:
+                occurrence = self._visit(prefix, name)
+            if node.is_plain and not recorded and not (hooked and path in gate.paths):  # gate
+                epoch = gate.epoch  # gate
+                state = layer.values
+                given = state.copy()
+                if append is not None:
+                    append(StepStarted(now(), frame.id, path, occurrence))
+                try:
+                    update = await node.function(given) if node.is_async else node.function(given)
+                    if update.__class__ is not dict or update is given:
+                        if inspect.isawaitable(update):
+                            update = await update
+                        update = update_of(name, update, given, state)
+                    merged = merge(state, update, reducers) if reducers else {**state, **update}
+                except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - a failing node is data
+                    await self._failed(frame, scope, node, occurrence, raised)
+                else:
+                    if append is not None:
+                        append(StepFinished(now(), frame.id, path, occurrence, Outcome(Status.PASSED, update)))
+                    if hooked and gate.epoch != epoch:  # gate
+                        await self._ask_after(frame, scope, node, occurrence, update)  # gate
+                    else:  # gate
+                        layer.values = merged
+                        if changes is not None:
+                            changes.append(update)
+                        done[path] = update
+            else:
+                if append is None:
+                    occurrence = self._visit(prefix, name)
+                outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
+                self._check(node.step, outcome)
+            following = node.following
+            if following is None:
+                self.turns += limit - left
+                return await self._route(frame, name, occurrence, layer.values)
+            if meeting and following in meeting:
+                self.turns += limit - left
+                return (following,)
+            name = following
+
+    def _visit(self, prefix: str, name: str) -> str:
+        """The address of the next visit to a node. A node runs in one branch at a time, so the count is sure."""
+        visits = self.visits.get(name, 0) + 1
+        self.visits[name] = visits
+        return f"{prefix}{name}" if visits == 1 else f"{prefix}{name}@{visits}"
+
+    def _apply(self, scope: Scope, step: Step, outcome: Outcome, attempt: int) -> None:
+        """The way of graphs: a node's outputs are an update of the state."""
+        update = outcome.outputs
+        if update:
+            layer = scope.own
+            try:
+                layer.values = merge(layer.values, update, self.wiring.reducers)
+            except Exception as raised:  # a reducer is the user's code
+                raise _Failed(self.run.failed(raised, step.path)) from raised
+            if layer.changes is not None:
+                layer.changes.append(update)
+
+    def _check(self, step: Step, outcome: Outcome) -> None:
+        if outcome.is_failure and not step.continue_on_error:
+            raise _Failed(outcome)
+
+    async def _ask_after(self, frame: Frame, scope: Scope, node: Node, occurrence: str, update: Any) -> None:
+        """Finish a node whose breakpoints changed while it ran, as if it had been asked about from the start."""
+        await self._finish(frame, scope, node, occurrence, Outcome(Status.PASSED, update))
+
+    async def _failed(self, frame: Frame, scope: Scope, node: Node, occurrence: str, raised: BaseException) -> None:
+        if isinstance(raised, asyncio.CancelledError):
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                self.run.note_cancelled(frame, node.path, occurrence)
+                raise raised
+        outcome = self.run.failed(raised, occurrence)
+        if self.run.log is not None:
+            self.run.log.append(StepFinished(self.run.now(), frame.id, node.path, occurrence, outcome))
+        await self._finish(frame, scope, node, occurrence, outcome)
+
+    async def _finish(self, frame: Frame, scope: Scope, node: Node, occurrence: str, outcome: Outcome) -> None:
+        activation = Activation(self.run, frame, node.step, scope, occurrence, self.activation)
+        outer, frame.activation = frame.activation, activation
+        try:
+            ended = await finish_step(activation, self._apply, outcome)
+        finally:
+            frame.activation = outer
+        if not isinstance(ended, Outcome):
+            ended = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply, attempt=2)
+        self._check(node.step, ended)
+
+    async def _route(self, frame: Frame, name: str, occurrence: str, state: Values) -> tuple[str, ...]:
+        """What follows a node that has a router, or several edges, or none."""
+        router = self.wiring.routers.get(name)
+        if router is None:
+            return self.wiring.edges.get(name, ())
+        run = self.run
+        known = frame.recorded.routes.pop(occurrence, None) if frame.recorded else None
+        if known is not None:
+            return known
+        try:
+            chosen = router.choose(state.copy())
+            if inspect.isawaitable(chosen):
+                chosen = await chosen
+        except Exception as raised:  # a router is the user's code
+            raise _Failed(run.failed(raised, occurrence)) from raised
+        targets = tuple(self._target(name, each, router.targets) for each in _several(chosen))
+        targets = tuple(dict.fromkeys(target for target in targets if target != self.wiring.end))
+        if run.log is not None:
+            run.log.append(StepRouted(run.now(), frame.id, name, occurrence, targets))
+        return targets
+
+    def _target(self, source: str, chosen: Any, targets: Mapping[Any, str] | None) -> str:
+        try:
+            target = targets[chosen] if targets is not None and chosen in targets else chosen
+        except TypeError:  # not even a key
+            target = chosen
+        if target != self.wiring.end and not (isinstance(target, str) and target in self.nodes):
+            raise UnknownRoute(source, chosen, next(iter(get_close_matches(str(chosen), self.nodes, n=1)), None))
+        return str(target)
+
+    async def _fan_out(self, frame: Frame, scope: Scope, targets: tuple[str, ...]) -> tuple[str, ...]:
+        """Run a branch from each target to where they meet, and join what they wrote."""
+        meeting = self.wiring.meeting_points(targets)
+        starting = [target for target in targets if target not in meeting]
+        arrived: dict[str, tuple[str, ...]] = {target: (target,) for target in targets if target in meeting}
+        if not starting:  # a circle: each branch runs its own first node all the same
+            starting, arrived = list(targets), {}
+        branches = [self._branch(scope, target, meeting, arrived) for target in starting]
+        outcomes = await live_branches(self.activation, frame, branches, Rule(fail_fast=True))
+        failure = Rule().failure(outcomes)
+        if failure is not None:
+            raise _Failed(failure if failure.is_failure else Outcome(Status.FAILED, error=failure.error))
+        try:
+            join(scope.own, [(branch.name, branch.scope.own) for branch in branches], self.wiring.reducers)
+        except Exception as raised:  # a reducer is the user's code
+            raise _Failed(self.run.failed(raised, self.activation.occurrence)) from raised
+        return tuple(dict.fromkeys(node for target in targets for node in arrived[target]))
+
+    def _branch(
+        self, scope: Scope, target: str, meeting: frozenset[str], arrived: dict[str, tuple[str, ...]]
+    ) -> Branch:
+        branch_scope = Scope((Layer("state", scope.own.values, []),))
+        visits = self.visits.get(target, 0) + 1
+        address = self.activation.address(target if visits == 1 else f"{target}@{visits}")
+        visited_before: dict[str, int] | None = None
+
+        async def body(frame: Frame) -> Outcome:
+            nonlocal visited_before
+            if visited_before is None:
+                visited_before = {name: self.visits.get(name, 0) for name in self._own_nodes(target, meeting)}
+            self.visits.update(visited_before)  # the frame may have been rewound: it counts from here again
+            try:
+                following = await self._walk(frame, branch_scope, target, meeting)
+                arrived[target] = await self._go(frame, branch_scope, following, meeting)
+            except _Failed as failed:
+                return failed.outcome
+            except StepFailure as failure:
+                return self.run.failed(failure, address)
+            return Outcome(Status.PASSED)
+
+        return Branch(address, target, branch_scope, body)
+
+    def _own_nodes(self, target: str, meeting: frozenset[str]) -> set[str]:
+        """The nodes that only the branch from `target` visits; nobody counts visits unless they are logged."""
+        return set() if self.run.log is None else {target} | (self.wiring.reachable(target) - meeting)
+
+
+class _Failed(StepFailure):
+    """A node has failed, and so has the graph: unwinds to where the frame or the graph ends."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(str(outcome.error))
+        self.outcome = outcome
+
+
+def update_of(node: str, returned: Any, given: Values, state: Values) -> dict[str, Any]:
+    """What a node's return value changes in the state; BadUpdate when it is no update."""
+    if returned is None:
+        return {}
+    if returned is given:  # the state itself was changed and given back: what differs is the update
+        return {key: value for key, value in given.items() if key not in state or state[key] is not value}
+    if isinstance(returned, Mapping):
+        return dict(returned)
+    raise BadUpdate(node, returned)
+
+
+def merge(state: Values, update: Mapping[str, Any], reducers: Mapping[str, Reducer]) -> Values:
+    """The state with an update: keys with a reducer are reduced onto what is there, the others replaced."""
+    merged = {**state, **update}
+    for key, reduce in reducers.items():
+        if key in update and key in state:
+            merged[key] = reduce(state[key], update[key])
+    return merged
+
+
+def join(layer: Layer, branches: Sequence[tuple[str, Layer]], reducers: Mapping[str, Reducer]) -> None:
+    """Take over what the branches wrote, in their order. Two that wrote one key without a reducer contradict."""
+    writers: dict[str, str] = {}
+    values = dict(layer.values)
+    for name, branch in branches:
+        for change in branch.changes or ():
+            if isinstance(change, Mapping):
+                for key, value in change.items():
+                    if key in reducers:
+                        values[key] = reducers[key](values[key], value) if key in values else value
+                    elif writers.setdefault(key, name) != name:
+                        raise ConflictingUpdates(key, (writers[key], name))
+                    else:
+                        values[key] = value
+                if layer.changes is not None:
+                    layer.changes.append(change)
+            else:  # an edit by hand wins over what came before it
+                layer.values = values
+                if isinstance(change, Assigned):
+                    layer.assign(change.path, change.value)
+                elif isinstance(change, Removed):
+                    layer.remove(change.path)
+                values = dict(layer.values)
+    layer.values = values
+
+
+def summarise(layer: Layer, inner: Mapping[str, Reducer], outer: Mapping[str, Reducer]) -> dict[str, Any]:
+    """What a graph changed, as one update for the graph around it.
+
+    A key that both reduce is handed on as what was added; any other as what it came to be.
+    """
+    update: dict[str, Any] = {}
+    for change in layer.changes or ():
+        for key in change if isinstance(change, Mapping) else (str(change.path[0]),):
+            if isinstance(change, Mapping) and key in inner and key in outer:
+                update[key] = inner[key](update[key], change[key]) if key in update else change[key]
+            elif key in layer.values:
+                update[key] = layer.values[key]
+    return update
+
+
+def _several(chosen: Any) -> Sequence[Any]:
+    return list(chosen) if isinstance(chosen, list | tuple | set | frozenset) else [chosen]

@@ -1,0 +1,32 @@
+"""The same steps again and again, until something is true or a number of times."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from pitstop.engine.flow.sequence import PASSED, run_body, take_over
+from pitstop.engine.frame import Activation
+from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.plan.expressions import truth
+
+
+async def run_repeat(activation: Activation, config: Mapping[str, Any]) -> Outcome:
+    """Turn by turn; `.repeat.index` counts from 0. `until` that never came true is a failure."""
+    until, times, every_seconds = config.get("until"), config.get("times"), config.get("every_seconds", 0.0)
+    turn = 0
+    while times is None or turn < times:
+        if turn and every_seconds:
+            await asyncio.sleep(every_seconds)
+        address = f"{activation.occurrence}[{turn}]"
+        scope = activation.scope.child(address, {"repeat": {"index": turn}})
+        outcome = await run_body(activation, activation.frame, scope, activation.step.children, address)
+        take_over(activation.scope, scope.own)
+        if outcome.is_failure:
+            return outcome
+        if until is not None and await truth(until, activation.scope.values(), activation.run.ports.evaluator):
+            return PASSED
+        turn += 1
+    if until is None:
+        return PASSED
+    message = f"`until: {until}` was not true after {times} times"
+    return Outcome(Status.FAILED, error=StepError("NeverTrue", message, activation.occurrence))

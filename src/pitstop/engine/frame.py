@@ -1,0 +1,156 @@
+"""Frames, the lines of sequential execution in a run, and activations, the steps that are open in them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+from pitstop.engine.clock import Meter
+from pitstop.engine.hook import GoBack
+from pitstop.engine.recover import Recorded
+from pitstop.events.outcome import Outcome
+from pitstop.events.types import FrameEnded, FrameOpened, Rewound
+from pitstop.plan.plan import Step
+from pitstop.plan.scope import Scope
+
+if TYPE_CHECKING:
+    from pitstop.engine.run import Run
+
+MAIN = "main"
+
+
+class FrameRewound(BaseException):
+    """A frame is to be started again. No Exception, so that nothing on the way takes it for a failure."""
+
+    def __init__(self, target: GoBack) -> None:
+        super().__init__(target.frame)
+        self.target = target
+
+
+class Frame:
+    """One line of sequential execution. `activation` is the innermost step that is open in it."""
+
+    __slots__ = ("activation", "cancel_reason", "id", "is_done", "name", "parent", "recorded", "task")
+
+    def __init__(self, frame_id: str, name: str, parent: Optional["Frame"]) -> None:
+        self.id = frame_id
+        self.name = name
+        self.parent = parent
+        self.activation: Activation | None = parent.activation if parent is not None else None
+        self.recorded = Recorded()
+        self.is_done = False
+        self.cancel_reason: str | None = None
+        self.task: asyncio.Task[Any] | None = None
+
+    def lineage(self) -> list["Frame"]:
+        """This frame and those it came from, up to main."""
+        frames: list[Frame] = []
+        frame: Frame | None = self
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.parent
+        return frames
+
+    def cancel(self, reason: str) -> None:
+        """End the frame and all that runs in it; `reason` is told to whoever asks."""
+        if not self.is_done and self.task is not None:
+            self.cancel_reason = reason
+            self.task.cancel()
+
+
+class Activation:
+    """One attempt of a step while it is open: where it is, what it sees, and what encloses it."""
+
+    __slots__ = ("attempt", "base", "config", "frame", "meter", "parent", "run", "scope", "step")
+
+    def __init__(
+        self,
+        run: "Run",
+        frame: Frame,
+        step: Step,
+        scope: Scope,
+        base: str,
+        parent: Optional["Activation"],
+        attempt: int = 1,
+    ) -> None:
+        self.run = run
+        self.frame = frame
+        self.step = step
+        self.scope = scope
+        self.base = base
+        self.parent = parent
+        self.attempt = attempt
+        self.config: dict[str, Any] | None = None
+        self.meter = Meter()
+
+    @property
+    def occurrence(self) -> str:
+        """The address of this execution: path, loop indices and attempt."""
+        return self.base if self.attempt == 1 else f"{self.base}#{self.attempt}"
+
+    def address(self, local: str) -> str:
+        """The occurrence address of a step directly under this one."""
+        own = self.occurrence
+        return f"{own}.{local}" if own else local
+
+    def hold(self) -> None:
+        """Stop the clocks of this step and of all that enclose it, in this frame and above."""
+        now = asyncio.get_running_loop().time()
+        activation: Activation | None = self
+        while activation is not None:
+            activation.meter.hold(now)
+            activation = activation.parent
+
+    def release(self) -> None:
+        now = asyncio.get_running_loop().time()
+        activation: Activation | None = self
+        while activation is not None:
+            activation.meter.release(now)
+            activation = activation.parent
+
+
+def open_frames(
+    run: "Run", names: Sequence[tuple[str, str]], parent: Frame | None, opener: str, *, is_waited_for: bool = True
+) -> list[Frame]:
+    """Make frames known, by id and name, before anything runs in any of them; `opener` is the occurrence that does."""
+    frames = []
+    for frame_id, name in names:
+        frame = Frame(frame_id, name, parent)
+        frame.recorded = run.recordings.pop(frame_id, frame.recorded)
+        frames.append(frame)
+        if run.log is not None:
+            parent_id = parent.id if parent is not None else None
+            run.log.append(FrameOpened(run.now(), frame_id, name, parent_id, opener))
+    if run.hook is not None:
+        run.hook.frames_opened(frames, opener, is_waited_for=is_waited_for)
+    return frames
+
+
+async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[], Awaitable[Outcome]]) -> Outcome:
+    """Run a frame from its first step to its end; from the first step again whenever it is rewound."""
+    start = scope.own.mark()
+    frame.task = asyncio.current_task()
+    try:
+        while True:
+            try:
+                return await body()
+            except FrameRewound as rewound:
+                if rewound.target.frame != frame.id or run.log is None:
+                    raise
+                target = rewound.target
+                run.log.append(
+                    Rewound(run.now(), frame.id, target.point_frame, target.occurrence, target.position, target.after)
+                )
+                scope.own.rewind(start)
+                run.remember_again(frame)
+                if run.hook is not None:
+                    run.hook.frame_rewound(frame)
+    finally:
+        end_frame(run, frame)
+
+
+def end_frame(run: "Run", frame: Frame) -> None:
+    frame.is_done = True
+    if run.log is not None:
+        run.log.append(FrameEnded(run.now(), frame.id, frame.cancel_reason))
+    if run.hook is not None:
+        run.hook.frame_ended(frame)

@@ -1,0 +1,34 @@
+"""What the engine asks of the world outside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pitstop.events.log import EventLog
+from pitstop.plan.expressions import Evaluator
+
+if TYPE_CHECKING:
+    from pitstop.engine.frame import Activation
+
+__all__ = ["Clock", "Evaluator", "EventLog", "Ports", "StepType"]
+
+
+class StepType(Protocol):
+    """What a step of one kind does. Raising is failing; what it returns is the step's outputs."""
+
+    async def act(self, activation: "Activation", config: Mapping[str, Any]) -> Any: ...
+
+
+class Clock(Protocol):
+    """The time that events carry, in seconds since the epoch. Waiting is the event loop's."""
+
+    def now(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps."""
+
+    evaluator: Evaluator
+    clock: Clock
+    step_types: Mapping[str, StepType] = field(default_factory=dict)

@@ -1,0 +1,116 @@
+"""What a run need not do again, because its log says how it went."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.events.outcome import Outcome, Status
+from pitstop.events.types import (
+    AnyEvent,
+    ConfigOverridden,
+    EditUndone,
+    FrameOpened,
+    OutcomeForced,
+    Rewound,
+    ScopeEdited,
+    StepFinished,
+    StepInjected,
+    StepRetried,
+    StepRouted,
+    StepStarted,
+)
+from pitstop.events.view import frames_after
+from pitstop.plan.plan import Step
+from pitstop.plan.scope import Edit
+
+_Fact = (
+    StepStarted
+    | StepFinished
+    | OutcomeForced
+    | StepRetried
+    | StepRouted
+    | ScopeEdited
+    | EditUndone
+    | ConfigOverridden
+    | StepInjected
+)
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What still counts of a frame's part of the log, by occurrence. What was taken is gone; empty in a fresh run."""
+
+    started: set[str] = field(default_factory=set)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    retried: set[str] = field(default_factory=set)
+    routes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    configs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    edits: dict[tuple[str, str], list[Edit]] = field(default_factory=dict)
+    injected: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether anything is left to be taken."""
+        return bool(self.outcomes or self.routes or self.edits or self.injected or self.configs)
+
+    def take_edits(self, occurrence: str, position: str) -> list[Edit]:
+        return self.edits.pop((occurrence, position), [])
+
+    def take_injected(self, occurrence: str, position: str) -> tuple[Step, ...]:
+        return tuple(self.injected.pop((occurrence, position), ()))
+
+
+def recorded_in(events: Sequence[AnyEvent]) -> dict[str, Recorded]:
+    """What the events let each frame take over. A cancelled occurrence does not count: it runs again."""
+    opened: dict[str, tuple[int, str | None]] = {}
+    facts: list[tuple[int, _Fact]] = []
+    for number, event in enumerate(events, 1):
+        if isinstance(event, FrameOpened):
+            opened.setdefault(event.frame, (number, event.parent))
+        elif isinstance(event, Rewound):
+            cut = frames_after(opened, event.point_frame, event.after)
+            facts = [(at, fact) for at, fact in facts if at <= event.after or fact.frame not in cut]
+            opened = {name: known for name, known in opened.items() if known[0] <= event.after or name not in cut}
+        elif isinstance(event, _Fact):
+            facts.append((number, event))
+    by_frame: dict[str, Recorded] = {}
+    for _, fact in facts:
+        _keep(by_frame.setdefault(fact.frame, Recorded()), fact)
+    return by_frame
+
+
+def frames_under(events: Sequence[AnyEvent], frame: str) -> set[str]:
+    """The frame and every one that it, or one of those, has ever opened."""
+    found = {frame}
+    for event in events:
+        if isinstance(event, FrameOpened) and event.parent in found:
+            found.add(event.frame)
+    return found
+
+
+def _keep(recorded: Recorded, fact: _Fact) -> None:
+    occurrence = fact.occurrence
+    match fact:
+        case StepStarted():
+            recorded.started.add(occurrence)
+        case StepFinished() | OutcomeForced():
+            recorded.outcomes.pop(occurrence, None)
+            if fact.outcome.status is not Status.CANCELLED:
+                recorded.outcomes[occurrence] = fact.outcome
+        case StepRetried():
+            recorded.retried.add(occurrence)
+        case StepRouted():
+            recorded.routes[occurrence] = fact.targets
+        case ScopeEdited():
+            edit = Edit(fact.layer, fact.path, fact.value, fact.removes)
+            recorded.edits.setdefault((occurrence, fact.position), []).append(edit)
+        case EditUndone():
+            undone = recorded.edits.get((occurrence, fact.position))
+            if fact.what == "config":
+                recorded.configs.pop(occurrence, None)
+            elif undone:
+                undone.pop()
+        case ConfigOverridden():
+            recorded.configs[occurrence] = fact.config
+        case StepInjected():
+            step = Step(fact.step, fact.type, fact.config, id=fact.id, is_injected=True)
+            recorded.injected.setdefault((occurrence, fact.position), []).append(step)

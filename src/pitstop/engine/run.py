@@ -1,0 +1,185 @@
+"""The life of one run: from its first step to the end of its cleanup, with nothing of it left alive."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from pitstop.engine.flow.background import run_background
+from pitstop.engine.flow.call import clean_up, run_call
+from pitstop.engine.flow.conditional import run_conditional
+from pitstop.engine.flow.graph import NodeType, run_graph
+from pitstop.engine.flow.matrix import run_matrix
+from pitstop.engine.flow.parallel import run_parallel
+from pitstop.engine.flow.repeat import run_repeat
+from pitstop.engine.flow.sequence import run_sequence
+from pitstop.engine.frame import MAIN, Activation, Frame, FrameRewound, live_frame, open_frames
+from pitstop.engine.hook import GoBack, Hook
+from pitstop.engine.ports import Ports, StepType
+from pitstop.engine.recover import Recorded, frames_under, recorded_in
+from pitstop.errors import BadLog, UnknownStep
+from pitstop.events.log import EventLog
+from pitstop.events.outcome import Outcome, Status, StepError, error_of
+from pitstop.events.types import RunEnded, RunStarted, StepFinished
+from pitstop.plan.plan import Plan
+from pitstop.plan.scope import Layer, Scope, Values
+
+Combine = Callable[[Activation, Mapping[str, Any]], Awaitable[Outcome]]
+
+COMBINING: dict[str, Combine] = {
+    "sequence": run_sequence,
+    "parallel": run_parallel,
+    "matrix": run_matrix,
+    "background": run_background,
+    "repeat": run_repeat,
+    "call": run_call,
+    "conditional": run_conditional,
+    "graph": run_graph,
+}
+_NODE_TYPE = NodeType()
+
+
+class Run:
+    """One execution of a plan. Given a log, it takes over what the log says and does the rest."""
+
+    def __init__(
+        self, plan: Plan, values: Values, ports: Ports, *, log: EventLog | None = None, hook: Hook | None = None
+    ) -> None:
+        self.plan = plan
+        self.ports = ports
+        self.log = log
+        self.hook = hook
+        self.now = ports.clock.now
+        self.combining = COMBINING
+        self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
+        self.done: dict[str, Any] = {}  # the last outcome of each step, or just its update
+        self.exception: BaseException | None = None  # behind the first failure
+        self.abort_reason: str | None = None
+        self.is_aborting = False  # a step that starts now, because one before it took the cancel for its own, is not to
+        self.scope = Scope((Layer("state" if plan.root.kind == "graph" else "run", values),))
+        self._limit: asyncio.Timeout | None = None
+        if hook is not None:
+            hook.attach(self)
+
+    def step_type(self, kind: str) -> StepType:
+        found = self.ports.step_types.get(kind)
+        if found is not None:
+            return found
+        if kind == "node":
+            return _NODE_TYPE
+        raise UnknownStep(kind)
+
+    def remember_again(self, frame: Frame) -> None:
+        """Take from the log, which was cut, what a rewound frame and those under it need not do again."""
+        if self.log is not None:
+            events = self.log.read()
+            recorded = recorded_in(events)
+            for name in frames_under(events, frame.id):
+                self.recordings.pop(name, None)
+                if name in recorded:
+                    self.recordings[name] = recorded[name]
+            frame.recorded = self.recordings.pop(frame.id, Recorded())
+
+    def failed(self, exception: BaseException, occurrence: str) -> Outcome:
+        """The failure of an occurrence as data; the first exception is kept for whoever wants the original."""
+        if self.exception is None:
+            self.exception = exception
+        return Outcome(Status.FAILED, error=error_of(exception, occurrence))
+
+    def note_cancelled(self, frame: Frame, step: str, occurrence: str) -> None:
+        if self.log is not None:
+            error = StepError("Cancelled", self.why_cancelled(frame), occurrence)
+            outcome = Outcome(Status.CANCELLED, error=error)
+            self.log.append(StepFinished(self.now(), frame.id, step, occurrence, outcome))
+
+    def why_cancelled(self, frame: Frame) -> str:
+        return frame.cancel_reason or self.abort_reason or "the run was cancelled"
+
+    def abort(self, reason: str) -> None:
+        """End every frame as cancelled, then clean up; asked again while cleaning up, end that too."""
+        self.abort_reason = reason
+        self.is_aborting = True
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time())
+
+    async def execute(self) -> Outcome:
+        """Run the plan. What fails is in the outcome; only cancelling from outside is raised, after cleaning up."""
+        if self.log is not None:
+            self._check_log(self.log)
+            self.recordings = recorded_in(self.log.read())
+            self.log.append(RunStarted(self.now(), self.plan.name, self.scope.own.values))
+        if self.hook is not None:
+            self.hook.run_started()
+        (main,) = open_frames(self, [(MAIN, self.plan.name)], None, "")
+        outcome = Outcome(Status.CANCELLED, error=StepError("Cancelled", "the run was cancelled"))
+        try:
+            outcome = await live_frame(self, main, self.scope, lambda: self._live(main))
+        finally:
+            if self.log is not None:
+                self.log.append(RunEnded(self.now(), outcome))
+            if self.hook is not None:
+                self.hook.run_ended(outcome)
+        return outcome
+
+    async def _live(self, main: Frame) -> Outcome:
+        root = Activation(self, main, self.plan.root, self.scope, "", None)
+        main.activation = root
+        self.abort_reason = None
+        try:
+            outcome: Outcome = await self._until_aborted(self._work(root))
+        except asyncio.CancelledError:
+            await self._clean_up_aside(root)
+            raise
+        if root.step.cleanup:
+            cleaned = await self._until_aborted(clean_up(root, self.scope, outcome))
+            outcome = cleaned if outcome.status is Status.PASSED else outcome
+        if self.hook is not None:
+            verdict = await self._until_aborted(self.hook.run_ending(root, outcome))
+            if isinstance(verdict, GoBack):
+                raise FrameRewound(verdict)
+        return outcome
+
+    async def _work(self, root: Activation) -> Outcome:
+        seconds = root.step.timeout_seconds
+        limit = root.meter.limit(seconds)
+        try:
+            async with limit:
+                return await self.combining[root.step.kind](root, root.step.config)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return Outcome(Status.TIMED_OUT, error=StepError("Timeout", f"the run took longer than {seconds:g} s"))
+
+    async def _until_aborted(self, work: Awaitable[Any]) -> Any:
+        """The work's result, or the outcome of an aborted run as soon as somebody aborts it."""
+        limit = self._limit = asyncio.timeout(None)
+        try:
+            async with limit:
+                result = await work
+                return result if not self.is_aborting else self._aborted()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return self._aborted()
+        finally:
+            self._limit = None
+            self.is_aborting = False
+
+    def _aborted(self) -> Outcome:
+        return Outcome(Status.CANCELLED, error=StepError("Aborted", self.abort_reason or "aborted"))
+
+    async def _clean_up_aside(self, root: Activation) -> None:
+        """Clean up after a cancel from outside: in a task of its own, for this one is cancelled. Another ends it."""
+        if not root.step.cleanup:
+            return
+        cancelled = Outcome(Status.CANCELLED)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(clean_up(root, self.scope, cancelled), name="cleanup")
+
+    def _check_log(self, log: EventLog) -> None:
+        first = next(iter(log.read()), None)
+        if first is None:
+            return
+        if not isinstance(first, RunStarted):
+            raise BadLog(f"a run's log begins with run.started, this one with {type(first).__name__}")
+        if first.plan != self.plan.name:
+            raise BadLog(f"this log is of {first.plan!r}, it cannot be gone on with by {self.plan.name!r}")

@@ -1,0 +1,236 @@
+"""The life of one step: asked about, run, asked about again, tried again."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from pitstop.engine.frame import Activation, Frame, FrameRewound
+from pitstop.engine.hook import Again, Force, GoBack, Point, Position
+from pitstop.errors import PitstopError
+from pitstop.events.outcome import Outcome, Status, StepError, error_of
+from pitstop.events.types import StepFinished, StepRetried, StepStarted
+from pitstop.plan.expressions import render, truth
+from pitstop.plan.plan import Step
+from pitstop.plan.scope import Scope
+
+# Writes an outcome into the scope that the following steps see
+Apply = Callable[[Scope, Step, Outcome, int], None]
+
+
+def record_in_steps(scope: Scope, step: Step, outcome: Outcome, attempt: int) -> None:
+    """The way of flows: what is known of a step with an id stands under `.steps.<id>`."""
+    if step.id is not None:
+        error = outcome.error
+        known = {
+            "status": outcome.status.value,
+            "outputs": outcome.outputs if outcome.outputs is not None else {},
+            "error": None if error is None else {"type": error.type, "message": error.message},
+            "attempt": attempt,
+        }
+        scope.put(("steps", step.id), known)
+
+
+async def run_step(
+    parent: Activation, frame: Frame, scope: Scope, step: Step, base: str, apply: Apply, attempt: int = 1
+) -> Outcome:
+    """Run a step to the end of its last attempt. A failure is an outcome; only cancelling and rewinding are raised."""
+    outer = frame.activation
+    config: dict[str, Any] | None = None
+    try:
+        while True:
+            activation = Activation(parent.run, frame, step, scope, base, parent, attempt)
+            activation.config = config
+            frame.activation = activation
+            ended = await _attempt(activation, apply)
+            if isinstance(ended, Outcome):
+                return ended
+            if ended.delay_seconds:
+                await asyncio.sleep(ended.delay_seconds)
+            config = ended.config
+            attempt += 1
+    finally:
+        frame.activation = outer
+
+
+async def _attempt(activation: Activation, apply: Apply) -> Outcome | Again:
+    run, step, occurrence = activation.run, activation.step, activation.occurrence
+    if run.is_aborting:
+        raise asyncio.CancelledError
+    recorded = activation.frame.recorded
+    known = recorded.outcomes.pop(occurrence, None) if recorded else None
+    is_combining = step.kind in run.combining
+    is_replayed = known is not None or (is_combining and occurrence in recorded.started)
+    if recorded:
+        activation.config = recorded.configs.pop(occurrence, activation.config)
+        for edit in recorded.take_edits(occurrence, "before"):
+            edit.apply(activation.scope)
+        for injected in recorded.take_injected(occurrence, "before"):
+            await _run_injected(activation, injected, apply)
+    inject_after: tuple[Step, ...] = ()
+    forced: Outcome | None = None
+    if run.hook is not None and (
+        run.hook.returns_to(occurrence, "before") if is_replayed else run.hook.wants(step, "before")
+    ):
+        forced, inject_after = await _ask_before(activation, apply)
+    if forced is not None:
+        outcome = forced
+    elif known is not None and not (is_combining and occurrence in recorded.started):
+        outcome = known
+    else:
+        outcome = await _run(activation, known, is_started=is_replayed)
+    return await finish_step(activation, apply, outcome, is_replayed=known is not None, inject_after=inject_after)
+
+
+async def _ask_before(activation: Activation, apply: Apply) -> tuple[Outcome | None, tuple[Step, ...]]:
+    """The outcome that the hook wants in place of running the step, and the steps to run after it."""
+    hook = activation.run.hook
+    inject_after: tuple[Step, ...] = ()
+    is_repeated = False
+    while hook is not None:
+        verdict = await hook.at(
+            Point(activation, "before", will_run=await _would_run(activation), is_repeated=is_repeated)
+        )
+        if isinstance(verdict, Force):
+            return verdict.outcome, inject_after + verdict.inject_after
+        if isinstance(verdict, GoBack):
+            raise FrameRewound(verdict)
+        if isinstance(verdict, Again):
+            break
+        inject_after += verdict.inject_after
+        if verdict.config is not None:
+            activation.config = verdict.config
+        if not verdict.inject:
+            break
+        for injected in verdict.inject:
+            await _run_injected(activation, injected, apply)
+        is_repeated = True
+    return None, inject_after
+
+
+async def _would_run(activation: Activation) -> bool:
+    """What the step's `if` says now; a broken one runs, and then fails."""
+    condition = activation.step.condition
+    if condition is None:
+        return True
+    try:
+        return await truth(condition, activation.scope.values(), activation.run.ports.evaluator)
+    except PitstopError:
+        return True
+
+
+async def _run(activation: Activation, known: Outcome | None, *, is_started: bool) -> Outcome:
+    """Run one attempt and log how it went. Where the end is `known`, only the steps under it are gone through."""
+    run, step, frame = activation.run, activation.step, activation.frame
+    occurrence = activation.occurrence
+    log = run.log
+    try:
+        if step.condition is not None and not is_started:
+            values = activation.scope.values()
+            if not await truth(step.condition, values, run.ports.evaluator):
+                outcome = Outcome(Status.SKIPPED)
+                if log is not None:
+                    log.append(StepFinished(run.now(), frame.id, step.path, occurrence, outcome))
+                return outcome
+        if log is not None and not is_started:
+            log.append(StepStarted(run.now(), frame.id, step.path, occurrence))
+        outcome = await _act_in_time(activation)
+    except asyncio.CancelledError as cancelled:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            run.note_cancelled(frame, step.path, occurrence)
+            raise
+        outcome = Outcome(Status.FAILED, error=error_of(cancelled, occurrence))  # the step cancelled itself
+    except Exception as exception:  # noqa: BLE001 - a failing step is data
+        outcome = run.failed(exception, occurrence)
+    if known is not None:
+        return known
+    if log is not None:
+        log.append(StepFinished(run.now(), frame.id, step.path, occurrence, outcome))
+    return outcome
+
+
+async def _act_in_time(activation: Activation) -> Outcome:
+    seconds = activation.step.timeout_seconds
+    if seconds is None:
+        return await _act(activation)
+    limit = activation.meter.limit(seconds)
+    try:
+        async with limit:
+            outcome = await _act(activation)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        outcome = Outcome(Status.TIMED_OUT)
+    if not limit.expired():
+        return outcome
+    message = f"took longer than {seconds:g} s"  # also when it came to an end in spite of being cancelled
+    error = StepError("Timeout", message, activation.occurrence)
+    return Outcome(Status.TIMED_OUT, error=error, paused_seconds=activation.meter.paused_seconds)
+
+
+async def _act(activation: Activation) -> Outcome:
+    run, step = activation.run, activation.step
+    combine = run.combining.get(step.kind)
+    config = step.config if activation.config is None else {**step.config, **activation.config}
+    if combine is not None:
+        return await combine(activation, config)
+    if step.is_templated or activation.config is not None:
+        config = await render(config, activation.scope.values(), run.ports.evaluator)
+    outputs = await run.step_type(step.kind).act(activation, config)
+    return Outcome(Status.PASSED, outputs, paused_seconds=activation.meter.paused_seconds)
+
+
+async def finish_step(
+    activation: Activation,
+    apply: Apply,
+    outcome: Outcome,
+    *,
+    is_replayed: bool = False,
+    inject_after: tuple[Step, ...] = (),
+) -> Outcome | Again:
+    """Let the outcome count, after asking whether it does; `Again` when another attempt follows."""
+    run, step, occurrence, scope = activation.run, activation.step, activation.occurrence, activation.scope
+    recorded, hook = activation.frame.recorded, run.hook
+    mark = scope.own.mark()
+    apply(scope, step, outcome, activation.attempt)
+    position: Position = "error" if outcome.is_failure else "after"
+    edits = recorded.take_edits(occurrence, position) if recorded else []
+    for edit in edits:
+        edit.apply(scope)
+    again: Again | None = Again(tuple(edits)) if is_replayed and occurrence in recorded.retried else None
+    if hook is not None and (hook.returns_to(occurrence, position) if is_replayed else hook.wants(step, position)):
+        is_propagated = outcome.error is not None and outcome.error.origin != occurrence
+        verdict = await hook.at(Point(activation, position, outcome, True, is_propagated, False, is_replayed))
+        if isinstance(verdict, GoBack):
+            raise FrameRewound(verdict)
+        if isinstance(verdict, Again):
+            again = verdict
+        elif isinstance(verdict, Force):
+            scope.own.rewind(mark)
+            outcome = verdict.outcome
+            apply(scope, step, outcome, activation.attempt)
+            again = None
+        inject_after += () if isinstance(verdict, Again) else verdict.inject_after
+    if again is None and outcome.is_failure and not is_replayed:
+        delay = step.retry.delay_after(activation.attempt)
+        if delay is not None:
+            again = Again(delay_seconds=delay)
+            if run.log is not None:
+                run.log.append(StepRetried(run.now(), activation.frame.id, step.path, occurrence))
+    if again is not None:
+        scope.own.rewind(mark)
+        for edit in again.edits:
+            edit.apply(scope)
+        return again
+    if recorded:
+        inject_after += recorded.take_injected(occurrence, "after")
+    for injected in inject_after:
+        await _run_injected(activation, injected, apply)
+    run.done[step.path] = outcome
+    return outcome
+
+
+async def _run_injected(host: Activation, injected: Step, apply: Apply) -> None:
+    """Run a step that a person put in. The hook hears of its failure; the host goes on whatever came of it."""
+    address = f"{host.base}{injected.path[len(host.step.path) :]}"
+    await run_step(host.parent or host, host.frame, host.scope, injected, address, apply)

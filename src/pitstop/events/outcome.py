@@ -1,0 +1,55 @@
+"""How an occurrence ended."""
+
+import traceback
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Status(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+    @property
+    def is_failure(self) -> bool:
+        return self is Status.FAILED or self is Status.TIMED_OUT
+
+
+class StepError(msgspec.Struct, frozen=True):
+    """Why an occurrence failed. `origin` is the occurrence in which the failure began."""
+
+    type: str
+    message: str
+    origin: str = ""
+    trace: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}" if self.message else self.type
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The end of an occurrence: data, also when it is a failure."""
+
+    status: Status
+    outputs: Any = None
+    error: StepError | None = None
+    paused_seconds: float = 0.0
+
+    @property
+    def is_failure(self) -> bool:
+        return self.status.is_failure
+
+
+def error_of(exception: BaseException, origin: str) -> StepError:
+    """An exception as data; one whose text cannot be made is named all the same."""
+    try:
+        message = str(exception)
+        trace = "".join(traceback.format_exception(exception, limit=-20))
+    except Exception as unprintable:  # noqa: BLE001 - the user's code: its __str__ may do anything
+        message = f"(its text cannot be made: {type(unprintable).__name__})"
+        trace = None
+    return StepError(type(exception).__name__, message, origin, trace)

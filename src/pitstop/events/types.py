@@ -1,0 +1,248 @@
+"""Every event: a small fact in the past tense, never renamed; readers ignore kinds they do not know."""
+
+from typing import Any
+
+import msgspec
+
+from pitstop.events.outcome import Outcome
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="kind"):
+    """A fact with its time, in seconds since the epoch. Its number is its place in the log, from 1."""
+
+    at: float
+
+
+# The life of a run
+
+
+class RunStarted(Event, frozen=True, tag="run.started"):
+    plan: str
+    inputs: dict[str, Any]
+
+
+class RunEnded(Event, frozen=True, tag="run.ended"):
+    outcome: Outcome
+
+
+class FrameOpened(Event, frozen=True, tag="frame.opened"):
+    frame: str
+    name: str
+    parent: str | None
+    step: str | None  # the occurrence that opened it
+
+
+class FrameEnded(Event, frozen=True, tag="frame.ended"):
+    frame: str
+    reason: str | None = None  # why it was cancelled, if it was
+
+
+class StepStarted(Event, frozen=True, tag="step.started"):
+    frame: str
+    step: str
+    occurrence: str
+
+
+class StepFinished(Event, frozen=True, tag="step.finished"):
+    frame: str
+    step: str
+    occurrence: str
+    outcome: Outcome
+
+
+class StepRetried(Event, frozen=True, tag="step.retried"):
+    """The occurrence's outcome does not count: another attempt follows."""
+
+    frame: str
+    step: str
+    occurrence: str
+    by_hand: bool = False
+
+
+class StepRouted(Event, frozen=True, tag="step.routed"):
+    """A conditional edge chose what comes after the occurrence."""
+
+    frame: str
+    step: str
+    occurrence: str
+    targets: tuple[str, ...]
+
+
+# What a debugger did to it
+
+
+class Stopped(Event, frozen=True, tag="debug.stopped"):
+    stop: int
+    frame: str
+    step: str
+    occurrence: str
+    position: str
+    reasons: tuple[str, ...]
+    breakpoints: tuple[int, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Resumed(Event, frozen=True, tag="debug.resumed"):
+    stop: int
+    frame: str
+    verb: str
+
+
+class StopEnded(Event, frozen=True, tag="debug.stop_ended"):
+    """A stop that was not resumed: its branch was cancelled meanwhile, and why."""
+
+    stop: int
+    frame: str
+    reason: str
+
+
+class AllStopped(Event, frozen=True, tag="debug.all_stopped"):
+    stops: tuple[int, ...]
+
+
+class PauseAsked(Event, frozen=True, tag="debug.pause_asked"):
+    frame: str | None  # None: all of them
+
+
+class PauseWithdrawn(Event, frozen=True, tag="debug.pause_withdrawn"):
+    pass
+
+
+class BreakpointSet(Event, frozen=True, tag="debug.breakpoint_set"):
+    breakpoint: dict[str, Any]
+
+
+class BreakpointRemoved(Event, frozen=True, tag="debug.breakpoint_removed"):
+    breakpoint: int
+
+
+class BreakpointHit(Event, frozen=True, tag="debug.breakpoint_hit"):
+    breakpoint: int
+    hits: int
+    occurrence: str
+
+
+class Logged(Event, frozen=True, tag="debug.logged"):
+    breakpoint: int
+    frame: str
+    step: str
+    occurrence: str
+    message: str
+
+
+class ScopeEdited(Event, frozen=True, tag="debug.scope_edited"):
+    stop: int
+    frame: str
+    step: str
+    occurrence: str
+    position: str
+    layer: str
+    path: tuple[str | int, ...]
+    value: Any = None
+    removes: bool = False
+
+
+class EditUndone(Event, frozen=True, tag="debug.edit_undone"):
+    stop: int
+    frame: str
+    occurrence: str
+    position: str
+    what: str = "scope"
+
+
+class ConfigOverridden(Event, frozen=True, tag="debug.config_overridden"):
+    stop: int
+    frame: str
+    step: str
+    occurrence: str
+    config: dict[str, Any]
+
+
+class OutcomeForced(Event, frozen=True, tag="debug.outcome_forced"):
+    """A person decided how the occurrence ended, by skipping it or by saying so."""
+
+    stop: int
+    frame: str
+    step: str
+    occurrence: str
+    verb: str
+    outcome: Outcome
+
+
+class StepInjected(Event, frozen=True, tag="debug.step_injected"):
+    """A step that runs once, before or after the occurrence at which it was put in."""
+
+    stop: int
+    frame: str
+    occurrence: str
+    position: str
+    step: str
+    type: str
+    config: dict[str, Any]
+    id: str | None = None
+
+
+class Rewound(Event, frozen=True, tag="debug.rewound"):
+    """A frame went back to a point: what came after event number `after` in it does not count any more."""
+
+    frame: str
+    point_frame: str
+    occurrence: str
+    position: str
+    after: int
+
+
+class WatchesChanged(Event, frozen=True, tag="debug.watches_changed"):
+    watches: tuple[str, ...]
+
+
+class LeaseExtended(Event, frozen=True, tag="debug.lease_extended"):
+    seconds: float
+
+
+class LeaseEnded(Event, frozen=True, tag="debug.lease_ended"):
+    stop: int
+    policy: str
+
+
+class Detached(Event, frozen=True, tag="debug.detached"):
+    pass
+
+
+class Aborted(Event, frozen=True, tag="debug.aborted"):
+    reason: str
+
+
+AnyEvent = (
+    RunStarted
+    | RunEnded
+    | FrameOpened
+    | FrameEnded
+    | StepStarted
+    | StepFinished
+    | StepRetried
+    | StepRouted
+    | Stopped
+    | Resumed
+    | StopEnded
+    | AllStopped
+    | PauseAsked
+    | PauseWithdrawn
+    | BreakpointSet
+    | BreakpointRemoved
+    | BreakpointHit
+    | Logged
+    | ScopeEdited
+    | EditUndone
+    | ConfigOverridden
+    | OutcomeForced
+    | StepInjected
+    | Rewound
+    | WatchesChanged
+    | LeaseExtended
+    | LeaseEnded
+    | Detached
+    | Aborted
+)
+
+INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, StepInjected, Rewound)

@@ -1,0 +1,195 @@
+"""The state of a run: a fold over its events, and nothing else."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pitstop.events.outcome import Outcome, Status
+from pitstop.events.types import (
+    INTERVENTIONS,
+    AnyEvent,
+    BreakpointHit,
+    BreakpointRemoved,
+    BreakpointSet,
+    Detached,
+    Event,
+    FrameEnded,
+    FrameOpened,
+    OutcomeForced,
+    PauseAsked,
+    PauseWithdrawn,
+    Resumed,
+    Rewound,
+    RunEnded,
+    RunStarted,
+    StepFinished,
+    StepRetried,
+    StepStarted,
+    StopEnded,
+    Stopped,
+    WatchesChanged,
+)
+
+
+@dataclass(slots=True)
+class StepView:
+    """One occurrence as the log tells it."""
+
+    occurrence: str
+    step: str
+    frame: str
+    started_at: float | None = None
+    ended_at: float | None = None
+    outcome: Outcome | None = None
+    is_retried: bool = False
+    last_event: int = 0
+
+    @property
+    def status(self) -> str:
+        return "running" if self.outcome is None else self.outcome.status.value
+
+
+@dataclass(slots=True)
+class FrameView:
+    """One frame as the log tells it: running, pausing, paused or done."""
+
+    id: str
+    name: str
+    parent: str | None
+    opened_at_event: int
+    state: str = "running"
+    ended_because: str | None = None
+
+
+@dataclass(slots=True)
+class RunView:
+    """A run as its log tells it. `apply` takes the next event; unknown kinds change nothing but the count."""
+
+    last_event: int = 0
+    plan: str = ""
+    status: str = "pending"
+    outcome: Outcome | None = None
+    steps: dict[str, StepView] = field(default_factory=dict)
+    frames: dict[str, FrameView] = field(default_factory=dict)
+    stops: dict[int, Stopped] = field(default_factory=dict)
+    breakpoints: dict[int, dict[str, object]] = field(default_factory=dict)
+    watches: tuple[str, ...] = ()
+    interventions: list[Event] = field(default_factory=list)
+    is_detached: bool = False
+
+    @property
+    def intervened(self) -> bool:
+        return bool(self.interventions)
+
+    def apply(self, event: AnyEvent) -> None:
+        self.last_event += 1
+        if isinstance(event, INTERVENTIONS) or (isinstance(event, StepRetried) and event.by_hand):
+            self.interventions.append(event)
+        match event:
+            case RunStarted():
+                self.plan, self.status, self.outcome = event.plan, "running", None
+            case RunEnded():
+                self.status, self.outcome = event.outcome.status.value, event.outcome
+            case FrameOpened():
+                known = self.frames.get(event.frame)
+                number = known.opened_at_event if known is not None else self.last_event
+                opener = self.frames.get(event.parent) if event.parent is not None else None
+                state = "pausing" if opener is not None and opener.state == "pausing" else "running"
+                self.frames[event.frame] = FrameView(event.frame, event.name, event.parent, number, state)
+            case FrameEnded():
+                frame = self.frames[event.frame]
+                frame.state, frame.ended_because = "done", event.reason
+            case StepStarted():
+                step = StepView(event.occurrence, event.step, event.frame, event.at, last_event=self.last_event)
+                self.steps[event.occurrence] = step
+            case StepFinished():
+                self._finish(event)
+            case StepRetried():
+                self.steps[event.occurrence].is_retried = True
+            case OutcomeForced():
+                self._finish(event)
+            case Rewound():
+                self._rewind(event)
+            case _:
+                self._apply_debugger(event)
+
+    def _apply_debugger(self, event: AnyEvent) -> None:
+        match event:
+            case Stopped():
+                self.stops[event.stop] = event
+                self.frames[event.frame].state = "paused"
+            case Resumed() | StopEnded():
+                del self.stops[event.stop]
+                self.frames[event.frame].state = "running"
+            case PauseAsked():
+                for frame in self.frames.values():
+                    if frame.state == "running" and event.frame in (None, frame.id):
+                        frame.state = "pausing"
+            case BreakpointSet():
+                self.breakpoints[int(event.breakpoint["id"])] = {"hit_count": 0, **event.breakpoint}
+            case BreakpointRemoved():
+                del self.breakpoints[event.breakpoint]
+            case BreakpointHit():
+                self.breakpoints[event.breakpoint]["hit_count"] = event.hits
+            case WatchesChanged():
+                self.watches = event.watches
+            case PauseWithdrawn() | Detached():
+                self.is_detached = self.is_detached or isinstance(event, Detached)
+                for frame in self.frames.values():
+                    if frame.state == "pausing":
+                        frame.state = "running"
+            case _:
+                pass
+
+    def _finish(self, event: StepFinished | OutcomeForced) -> None:
+        step = self.steps.get(event.occurrence)
+        if step is None:
+            step = self.steps[event.occurrence] = StepView(event.occurrence, event.step, event.frame, event.at)
+        step.ended_at, step.outcome, step.last_event = event.at, event.outcome, self.last_event
+
+    def _rewind(self, event: Rewound) -> None:
+        opened = {frame.id: (frame.opened_at_event, frame.parent) for frame in self.frames.values()}
+        cut = frames_after(opened, event.point_frame, event.after)
+        self.steps = {
+            name: step
+            for name, step in self.steps.items()
+            if step.last_event <= event.after or (step.frame not in cut and step.status != Status.CANCELLED)
+        }
+        self.frames = {
+            name: frame
+            for name, frame in self.frames.items()
+            if frame.opened_at_event <= event.after or name not in cut
+        }
+
+
+def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, after: int) -> set[str]:
+    """The frames in which all that came after event number `after` follows from that point of `frame`.
+
+    They are the frame, those it came from (they went on when it had ended), and what any of them opened later. What
+    ran beside them is not touched. `opened` has each frame's number in the log and its parent, in their order.
+    """
+    cut: set[str] = set()
+    ancestor: str | None = frame
+    while ancestor is not None:
+        cut.add(ancestor)
+        ancestor = opened[ancestor][1] if ancestor in opened else None
+    for name, (number, parent) in opened.items():
+        if number > after and parent in cut:
+            cut.add(name)
+    return cut
+
+
+def fold(events: Iterable[AnyEvent]) -> RunView:
+    """The state that these events add up to."""
+    view = RunView()
+    for event in events:
+        view.apply(event)
+    return view
+
+
+def failed_steps(view: RunView) -> list[StepView]:
+    """The occurrences whose failure counts, in the order they ended."""
+    return [
+        step
+        for step in view.steps.values()
+        if step.outcome is not None and step.outcome.is_failure and not step.is_retried
+    ]

@@ -1,0 +1,1 @@
+"""WHAT WILL RUN: plans, scopes and expressions; pure values and pure functions."""

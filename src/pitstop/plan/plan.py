@@ -1,0 +1,119 @@
+"""A plan: a definition that was checked and frozen; only plans run."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from pitstop.plan.expressions import expressions_in
+
+Effects = Literal["workspace", "external"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where in a file something was written; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+    end_line: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a failed step is tried again, and how long to wait before each time."""
+
+    times: int = 0
+    delay_seconds: float = 0.0
+    backoff: float = 1.0
+
+    def delay_after(self, attempt: int) -> float | None:
+        """Seconds to wait after this failed attempt; None to give up."""
+        return None if attempt > self.times else self.delay_seconds * self.backoff ** (attempt - 1)
+
+
+NO_RETRY = Retry()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One unit of a plan. `path` is its stable address; `local` is its last part, `id` its name in `.steps`."""
+
+    path: str
+    kind: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    children: tuple["Step", ...] = ()
+    cleanup: tuple["Step", ...] = ()
+    id: str | None = None
+    name: str | None = None
+    condition: str | None = None
+    env: Mapping[str, Any] = field(default_factory=dict)
+    timeout_seconds: float | None = None
+    retry: Retry = NO_RETRY
+    continue_on_error: bool = False
+    effects: Effects = "workspace"
+    source: Source | None = None
+    is_cleanup: bool = False
+    is_injected: bool = False
+    is_templated: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        templated = any(True for value in (self.config, self.env) for _ in expressions_in(value))
+        object.__setattr__(self, "is_templated", templated)
+
+    @property
+    def local(self) -> str:
+        return self.path.rpartition(".")[2]
+
+    @property
+    def title(self) -> str:
+        return self.name or self.id or self.path or "run"
+
+    def walk(self) -> Iterator["Step"]:
+        """This step and every one under it, in the order they are written."""
+        yield self
+        for child in (*self.children, *self.cleanup):
+            yield from child.walk()
+
+
+class Plan:
+    """A root step and the ways to find the steps under it."""
+
+    def __init__(self, root: Step, name: str = "run") -> None:
+        self.root = root
+        self.name = name
+        self.steps: dict[str, Step] = {step.path: step for step in root.walk() if step is not root}
+        self._paths_by_id: dict[str, list[str]] = {}
+        self._paths_by_kind: dict[str, list[str]] = {}
+        for path, step in self.steps.items():
+            self._paths_by_id.setdefault(step.id or step.local, []).append(path)
+            self._paths_by_kind.setdefault(step.kind, []).append(path)
+
+    def paths_named(self, name: str) -> list[str]:
+        """The steps with this path, or else with this id (a sub-flow may repeat one)."""
+        return [name] if name in self.steps else self._paths_by_id.get(name, [])
+
+    def paths_of_kind(self, kind: str) -> list[str]:
+        return self._paths_by_kind.get(kind, [])
+
+    def path_at_line(self, file: str, line: int) -> str | None:
+        """The innermost step written at this line of the file; None when the line belongs to none."""
+        found: Step | None = None
+        for step in self.steps.values():
+            source = step.source
+            if source is None or source.file != file or not source.line <= line <= (source.end_line or source.line):
+                continue
+            if found is None or found.source is None or source.line >= found.source.line:
+                found = step
+        return found.path if found else None
+
+    def nearest(self, name: str) -> str | None:
+        """The step whose path or id is most like `name`, for a hint in an error."""
+        return next(iter(get_close_matches(name, [*self.steps, *self._paths_by_id], n=1)), None)
+
+
+Reducer = Callable[[Any, Any], Any]

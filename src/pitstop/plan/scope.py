@@ -1,0 +1,193 @@
+"""Scopes: what a step sees, as a chain of layers that are read through."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pitstop.errors import BadEdit, BadExpression
+from pitstop.plan.paths import format_path, read_path, with_value, without
+
+Path = tuple[str | int, ...]
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A value was put at a path."""
+
+    path: Path
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was at a path is gone."""
+
+    path: Path
+
+
+# A node's update is kept as the dict that it is; reducers are applied when it is taken over.
+Change = Assigned | Removed | Mapping[str, Any]
+
+
+class Layer:
+    """One object of variables.
+
+    `values` is never changed in place: a write puts a new dict there which shares what did not change, so whoever
+    holds the old one has a snapshot. `changes`, when kept, lists the writes for whoever takes the layer over.
+    """
+
+    __slots__ = ("changes", "name", "values")
+
+    def __init__(self, name: str, values: Values, changes: list[Change] | None = None) -> None:
+        self.name = name
+        self.values = values
+        self.changes = changes
+
+    def assign(self, path: Path, value: Any) -> None:
+        self.values = with_value(self.values, path, value)
+        if self.changes is not None:
+            self.changes.append(Assigned(path, value))
+
+    def remove(self, path: Path) -> None:
+        self.values = without(self.values, path)
+        if self.changes is not None:
+            self.changes.append(Removed(path))
+
+    def mark(self) -> tuple[Values, int]:
+        """Something `rewind` takes back to."""
+        return self.values, len(self.changes) if self.changes is not None else 0
+
+    def rewind(self, mark: tuple[Values, int]) -> None:
+        self.values, kept = mark
+        if self.changes is not None:
+            del self.changes[kept:]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Mapping[str, Any]):
+    """A scope as it was: the layers' names and values, innermost first. Costs one reference per layer."""
+
+    layers: tuple[tuple[str, Values], ...]
+
+    def as_dict(self) -> Values:
+        if len(self.layers) == 1:
+            return self.layers[0][1]
+        merged: Values = {}
+        for _, values in reversed(self.layers):
+            merged.update(values)
+        return merged
+
+    def layer_of(self, key: str) -> str | None:
+        """The name of the layer that a top-level key is read from."""
+        return next((name for name, values in self.layers if key in values), None)
+
+    def __getitem__(self, key: str) -> Any:
+        for _, values in self.layers:
+            if key in values:
+                return values[key]
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.as_dict())
+
+    def __len__(self) -> int:
+        return len(self.as_dict())
+
+
+class Scope:
+    """A chain of layers, innermost first. Reading goes through; writing chooses one layer and says which."""
+
+    __slots__ = ("layers",)
+
+    def __init__(self, layers: tuple[Layer, ...]) -> None:
+        self.layers = layers
+
+    @property
+    def own(self) -> Layer:
+        return self.layers[0]
+
+    def child(self, name: str, values: Values | None = None) -> "Scope":
+        """A scope with one more layer, whose changes can be taken over by this one."""
+        return Scope((Layer(name, {} if values is None else values, []), *self.layers))
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(tuple((layer.name, layer.values) for layer in self.layers))
+
+    def values(self) -> Values:
+        """All that is visible, as one dict; not to be changed."""
+        return self.snapshot().as_dict()
+
+    def layer(self, name: str | None, key: str) -> Layer:
+        """The layer called `name`; without a name the one that holds `key`, or else the innermost."""
+        if name is None:
+            return next((layer for layer in self.layers if key in layer.values), self.own)
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise BadEdit(f"there is no layer {name!r}: the layers here are {', '.join(each.name for each in self.layers)}")
+
+    def put(self, path: Path, value: Any) -> None:
+        """Write into the innermost layer, keeping beside it what outer layers have under the same key."""
+        own = self.own
+        key = str(path[0])
+        if len(path) > 1 and key not in own.values:
+            holder = self.layer(None, key)
+            if key in holder.values:
+                own.values = {**own.values, key: holder.values[key]}
+        own.assign(path, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change by hand: what was put where, and what was there before. Knows how to be done and undone."""
+
+    layer: str
+    path: Path
+    value: Any = None
+    removes: bool = False
+    before: Any = None
+    was_there: bool = False
+
+    def __str__(self) -> str:
+        return f"{'unset' if self.removes else 'set'} {format_path(self.path)} in {self.layer}"
+
+    def apply(self, scope: Scope) -> None:
+        layer = scope.layer(self.layer, str(self.path[0]))
+        if self.removes:
+            layer.remove(self.path)
+        else:
+            layer.assign(self.path, self.value)
+
+    def undo(self, scope: Scope) -> None:
+        layer = scope.layer(self.layer, str(self.path[0]))
+        if self.was_there:
+            layer.assign(self.path, self.before)
+        else:
+            layer.remove(self.path)
+
+
+def plan_edit(scope: Scope, path: Path, value: Any, *, layer: str | None, removes: bool) -> Edit:
+    """The edit that would set or unset this path; BadEdit says why it cannot be done."""
+    if not path or not isinstance(path[0], str):
+        raise BadEdit("an edit needs a path that begins with a key, such as .errors or .vars.region")
+    target = scope.layer(layer, path[0])
+    try:
+        before, was_there = _look(target.values, path)
+        if removes and not was_there:
+            raise BadEdit(f"there is nothing at {format_path(path)} in layer {target.name!r} to unset")
+        without(target.values, path) if removes else with_value(target.values, path, value)
+    except BadExpression as error:
+        raise BadEdit(f"{format_path(path)} cannot be edited in layer {target.name!r}: {error.reason}") from error
+    return Edit(target.name, path, value, removes, before, was_there)
+
+
+def _look(values: Values, path: Path) -> tuple[Any, bool]:
+    holder = read_path(values, path[:-1])
+    last = path[-1]
+    if isinstance(holder, Mapping):
+        return holder.get(last), last in holder
+    if isinstance(holder, list) and isinstance(last, int):
+        there = -len(holder) <= last < len(holder)
+        return (holder[last] if there else None), there
+    return None, False
