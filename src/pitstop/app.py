@@ -16,7 +16,7 @@ from pitstop.errors import BadLog
 from pitstop.events.log import EventLog, MemoryLog
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import AnyEvent, Event, RunStarted
-from pitstop.events.view import fold
+from pitstop.events.view import interventions_in
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import plan_graph
@@ -69,15 +69,14 @@ class GraphApp:
         if debug is not None and log is None:
             log = MemoryLog()
         values = _first_state(log) if state is None else dict(state)
+        intervened = interventions_in(log.read()) if log is not None else ()
         async with contextlib.AsyncExitStack() as parts:
             evaluator = JqWorker()
             parts.push_async_callback(evaluator.close)
             run = Run(self.plan, values, Ports(evaluator, SystemClock()), log=log, hook=debug)
             outcome = await run.execute()
-        interventions = fold(log.read()).interventions if debug is not None and log is not None else ()
-        return RunResult(
-            outcome.status, run.scope.own.values, outcome.error, run.exception, tuple(interventions), run.done
-        )
+            intervened += tuple(debug.interventions) if debug is not None else ()
+        return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
 
     async def stream(
         self, state: Mapping[str, Any] | None, *, debug: Session | None = None, log: MemoryLog | None = None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pitstop.engine.hook import Position
@@ -12,6 +12,7 @@ from pitstop.plan.plan import Plan
 
 Condition = str | Callable[[dict[str, Any]], object]
 
+_OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once", "group", "state", "hit_count")
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
 
 
@@ -110,9 +111,13 @@ class Breakpoint:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that JSON can say of it; a condition that is a function cannot be kept."""
-        shown = {name: value for name, value in asdict(self).items() if name != "paths"}
-        if isinstance(self.equals, Unset):
-            del shown["equals"]
+        shown: dict[str, Any] = {"id": self.id, "position": self.position, "enabled": self.enabled}
+        for name in _OPTIONAL:
+            value = getattr(self, name)
+            if value:
+                shown[name] = value
+        if self.equals is not UNSET:
+            shown["equals"] = self.equals
         if callable(self.condition):
             shown["condition"] = None
             shown["condition_was"] = getattr(self.condition, "__name__", "a function")

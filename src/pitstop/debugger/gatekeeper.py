@@ -21,6 +21,7 @@ from pitstop.events.types import (
     BreakpointHit,
     BreakpointRemoved,
     BreakpointSet,
+    Event,
     LeaseEnded,
     Logged,
     Resumed,
@@ -28,6 +29,7 @@ from pitstop.events.types import (
     Stopped,
     WatchesChanged,
 )
+from pitstop.events.view import is_intervention
 from pitstop.plan.plan import Step
 
 LeasePolicy = Literal["abort", "continue"]
@@ -49,6 +51,7 @@ class Gatekeeper:
         self.on_lease_end = on_lease_end
         self.watches: tuple[str, ...] = ()
         self.log: EventLog = MemoryLog()
+        self.interventions: list[Event] = []
         self._past: dict[str, list[Stop]] = {}  # the stops that each frame, as it is now, has behind it
         self._breakpoints = BreakpointTable()
         self._run: Run | None = None
@@ -272,7 +275,7 @@ class Gatekeeper:
         held.lease = loop.call_at(held.lease_ends_at, self._end_lease, held)
 
     def _end_lease(self, held: Held) -> None:
-        if held.stop.id not in self._held:
+        if held.verdict.done():
             return
         run = self._running()
         self._append(LeaseEnded(run.now(), held.stop.id, self.on_lease_end))
@@ -295,6 +298,8 @@ class Gatekeeper:
 
     def _append(self, event: AnyEvent) -> None:
         self.log.append(event)
+        if is_intervention(event):
+            self.interventions.append(event)
 
     def _running(self) -> Run:
         if self._run is None or self._is_ended:

@@ -105,7 +105,10 @@ class Session(Gatekeeper):
     @property
     def stops(self) -> list[Stop]:
         """The stops that last, in the order in which they came."""
-        return [held.stop for held in self._held.values()]
+        return [held.stop for held in self._waiting_for_word()]
+
+    def _waiting_for_word(self) -> list[Held]:
+        return [held for held in self._held.values() if not held.verdict.done()]
 
     @property
     def is_ended(self) -> bool:
@@ -116,7 +119,7 @@ class Session(Gatekeeper):
         while True:
             while self._unseen:
                 stop = self._unseen.popleft()
-                if stop.id in self._held:
+                if stop.id in self._held and not self._held[stop.id].verdict.done():
                     return stop
             if self._is_ended:
                 return None
@@ -128,7 +131,7 @@ class Session(Gatekeeper):
         self._running()
         number = stop if isinstance(stop, int) else stop.id
         held = self._held.get(number)
-        if held is None:
+        if held is None or held.verdict.done():  # done: its branch was cancelled just now
             raise StaleStop(number)
         if verb not in held.stop.allowed:
             where = f"{held.stop.position} {held.stop.step or 'the end of the run'}"
@@ -149,7 +152,7 @@ class Session(Gatekeeper):
         if self._pausing:
             self._pausing.clear()
             self._append(PauseWithdrawn(run.now()))
-        for held in list(self._held.values()):
+        for held in self._waiting_for_word():
             self._resume(held, "continue", held.proceed())
         self._refresh_gate()
 
@@ -199,7 +202,7 @@ class Session(Gatekeeper):
         self._arrival = None
         self._is_entry_due = False
         self._append(Detached(run.now()))
-        for held in list(self._held.values()):
+        for held in self._waiting_for_word():
             self._resume(held, "detach", held.proceed())
         self._refresh_gate()
 

@@ -28,6 +28,10 @@ class Meter:
         self._timeout = asyncio.timeout(seconds)
         return self._timeout
 
+    def unlimit(self) -> None:
+        """The context was left: there is nothing to end any more."""
+        self._timeout = self._left_seconds = None
+
     def hold(self, now: float) -> None:
         self._holds += 1
         if self._holds > 1:

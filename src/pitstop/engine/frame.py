@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from pitstop.engine.clock import Meter
 from pitstop.engine.hook import GoBack
-from pitstop.engine.recover import Recorded
+from pitstop.engine.recover import NOTHING_RECORDED
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import FrameEnded, FrameOpened, Rewound
 from pitstop.plan.plan import Step
@@ -36,7 +36,7 @@ class Frame:
         self.name = name
         self.parent = parent
         self.activation: Activation | None = parent.activation if parent is not None else None
-        self.recorded = Recorded()
+        self.recorded = NOTHING_RECORDED
         self.is_done = False
         self.cancel_reason: str | None = None
         self.task: asyncio.Task[Any] | None = None

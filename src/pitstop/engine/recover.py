@@ -43,6 +43,7 @@ class Recorded:
     started: set[str] = field(default_factory=set)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     retried: set[str] = field(default_factory=set)
+    forced: set[str] = field(default_factory=set)
     routes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     edits: dict[tuple[str, str], list[Edit]] = field(default_factory=dict)
@@ -57,6 +58,9 @@ class Recorded:
 
     def take_injected(self, occurrence: str, position: str) -> tuple[Step, ...]:
         return tuple(self.injected.pop((occurrence, position), ()))
+
+
+NOTHING_RECORDED = Recorded()  # shared: taking from it changes nothing
 
 
 def recorded_in(events: Sequence[AnyEvent]) -> dict[str, Recorded]:
@@ -92,10 +96,13 @@ def _keep(recorded: Recorded, fact: _Fact) -> None:
     match fact:
         case StepStarted():
             recorded.started.add(occurrence)
-        case StepFinished() | OutcomeForced():
+        case StepFinished():
             recorded.outcomes.pop(occurrence, None)
             if fact.outcome.status is not Status.CANCELLED:
                 recorded.outcomes[occurrence] = fact.outcome
+        case OutcomeForced():
+            recorded.outcomes[occurrence] = fact.outcome
+            recorded.forced.add(occurrence)
         case StepRetried():
             recorded.retried.add(occurrence)
         case StepRouted():

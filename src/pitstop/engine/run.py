@@ -15,7 +15,7 @@ from pitstop.engine.flow.sequence import run_sequence
 from pitstop.engine.frame import MAIN, Activation, Frame, FrameRewound, live_frame, open_frames
 from pitstop.engine.hook import GoBack, Hook
 from pitstop.engine.ports import Ports, StepType
-from pitstop.engine.recover import Recorded, frames_under, recorded_in
+from pitstop.engine.recover import NOTHING_RECORDED, Recorded, frames_under, recorded_in
 from pitstop.errors import BadLog, UnknownStep
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError, error_of
@@ -77,7 +77,7 @@ class Run:
                 self.recordings.pop(name, None)
                 if name in recorded:
                     self.recordings[name] = recorded[name]
-            frame.recorded = self.recordings.pop(frame.id, Recorded())
+            frame.recorded = self.recordings.pop(frame.id, NOTHING_RECORDED)
 
     def failed(self, exception: BaseException, occurrence: str) -> Outcome:
         """The failure of an occurrence as data; the first exception is kept for whoever wants the original."""
@@ -148,6 +148,8 @@ class Run:
             if not limit.expired():
                 raise
             return Outcome(Status.TIMED_OUT, error=StepError("Timeout", f"the run took longer than {seconds:g} s"))
+        finally:
+            root.meter.unlimit()
 
     async def _until_aborted(self, work: Awaitable[Any]) -> Any:
         """The work's result, or the outcome of an aborted run as soon as somebody aborts it."""

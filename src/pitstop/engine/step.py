@@ -78,7 +78,14 @@ async def _attempt(activation: Activation, apply: Apply) -> Outcome | Again:
         outcome = known
     else:
         outcome = await _run(activation, known, is_started=is_replayed)
-    return await finish_step(activation, apply, outcome, is_replayed=known is not None, inject_after=inject_after)
+    return await finish_step(
+        activation,
+        apply,
+        outcome,
+        is_replayed=known is not None,
+        is_forced=forced is not None or occurrence in recorded.forced,
+        inject_after=inject_after,
+    )
 
 
 async def _ask_before(activation: Activation, apply: Apply) -> tuple[Outcome | None, tuple[Step, ...]]:
@@ -161,6 +168,8 @@ async def _act_in_time(activation: Activation) -> Outcome:
         if not limit.expired():
             raise
         outcome = Outcome(Status.TIMED_OUT)
+    finally:
+        activation.meter.unlimit()
     if not limit.expired():
         return outcome
     message = f"took longer than {seconds:g} s"  # also when it came to an end in spite of being cancelled
@@ -186,6 +195,7 @@ async def finish_step(
     outcome: Outcome,
     *,
     is_replayed: bool = False,
+    is_forced: bool = False,
     inject_after: tuple[Step, ...] = (),
 ) -> Outcome | Again:
     """Let the outcome count, after asking whether it does; `Again` when another attempt follows."""
@@ -209,9 +219,9 @@ async def finish_step(
             scope.own.rewind(mark)
             outcome = verdict.outcome
             apply(scope, step, outcome, activation.attempt)
-            again = None
+            again, is_forced = None, True
         inject_after += () if isinstance(verdict, Again) else verdict.inject_after
-    if again is None and outcome.is_failure and not is_replayed:
+    if again is None and outcome.is_failure and not is_forced:
         delay = step.retry.delay_after(activation.attempt)
         if delay is not None:
             again = Again(delay_seconds=delay)

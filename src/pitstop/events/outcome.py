@@ -19,7 +19,7 @@ class Status(StrEnum):
         return self is Status.FAILED or self is Status.TIMED_OUT
 
 
-class StepError(msgspec.Struct, frozen=True):
+class StepError(msgspec.Struct, frozen=True, gc=False):
     """Why an occurrence failed. `origin` is the occurrence in which the failure began."""
 
     type: str
@@ -31,7 +31,7 @@ class StepError(msgspec.Struct, frozen=True):
         return f"{self.type}: {self.message}" if self.message else self.type
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """The end of an occurrence: data, also when it is a failure."""
 
     status: Status

@@ -7,8 +7,11 @@ import msgspec
 from pitstop.events.outcome import Outcome
 
 
-class Event(msgspec.Struct, frozen=True, tag_field="kind"):
-    """A fact with its time, in seconds since the epoch. Its number is its place in the log, from 1."""
+class Event(msgspec.Struct, frozen=True, gc=False, tag_field="kind"):
+    """A fact with its time, in seconds since the epoch. Its number is its place in the log, from 1.
+
+    Without `gc` a long log costs the collector nothing; an event is in no cycle, for it is made last and never changed.
+    """
 
     at: float
 
@@ -16,41 +19,41 @@ class Event(msgspec.Struct, frozen=True, tag_field="kind"):
 # The life of a run
 
 
-class RunStarted(Event, frozen=True, tag="run.started"):
+class RunStarted(Event, frozen=True, gc=False, tag="run.started"):
     plan: str
     inputs: dict[str, Any]
 
 
-class RunEnded(Event, frozen=True, tag="run.ended"):
+class RunEnded(Event, frozen=True, gc=False, tag="run.ended"):
     outcome: Outcome
 
 
-class FrameOpened(Event, frozen=True, tag="frame.opened"):
+class FrameOpened(Event, frozen=True, gc=False, tag="frame.opened"):
     frame: str
     name: str
     parent: str | None
     step: str | None  # the occurrence that opened it
 
 
-class FrameEnded(Event, frozen=True, tag="frame.ended"):
+class FrameEnded(Event, frozen=True, gc=False, tag="frame.ended"):
     frame: str
     reason: str | None = None  # why it was cancelled, if it was
 
 
-class StepStarted(Event, frozen=True, tag="step.started"):
+class StepStarted(Event, frozen=True, gc=False, tag="step.started"):
     frame: str
     step: str
     occurrence: str
 
 
-class StepFinished(Event, frozen=True, tag="step.finished"):
+class StepFinished(Event, frozen=True, gc=False, tag="step.finished"):
     frame: str
     step: str
     occurrence: str
     outcome: Outcome
 
 
-class StepRetried(Event, frozen=True, tag="step.retried"):
+class StepRetried(Event, frozen=True, gc=False, tag="step.retried"):
     """The occurrence's outcome does not count: another attempt follows."""
 
     frame: str
@@ -59,7 +62,7 @@ class StepRetried(Event, frozen=True, tag="step.retried"):
     by_hand: bool = False
 
 
-class StepRouted(Event, frozen=True, tag="step.routed"):
+class StepRouted(Event, frozen=True, gc=False, tag="step.routed"):
     """A conditional edge chose what comes after the occurrence."""
 
     frame: str
@@ -71,7 +74,7 @@ class StepRouted(Event, frozen=True, tag="step.routed"):
 # What a debugger did to it
 
 
-class Stopped(Event, frozen=True, tag="debug.stopped"):
+class Stopped(Event, frozen=True, gc=False, tag="debug.stopped"):
     stop: int
     frame: str
     step: str
@@ -82,13 +85,13 @@ class Stopped(Event, frozen=True, tag="debug.stopped"):
     problems: tuple[str, ...] = ()
 
 
-class Resumed(Event, frozen=True, tag="debug.resumed"):
+class Resumed(Event, frozen=True, gc=False, tag="debug.resumed"):
     stop: int
     frame: str
     verb: str
 
 
-class StopEnded(Event, frozen=True, tag="debug.stop_ended"):
+class StopEnded(Event, frozen=True, gc=False, tag="debug.stop_ended"):
     """A stop that was not resumed: its branch was cancelled meanwhile, and why."""
 
     stop: int
@@ -96,33 +99,33 @@ class StopEnded(Event, frozen=True, tag="debug.stop_ended"):
     reason: str
 
 
-class AllStopped(Event, frozen=True, tag="debug.all_stopped"):
+class AllStopped(Event, frozen=True, gc=False, tag="debug.all_stopped"):
     stops: tuple[int, ...]
 
 
-class PauseAsked(Event, frozen=True, tag="debug.pause_asked"):
+class PauseAsked(Event, frozen=True, gc=False, tag="debug.pause_asked"):
     frame: str | None  # None: all of them
 
 
-class PauseWithdrawn(Event, frozen=True, tag="debug.pause_withdrawn"):
+class PauseWithdrawn(Event, frozen=True, gc=False, tag="debug.pause_withdrawn"):
     pass
 
 
-class BreakpointSet(Event, frozen=True, tag="debug.breakpoint_set"):
+class BreakpointSet(Event, frozen=True, gc=False, tag="debug.breakpoint_set"):
     breakpoint: dict[str, Any]
 
 
-class BreakpointRemoved(Event, frozen=True, tag="debug.breakpoint_removed"):
+class BreakpointRemoved(Event, frozen=True, gc=False, tag="debug.breakpoint_removed"):
     breakpoint: int
 
 
-class BreakpointHit(Event, frozen=True, tag="debug.breakpoint_hit"):
+class BreakpointHit(Event, frozen=True, gc=False, tag="debug.breakpoint_hit"):
     breakpoint: int
     hits: int
     occurrence: str
 
 
-class Logged(Event, frozen=True, tag="debug.logged"):
+class Logged(Event, frozen=True, gc=False, tag="debug.logged"):
     breakpoint: int
     frame: str
     step: str
@@ -130,7 +133,7 @@ class Logged(Event, frozen=True, tag="debug.logged"):
     message: str
 
 
-class ScopeEdited(Event, frozen=True, tag="debug.scope_edited"):
+class ScopeEdited(Event, frozen=True, gc=False, tag="debug.scope_edited"):
     stop: int
     frame: str
     step: str
@@ -142,7 +145,7 @@ class ScopeEdited(Event, frozen=True, tag="debug.scope_edited"):
     removes: bool = False
 
 
-class EditUndone(Event, frozen=True, tag="debug.edit_undone"):
+class EditUndone(Event, frozen=True, gc=False, tag="debug.edit_undone"):
     stop: int
     frame: str
     occurrence: str
@@ -150,7 +153,7 @@ class EditUndone(Event, frozen=True, tag="debug.edit_undone"):
     what: str = "scope"
 
 
-class ConfigOverridden(Event, frozen=True, tag="debug.config_overridden"):
+class ConfigOverridden(Event, frozen=True, gc=False, tag="debug.config_overridden"):
     stop: int
     frame: str
     step: str
@@ -158,7 +161,7 @@ class ConfigOverridden(Event, frozen=True, tag="debug.config_overridden"):
     config: dict[str, Any]
 
 
-class OutcomeForced(Event, frozen=True, tag="debug.outcome_forced"):
+class OutcomeForced(Event, frozen=True, gc=False, tag="debug.outcome_forced"):
     """A person decided how the occurrence ended, by skipping it or by saying so."""
 
     stop: int
@@ -169,7 +172,7 @@ class OutcomeForced(Event, frozen=True, tag="debug.outcome_forced"):
     outcome: Outcome
 
 
-class StepInjected(Event, frozen=True, tag="debug.step_injected"):
+class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
     """A step that runs once, before or after the occurrence at which it was put in."""
 
     stop: int
@@ -182,7 +185,7 @@ class StepInjected(Event, frozen=True, tag="debug.step_injected"):
     id: str | None = None
 
 
-class Rewound(Event, frozen=True, tag="debug.rewound"):
+class Rewound(Event, frozen=True, gc=False, tag="debug.rewound"):
     """A frame went back to a point: what came after event number `after` in it does not count any more."""
 
     frame: str
@@ -192,24 +195,24 @@ class Rewound(Event, frozen=True, tag="debug.rewound"):
     after: int
 
 
-class WatchesChanged(Event, frozen=True, tag="debug.watches_changed"):
+class WatchesChanged(Event, frozen=True, gc=False, tag="debug.watches_changed"):
     watches: tuple[str, ...]
 
 
-class LeaseExtended(Event, frozen=True, tag="debug.lease_extended"):
+class LeaseExtended(Event, frozen=True, gc=False, tag="debug.lease_extended"):
     seconds: float
 
 
-class LeaseEnded(Event, frozen=True, tag="debug.lease_ended"):
+class LeaseEnded(Event, frozen=True, gc=False, tag="debug.lease_ended"):
     stop: int
     policy: str
 
 
-class Detached(Event, frozen=True, tag="debug.detached"):
+class Detached(Event, frozen=True, gc=False, tag="debug.detached"):
     pass
 
 
-class Aborted(Event, frozen=True, tag="debug.aborted"):
+class Aborted(Event, frozen=True, gc=False, tag="debug.aborted"):
     reason: str
 
 

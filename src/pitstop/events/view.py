@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     INTERVENTIONS,
+    Aborted,
     AnyEvent,
     BreakpointHit,
     BreakpointRemoved,
@@ -55,7 +56,6 @@ class FrameView:
     id: str
     name: str
     parent: str | None
-    opened_at_event: int
     state: str = "running"
     ended_because: str | None = None
 
@@ -70,6 +70,7 @@ class RunView:
     outcome: Outcome | None = None
     steps: dict[str, StepView] = field(default_factory=dict)
     frames: dict[str, FrameView] = field(default_factory=dict)
+    opened: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # each frame's first event, and parent
     stops: dict[int, Stopped] = field(default_factory=dict)
     breakpoints: dict[int, dict[str, object]] = field(default_factory=dict)
     watches: tuple[str, ...] = ()
@@ -82,7 +83,7 @@ class RunView:
 
     def apply(self, event: AnyEvent) -> None:
         self.last_event += 1
-        if isinstance(event, INTERVENTIONS) or (isinstance(event, StepRetried) and event.by_hand):
+        if is_intervention(event):
             self.interventions.append(event)
         match event:
             case RunStarted():
@@ -90,11 +91,10 @@ class RunView:
             case RunEnded():
                 self.status, self.outcome = event.outcome.status.value, event.outcome
             case FrameOpened():
-                known = self.frames.get(event.frame)
-                number = known.opened_at_event if known is not None else self.last_event
+                self.opened.setdefault(event.frame, (self.last_event, event.parent))
                 opener = self.frames.get(event.parent) if event.parent is not None else None
                 state = "pausing" if opener is not None and opener.state == "pausing" else "running"
-                self.frames[event.frame] = FrameView(event.frame, event.name, event.parent, number, state)
+                self.frames[event.frame] = FrameView(event.frame, event.name, event.parent, state)
             case FrameEnded():
                 frame = self.frames[event.frame]
                 frame.state, frame.ended_because = "done", event.reason
@@ -132,7 +132,7 @@ class RunView:
                 self.breakpoints[event.breakpoint]["hit_count"] = event.hits
             case WatchesChanged():
                 self.watches = event.watches
-            case PauseWithdrawn() | Detached():
+            case PauseWithdrawn() | Detached() | Aborted():
                 self.is_detached = self.is_detached or isinstance(event, Detached)
                 for frame in self.frames.values():
                     if frame.state == "pausing":
@@ -147,17 +147,19 @@ class RunView:
         step.ended_at, step.outcome, step.last_event = event.at, event.outcome, self.last_event
 
     def _rewind(self, event: Rewound) -> None:
-        opened = {frame.id: (frame.opened_at_event, frame.parent) for frame in self.frames.values()}
-        cut = frames_after(opened, event.point_frame, event.after)
+        cut = frames_after(self.opened, event.point_frame, event.after)
         self.steps = {
             name: step
             for name, step in self.steps.items()
             if step.last_event <= event.after or (step.frame not in cut and step.status != Status.CANCELLED)
         }
-        self.frames = {
-            name: frame
-            for name, frame in self.frames.items()
-            if frame.opened_at_event <= event.after or name not in cut
+        under = {event.frame}
+        for frame in list(self.frames.values()):  # they are opened again as the frame comes to them
+            if frame.parent in under:
+                under.add(frame.id)
+                del self.frames[frame.id]
+        self.opened = {
+            name: known for name, known in self.opened.items() if known[0] <= event.after or name not in cut
         }
 
 
@@ -176,6 +178,15 @@ def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, after
         if number > after and parent in cut:
             cut.add(name)
     return cut
+
+
+def is_intervention(event: AnyEvent) -> bool:
+    """Whether somebody had a hand in it: a run with one of these did not pass by itself."""
+    return isinstance(event, INTERVENTIONS) or (isinstance(event, StepRetried) and event.by_hand)
+
+
+def interventions_in(events: Iterable[AnyEvent]) -> tuple[Event, ...]:
+    return tuple(event for event in events if is_intervention(event))
 
 
 def fold(events: Iterable[AnyEvent]) -> RunView:

@@ -268,6 +268,7 @@ class _Nest:
     entered_at_top: bool  # whether `.` is the whole input where the brackets begin
     at_top: bool  # and whether it is here
     at_key: bool = False  # whether the next token is a key of an object
+    gives_input: bool = False  # whether it may come out as it went in, as an `if` without `else` does
 
 
 class _KeyReader:
@@ -352,6 +353,7 @@ class _KeyReader:
             self._enter("if")
         elif name in ("then", "elif", "else"):
             nest.at_top = nest.entered_at_top
+            nest.gives_input = nest.gives_input and name != "else"
         elif name == "end":
             self._leave()
         elif nest.at_top and not self._reads_no_input(name, following):
@@ -378,12 +380,12 @@ class _KeyReader:
 
     def _enter(self, bracket: str) -> None:
         at_top = self._nests[-1].at_top
-        self._nests.append(_Nest(bracket, at_top, at_top, at_key=bracket == "{"))
+        self._nests.append(_Nest(bracket, at_top, at_top, at_key=bracket == "{", gives_input=bracket == "if"))
 
     def _leave(self) -> None:
-        if len(self._nests) == 1:
+        nest = self._nests.pop()
+        if not self._nests or (nest.gives_input and nest.entered_at_top):
             raise _Unclear
-        self._nests.pop()
 
 
 def _string(literal: str) -> str:

@@ -87,9 +87,10 @@ class _GraphRun:
     async def _walk(self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]) -> tuple[str, ...]:
         """Run node after node while exactly one follows. The engine's innermost loop: every look-up here counts."""
         run, nodes, wiring, layer = self.run, self.nodes, self.wiring, scope.own
-        log, recorded, done, changes = run.log, frame.recorded, run.done, layer.changes
+        log, done, changes = run.log, run.done, layer.changes
+        is_replaying = bool(frame.recorded)
         append = log.append if log is not None else None
-        now = run.now
+        now, passed, frame_id = run.now, Status.PASSED, frame.id
         reducers = wiring.reducers
         gate = run.hook.gate if run.hook is not None else _CLOSED
         hooked = run.hook is not None
@@ -97,6 +98,7 @@ class _GraphRun:
         left = wiring.recursion_limit - self.turns
         limit = left
         occurrence = name
+        moment = 0.0
         while True:
             node = nodes[name]
             path = node.path
@@ -105,12 +107,12 @@ class _GraphRun:
             left -= 1
             if append is not None:
                 occurrence = self._visit(prefix, name)
-            if node.is_plain and not recorded and not (hooked and path in gate.paths):  # gate
+            if node.is_plain and not is_replaying and not (hooked and path in gate.paths):  # gate
                 epoch = gate.epoch  # gate
                 state = layer.values
                 given = state.copy()
                 if append is not None:
-                    append(StepStarted(now(), frame.id, path, occurrence))
+                    append(StepStarted(moment or now(), frame_id, path, occurrence))
                 try:
                     update = await node.function(given) if node.is_async else node.function(given)
                     if update.__class__ is not dict or update is given:
@@ -120,11 +122,14 @@ class _GraphRun:
                     merged = merge(state, update, reducers) if reducers else {**state, **update}
                 except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - a failing node is data
                     await self._failed(frame, scope, node, occurrence, raised)
+                    moment = 0.0
                 else:
                     if append is not None:
-                        append(StepFinished(now(), frame.id, path, occurrence, Outcome(Status.PASSED, update)))
+                        moment = now()  # when this node ended and the next one begins
+                        append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
                     if hooked and gate.epoch != epoch:  # gate
-                        await self._ask_after(frame, scope, node, occurrence, update)  # gate
+                        await self._finish(frame, scope, node, occurrence, Outcome(passed, update))  # gate
+                        moment = 0.0  # gate
                     else:  # gate
                         layer.values = merged
                         if changes is not None:
@@ -135,10 +140,16 @@ class _GraphRun:
                     occurrence = self._visit(prefix, name)
                 outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
                 self._check(node.step, outcome)
+                is_replaying = bool(frame.recorded)
+                moment = 0.0
             following = node.following
             if following is None:
-                self.turns += limit - left
-                return await self._route(frame, name, occurrence, layer.values)
+                targets = await self._route(frame, name, occurrence, layer.values)
+                moment = 0.0
+                if len(targets) != 1:
+                    self.turns += limit - left
+                    return targets
+                following = targets[0]
             if meeting and following in meeting:
                 self.turns += limit - left
                 return (following,)
@@ -148,7 +159,9 @@ class _GraphRun:
         """The address of the next visit to a node. A node runs in one branch at a time, so the count is sure."""
         visits = self.visits.get(name, 0) + 1
         self.visits[name] = visits
-        return f"{prefix}{name}" if visits == 1 else f"{prefix}{name}@{visits}"
+        if visits == 1:
+            return prefix + name if prefix else name
+        return f"{prefix}{name}@{visits}"
 
     def _apply(self, scope: Scope, step: Step, outcome: Outcome, attempt: int) -> None:
         """The way of graphs: a node's outputs are an update of the state."""
@@ -166,10 +179,6 @@ class _GraphRun:
         if outcome.is_failure and not step.continue_on_error:
             raise _Failed(outcome)
 
-    async def _ask_after(self, frame: Frame, scope: Scope, node: Node, occurrence: str, update: Any) -> None:
-        """Finish a node whose breakpoints changed while it ran, as if it had been asked about from the start."""
-        await self._finish(frame, scope, node, occurrence, Outcome(Status.PASSED, update))
-
     async def _failed(self, frame: Frame, scope: Scope, node: Node, occurrence: str, raised: BaseException) -> None:
         if isinstance(raised, asyncio.CancelledError):
             task = asyncio.current_task()
@@ -182,6 +191,7 @@ class _GraphRun:
         await self._finish(frame, scope, node, occurrence, outcome)
 
     async def _finish(self, frame: Frame, scope: Scope, node: Node, occurrence: str, outcome: Outcome) -> None:
+        """End a node that ran in the innermost loop as any step ends: asked about, and perhaps tried again."""
         activation = Activation(self.run, frame, node.step, scope, occurrence, self.activation)
         outer, frame.activation = frame.activation, activation
         try:
@@ -203,24 +213,29 @@ class _GraphRun:
             return known
         try:
             chosen = router.choose(state.copy())
-            if inspect.isawaitable(chosen):
+            if chosen.__class__ is not str and inspect.isawaitable(chosen):
                 chosen = await chosen
         except Exception as raised:  # a router is the user's code
             raise _Failed(run.failed(raised, occurrence)) from raised
-        targets = tuple(self._target(name, each, router.targets) for each in _several(chosen))
-        targets = tuple(dict.fromkeys(target for target in targets if target != self.wiring.end))
+        targets = self._targets(name, chosen, router.targets)
         if run.log is not None:
             run.log.append(StepRouted(run.now(), frame.id, name, occurrence, targets))
         return targets
 
-    def _target(self, source: str, chosen: Any, targets: Mapping[Any, str] | None) -> str:
-        try:
-            target = targets[chosen] if targets is not None and chosen in targets else chosen
-        except TypeError:  # not even a key
-            target = chosen
-        if target != self.wiring.end and not (isinstance(target, str) and target in self.nodes):
-            raise UnknownRoute(source, chosen, next(iter(get_close_matches(str(chosen), self.nodes, n=1)), None))
-        return str(target)
+    def _targets(self, source: str, chosen: Any, names: Mapping[Any, str] | None) -> tuple[str, ...]:
+        """The nodes that a router chose, by its own names for them; none at the end of the graph."""
+        several = chosen if isinstance(chosen, list | tuple | set | frozenset) else (chosen,)
+        targets: list[str] = []
+        for each in several:
+            try:
+                target = names.get(each, each) if names is not None else each
+            except TypeError:  # not even a key
+                target = each
+            if target != self.wiring.end and not (isinstance(target, str) and target in self.nodes):
+                raise UnknownRoute(source, each, next(iter(get_close_matches(str(each), self.nodes, n=1)), None))
+            if target != self.wiring.end and target not in targets:
+                targets.append(target)
+        return tuple(targets)
 
     async def _fan_out(self, frame: Frame, scope: Scope, targets: tuple[str, ...]) -> tuple[str, ...]:
         """Run a branch from each target to where they meet, and join what they wrote."""
@@ -336,7 +351,3 @@ def summarise(layer: Layer, inner: Mapping[str, Reducer], outer: Mapping[str, Re
             elif key in layer.values:
                 update[key] = layer.values[key]
     return update
-
-
-def _several(chosen: Any) -> Sequence[Any]:
-    return list(chosen) if isinstance(chosen, list | tuple | set | frozenset) else [chosen]

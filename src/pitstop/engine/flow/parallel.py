@@ -36,13 +36,20 @@ class Rule:
 
     def failure(self, outcomes: Sequence[Outcome | None]) -> Outcome | None:
         """The outcome that makes success impossible, if there is one."""
-        bad = [each for each in outcomes if each is not None and each.status not in (Status.PASSED, Status.SKIPPED)]
-        spare = 0 if self.needed is None else len(outcomes) - self.needed
-        return bad[0] if len(bad) > spare else None
+        bad = [each for each in outcomes if each is not None and not _is_good(each)]
+        return bad[0] if self.is_lost(len(bad), len(outcomes)) else None
 
-    def is_reached(self, outcomes: Sequence[Outcome | None]) -> bool:
-        passed = sum(each is not None and each.status in (Status.PASSED, Status.SKIPPED) for each in outcomes)
-        return self.needed is not None and passed >= self.needed
+    def is_lost(self, bad: int, count: int) -> bool:
+        """Whether so many that did not pass, of all of them, are too many."""
+        return bad > (0 if self.needed is None else count - self.needed)
+
+    def is_reached(self, good: int) -> bool:
+        """Whether so many that passed are all that was needed, whatever the rest do."""
+        return self.needed is not None and good >= self.needed
+
+
+def _is_good(outcome: Outcome) -> bool:
+    return outcome.status is Status.PASSED or outcome.status is Status.SKIPPED
 
 
 async def run_parallel(activation: Activation, config: Mapping[str, Any]) -> Outcome:
@@ -73,8 +80,6 @@ async def run_branches(activation: Activation, branches: Sequence[Branch], rule:
     outcomes = await live_branches(activation, activation.frame, branches, rule)
     for branch in branches:
         take_over(activation.scope, branch.scope.own)
-    if rule.is_reached(outcomes):
-        return PASSED
     failure = rule.failure(outcomes)
     if failure is None:
         return PASSED
@@ -91,13 +96,14 @@ async def live_branches(
     outcomes: list[Outcome | None] = [None] * len(branches)
     turn = asyncio.Semaphore(rule.at_once) if rule.at_once else None
     rewound: FrameRewound | None = None
+    good = bad = 0
 
     def end_the_rest(reason: str) -> None:
         for frame in frames:
             frame.cancel(reason)
 
     async def live(index: int) -> None:
-        nonlocal rewound
+        nonlocal rewound, good, bad
         branch, frame = branches[index], frames[index]
         try:
             if turn is not None:
@@ -111,10 +117,17 @@ async def live_branches(
         except asyncio.CancelledError:
             reason = frame.cancel_reason or "the branch was cancelled"
             outcomes[index] = Outcome(Status.CANCELLED, error=StepError("Cancelled", reason, branch.id))
-        if rule.is_reached(outcomes):
-            end_the_rest(f"enough branches of {activation.step.title} passed")
-        elif rule.fail_fast and rule.failure(outcomes) is not None:
-            end_the_rest(f"fail fast: branch {branch.name} failed")
+        outcome = outcomes[index]
+        if outcome is None:
+            return
+        if _is_good(outcome):
+            good += 1
+            if rule.is_reached(good):
+                end_the_rest(f"enough branches of {activation.step.title} passed")
+        else:
+            bad += 1
+            if rule.fail_fast and rule.is_lost(bad, len(branches)):
+                end_the_rest(f"fail fast: branch {branch.name} failed")
 
     try:
         async with asyncio.TaskGroup() as group:

@@ -1,0 +1,220 @@
+"""The Executor port: what the engine asks of a place where commands run.
+
+Everything above it (retry, requeue, timeouts, stops, the database) belongs to the engine; an executor starts a command
+at most once, tells what it said and how it ended, and leaves nothing of it behind.
+"""
+
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+RunnerState = Literal["ready", "busy", "unavailable", "lost"]
+Stream = Literal["stdout", "stderr"]
+CommandState = Literal["completed", "failed", "cancelled", "timeout", "lost"]
+Labels = Mapping[str, str | tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerInfo:
+    """A machine that can hold workspaces. `slots` is None where nothing limits them."""
+
+    id: str
+    labels: Labels = field(default_factory=dict)
+    state: RunnerState = "ready"
+    slots: int | None = None
+    used: int = 0
+
+    def meets(self, requires: Labels) -> bool:
+        """Does every label that is asked for have the values that are asked for? `runner` asks for the id."""
+        labels = {**self.labels, "runner": self.id}
+        return all(set(_values(wanted)) <= set(_values(labels.get(name, ()))) for name, wanted in requires.items())
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorEvent:
+    """A runner came up, cannot be reached, or is lost."""
+
+    runner: str
+    state: RunnerState
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What a workspace needs. `deadline_seconds` is how long a runner may be waited for.
+
+    With `folder` the workspace is in place: that folder of the machine is the repository, and is never removed.
+    """
+
+    requires: Labels = field(default_factory=dict)
+    deadline_seconds: float = 0.0
+    folder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceRef:
+    """A workspace on a runner; the folders are named as a command there sees them."""
+
+    id: str
+    runner: str
+    repo: str
+    home: str
+    artifacts: str
+    control: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What to run: `argv`, or a `script` for `shell`.
+
+    `key` is the execution key: a second start with the same key starts nothing. `cwd` is relative to the workspace's
+    repo and cannot leave it. `env` is laid over what the place gives every command. `stdin` None is an empty input.
+    """
+
+    key: str
+    argv: tuple[str, ...] = ()
+    script: str | None = None
+    shell: tuple[str, ...] = ("sh", "-e")
+    cwd: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.argv) == (self.script is not None):
+            raise ValueError(f"command {self.key!r} needs argv or a script, and not both")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRef:
+    """A command that was started."""
+
+    workspace: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """Bytes that a command wrote, as they came; `end` is the offset that the next chunk begins at.
+
+    Offsets count both streams together, in the order of arrival. The order within a stream is exact; between the two it
+    is that of arrival, because they are two pipes.
+    """
+
+    stream: Stream
+    offset: int
+    time: float
+    data: bytes
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """How a command ended.
+
+    `completed` is exit code 0; `failed` is any other, a signal that nobody here sent, or a command that could not be
+    run, whose exit code is then the shell's: 127 not found, 126 cannot be run. `cancelled` and `timeout` were ended by
+    `cancel`; `lost` is one whose end nobody saw. `reason` is for people, and empty when the command completed.
+    `out_of_memory` is True only where it is known.
+    """
+
+    state: CommandState
+    exit_code: int | None = None
+    signal: int | None = None
+    out_of_memory: bool = False
+    reason: str = ""
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    duration_seconds: float = 0.0
+
+
+class Shell(Protocol):
+    """A terminal in a workspace."""
+
+    async def read(self) -> bytes:
+        """What the terminal says next, never cut inside a UTF-8 character; empty when it has ended."""
+        ...
+
+    async def write(self, data: bytes) -> None: ...
+
+    def resize(self, rows: int, cols: int) -> None: ...
+
+    async def close(self) -> None:
+        """Hang up. Returns when nothing that the shell started is left."""
+        ...
+
+    async def wait(self) -> CommandResult: ...
+
+
+class Executor(Protocol):
+    """A place where commands run.
+
+    Every method may raise `Unavailable` (it may be repeated) and, given a workspace, `WorkspaceLost` (it is final).
+    """
+
+    async def runners(self) -> list[RunnerInfo]: ...
+
+    def events(self) -> AsyncIterator[ExecutorEvent]:
+        """The runners as they are now, then every change; ends when the executor is closed."""
+        ...
+
+    async def acquire(self, placement: Placement) -> WorkspaceRef:
+        """A workspace of one's own. Raises `NoRunner` when nothing meets the placement before its deadline."""
+        ...
+
+    async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
+        """Give the workspace up: what still runs in it is ended, and it is removed unless it is kept."""
+        ...
+
+    async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
+        """Start the command, at most once per execution key; never retried here.
+
+        A command that cannot run is a result, not an exception: `wait` tells.
+        """
+        ...
+
+    def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
+        """What the command wrote from `offset` on, until it has ended. Any number of readers, each at its own pace."""
+        ...
+
+    async def wait(self, command: CommandRef) -> CommandResult:
+        """The one result of the command. Cancelling the wait does not cancel the command."""
+        ...
+
+    async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:
+        """End the command: TERM, `grace` seconds, then KILL. Returns when nothing of it is left.
+
+        A second cancel with less grace shortens the first. The result says `timeout` if `timed_out`, else `cancelled`;
+        a command that had ended already keeps its result.
+        """
+        ...
+
+    async def shell(
+        self,
+        workspace: WorkspaceRef,
+        argv: tuple[str, ...] | None = None,
+        image: str | None = None,
+        rows: int = 24,
+        cols: int = 80,
+        *,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+    ) -> Shell: ...
+
+    def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
+        """The files of the workspace, as a stream that `restore` takes on any runner."""
+        ...
+
+    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
+        """Make the files of the workspace exactly those of the snapshot. A damaged stream changes nothing."""
+        ...
+
+    async def close(self) -> None:
+        """End every command and shell, and release every workspace."""
+        ...
+
+
+def _values(label: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (label,) if isinstance(label, str) else label

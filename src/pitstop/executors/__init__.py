@@ -1,0 +1,1 @@
+"""WHERE COMMANDS RUN: the Executor port, implemented."""

@@ -1,0 +1,279 @@
+"""An executor in memory, for tests: commands are Python functions, or are driven by the test itself."""
+
+import asyncio
+import json
+import posixpath
+import signal
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+
+from pitstop.engine.executor import (
+    Command,
+    CommandRef,
+    CommandResult,
+    CommandState,
+    ExecutorEvent,
+    LogChunk,
+    Placement,
+    RunnerInfo,
+    Shell,
+    Stream,
+    WorkspaceRef,
+)
+from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.executors.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
+
+RELEASE_GRACE_SECONDS = 1.0
+
+
+class FakeCommand:
+    """A command that runs: it says and exits what its program, or the test, tells it to.
+
+    On TERM it does `on_term`, which ends it unless that is replaced; KILL always ends it.
+    """
+
+    def __init__(self, command: Command, files: dict[str, bytes]) -> None:
+        self.command = command
+        self.files = files
+        self.on_term: Callable[[], None] = lambda: self.die(signal.SIGTERM)
+        self.chunks: list[LogChunk] = []
+        self.changed = asyncio.Event()
+        self.result: CommandResult | None = None
+        self._started_at = time.time()
+        self._size = 0
+        self._ending: CommandState | None = None
+        self._kill: asyncio.TimerHandle | None = None
+
+    def say(self, said: str | bytes, stream: Stream = "stdout") -> None:
+        data = said.encode() if isinstance(said, str) else said
+        self.chunks.append(LogChunk(stream, self._size, time.time(), data))
+        self._size += len(data)
+        self._notice_change()
+
+    def exit(self, code: int = 0) -> None:
+        self._end("failed" if code else "completed", exit_code=code, reason=f"it exited with code {code}" * bool(code))
+
+    def die(self, by: signal.Signals) -> None:
+        self._end("failed", signal=by, reason=f"it was ended by {by.name}")
+
+    def refuse(self, exit_code: int, reason: str) -> None:
+        """Fail as a command that could not be run."""
+        self.say(f"pitstop: {reason}\n", "stderr")
+        self._end("failed", exit_code=exit_code, reason=reason)
+
+    def cancel(self, grace_seconds: float, ending: CommandState) -> None:
+        if self.result is not None:
+            return
+        if self._ending is None:
+            self._ending = ending
+            self.on_term()
+        if self.result is None:
+            kill_at = asyncio.get_running_loop().time() + grace_seconds
+            if self._kill is None or kill_at < self._kill.when():
+                self._stop_waiting_to_kill()
+                self._kill = asyncio.get_running_loop().call_at(kill_at, self.die, signal.SIGKILL)
+
+    async def wait_ended(self) -> CommandResult:
+        while self.result is None:
+            await self.changed.wait()
+        return self.result
+
+    def _end(self, state: CommandState, *, reason: str, exit_code: int | None = None, signal: int | None = None) -> None:
+        if self.result is not None:
+            return
+        self._stop_waiting_to_kill()
+        if self._ending is not None:
+            state = self._ending
+            reason = "it took too long and was ended" if state == "timeout" else "it was cancelled"
+        now = time.time()
+        self.result = CommandResult(
+            state=state,
+            exit_code=exit_code,
+            signal=signal,
+            reason=reason,
+            started_at=self._started_at,
+            ended_at=now,
+            duration_seconds=now - self._started_at,
+        )
+        self._notice_change()
+
+    def _notice_change(self) -> None:
+        self.changed.set()  # who waits now goes on,
+        self.changed.clear()  # and who comes later waits
+
+    def _stop_waiting_to_kill(self) -> None:
+        if self._kill is not None:
+            self._kill.cancel()
+
+
+class FakeShell:
+    """A terminal that answers what is typed, by a function."""
+
+    def __init__(self, answer: Callable[[bytes], bytes]) -> None:
+        self.size: tuple[int, int] = (0, 0)
+        self._answer = answer
+        self._said: asyncio.Queue[bytes] = asyncio.Queue()
+        self._closed = asyncio.Event()
+
+    async def read(self) -> bytes:
+        if self._closed.is_set() and self._said.empty():
+            return b""
+        return await self._said.get()
+
+    async def write(self, data: bytes) -> None:
+        self._said.put_nowait(self._answer(data))
+
+    def resize(self, rows: int, cols: int) -> None:
+        self.size = rows, cols
+
+    async def close(self) -> None:
+        if not self._closed.is_set():
+            self._closed.set()
+            self._said.put_nowait(b"")
+
+    async def wait(self) -> CommandResult:
+        await self._closed.wait()
+        return CommandResult(state="cancelled", signal=signal.SIGHUP, reason="it was cancelled")
+
+
+Program = Callable[[FakeCommand], None]
+
+
+class FakeExecutor:
+    """Runs `programs`, found by the first word of argv or by the whole script.
+
+    A program may exit at once or leave its command running: `commands` has it by its execution key, for the test to
+    go on with. Files of a workspace are a dict in memory: `files[workspace.id]`.
+    """
+
+    def __init__(
+        self,
+        programs: Mapping[str, Program] | None = None,
+        *,
+        runners: Sequence[RunnerInfo] = (RunnerInfo("fake"),),
+        answer: Callable[[bytes], bytes] = lambda typed: typed,
+    ) -> None:
+        self.commands: dict[str, FakeCommand] = {}
+        self.files: dict[str, dict[str, bytes]] = {}
+        self._programs = dict(programs or {})
+        self._runners = list(runners)
+        self._answer = answer
+        self._workspace_of: dict[str, str] = {}
+        self._shells: dict[str, list[FakeShell]] = {}
+        self._acquired_count = 0
+        self._closed = asyncio.Event()
+
+    async def runners(self) -> list[RunnerInfo]:
+        return [*self._runners]
+
+    async def events(self) -> AsyncIterator[ExecutorEvent]:
+        for runner in self._runners:
+            yield ExecutorEvent(runner.id, runner.state)
+        await self._closed.wait()
+
+    async def acquire(self, placement: Placement) -> WorkspaceRef:
+        if self._closed.is_set():
+            raise Unavailable("this executor is closed")
+        fitting = [runner for runner in self._runners if runner.state == "ready" and runner.meets(placement.requires)]
+        if not fitting:
+            raise NoRunner(str(dict(placement.requires)), [f"{runner.id} {dict(runner.labels)}" for runner in self._runners])
+        self._acquired_count += 1
+        workspace = f"workspace-{self._acquired_count}"
+        self.files[workspace] = {}
+        self._shells[workspace] = []
+        folders = (f"/{workspace}/{name}" for name in ("repo", "home", "artifacts", ".pitstop"))
+        return WorkspaceRef(workspace, fitting[0].id, *folders)
+
+    async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
+        if self.files.pop(workspace.id, None) is None:
+            return
+        for shell in self._shells.pop(workspace.id):
+            await shell.close()
+        running = [self.commands[key] for key, where in self._workspace_of.items() if where == workspace.id]
+        for command in running:
+            command.cancel(RELEASE_GRACE_SECONDS, "cancelled")
+        for command in running:
+            await command.wait_ended()
+
+    async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
+        ref = CommandRef(self._workspace_of.get(command.key, workspace.id), command.key)
+        if command.key in self.commands:
+            return ref
+        started = FakeCommand(command, self._find(workspace))
+        self.commands[command.key] = started
+        self._workspace_of[command.key] = workspace.id
+        name = command.script if command.script is not None else command.argv[0]
+        if posixpath.normpath(command.cwd).split("/")[0] in ("..", ""):
+            started.refuse(EXIT_NOT_EXECUTABLE, f"cannot work in the folder {command.cwd}: it is outside the workspace")
+        elif name not in self._programs:
+            started.refuse(EXIT_NOT_FOUND, f"command not found: {name}")
+        else:
+            self._programs[name](started)
+        return ref
+
+    async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
+        if command.workspace not in self.files:
+            raise WorkspaceLost(command.workspace, f"so the log of {command.key!r} is gone too")
+        running = self.commands[command.key]
+        position = 0
+        while position < len(running.chunks) or running.result is None:
+            if position == len(running.chunks):
+                await running.changed.wait()
+                continue
+            chunk = running.chunks[position]
+            position += 1
+            if chunk.end > offset:
+                skipped = max(0, offset - chunk.offset)
+                yield LogChunk(chunk.stream, chunk.offset + skipped, chunk.time, chunk.data[skipped:])
+
+    async def wait(self, command: CommandRef) -> CommandResult:
+        if command.key not in self.commands:
+            return CommandResult(state="lost", reason="this executor does not know it")
+        return await self.commands[command.key].wait_ended()
+
+    async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:
+        if command.key in self.commands:
+            running = self.commands[command.key]
+            running.cancel(grace, "timeout" if timed_out else "cancelled")
+            await running.wait_ended()
+
+    async def shell(
+        self,
+        workspace: WorkspaceRef,
+        argv: tuple[str, ...] | None = None,
+        image: str | None = None,
+        rows: int = 24,
+        cols: int = 80,
+        *,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+    ) -> Shell:
+        self._find(workspace)
+        shell = FakeShell(self._answer)
+        shell.resize(rows, cols)
+        self._shells[workspace.id].append(shell)
+        return shell
+
+    async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
+        files = self._find(workspace)
+        yield json.dumps({name: content.hex() for name, content in files.items()}).encode()
+
+    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
+        files = self._find(workspace)
+        try:
+            restored = json.loads(b"".join([chunk async for chunk in chunks]))
+        except ValueError as error:
+            raise Unavailable(f"the snapshot is damaged: {error}") from error
+        files.clear()
+        files.update({name: bytes.fromhex(content) for name, content in restored.items()})
+
+    async def close(self) -> None:
+        self._closed.set()
+        for runner in self._runners:
+            for workspace in [*self.files]:
+                await self.release(WorkspaceRef(workspace, runner.id, "", "", "", ""))
+
+    def _find(self, workspace: WorkspaceRef) -> dict[str, bytes]:
+        if workspace.id not in self.files:
+            raise WorkspaceLost(workspace.id, "it was released, or belongs to another executor")
+        return self.files[workspace.id]

@@ -1,0 +1,269 @@
+"""Commands as processes of this machine, each in the hands of a supervisor that leaves nothing of it behind."""
+
+import asyncio
+import os
+import platform
+import tempfile
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pitstop.engine.executor import (
+    Command,
+    CommandRef,
+    CommandResult,
+    ExecutorEvent,
+    Labels,
+    LogChunk,
+    Placement,
+    RunnerInfo,
+    Shell,
+    WorkspaceRef,
+)
+from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.executors.snapshot import apply_snapshot, write_snapshot
+from pitstop.executors.spawn import EXIT_NOT_EXECUTABLE, Request
+from pitstop.executors.spill import STDERR, SpillReader, SpillWriter, write_all
+from pitstop.executors.supervised_result import result_of
+from pitstop.executors.supervisor import End
+from pitstop.executors.supervisors import Supervised, Supervisors
+from pitstop.executors.terminal import TerminalShell, open_terminal
+from pitstop.executors.workspace import Workspace, clean_orphans, create_workspace
+
+LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
+SNAPSHOT_CHUNK_BYTES = 1024 * 1024
+RELEASE_GRACE_SECONDS = 1.0
+
+
+class ProcessExecutor:
+    """Runs commands on this machine, as the user that Pitstop runs as. Workspaces are made below `workspaces`.
+
+    A command gets `env`, which is this process's own unless it is given, then HOME, PITSTOP_ARTIFACTS and
+    PITSTOP_EXECUTION_KEY, and over these its own.
+    """
+
+    def __init__(
+        self,
+        workspaces: Path,
+        *,
+        runner: str = "local",
+        labels: Labels | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self._workspaces = workspaces
+        self._runner = runner
+        self._labels: Labels = {"os": platform.system().lower(), "arch": platform.machine(), **(labels or {})}
+        self._env = _encoded(os.environ if env is None else env)
+        self._held: dict[str, _Held] = {}
+        self._started: dict[str, tuple[CommandRef, Supervised]] = {}
+        self._supervisors = Supervisors()
+        self._orphans_cleaned = False
+        self._closed = asyncio.Event()
+
+    async def runners(self) -> list[RunnerInfo]:
+        return [RunnerInfo(self._runner, self._labels, used=len(self._held))]
+
+    async def events(self) -> AsyncIterator[ExecutorEvent]:
+        yield ExecutorEvent(self._runner, "ready")
+        await self._closed.wait()
+
+    # --- Workspaces
+
+    async def acquire(self, placement: Placement) -> WorkspaceRef:
+        if self._closed.is_set():
+            raise Unavailable("this executor is closed")
+        (here,) = await self.runners()
+        if not here.meets(placement.requires):
+            raise NoRunner(_listed(placement.requires), [f"{here.id} ({_listed(here.labels)})"])
+        if not self._orphans_cleaned:
+            self._orphans_cleaned = True
+            await asyncio.to_thread(clean_orphans, self._workspaces)
+        workspace = create_workspace(self._workspaces, None if placement.folder is None else Path(placement.folder))
+        workspace.use()
+        given = {"HOME": str(workspace.home), "PITSTOP_ARTIFACTS": str(workspace.artifacts)}
+        logs = str(workspace.control / "logs")
+        self._held[workspace.id] = _Held(workspace, {**self._env, **_encoded(given)}, logs)
+        return workspace.ref(self._runner)
+
+    async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
+        held = self._held.pop(workspace.id, None)
+        if held is None:
+            return
+        for shell in held.shells:
+            await shell.close()
+        keys = [key for key, (ref, _) in self._started.items() if ref.workspace == workspace.id]
+        for key in keys:
+            self._started[key][1].cancel(RELEASE_GRACE_SECONDS, "cancelled")
+        for key in keys:
+            await self._started.pop(key)[1].wait_ended()
+        if keep:
+            held.workspace.keep()
+        else:
+            await asyncio.to_thread(held.workspace.destroy)
+
+    async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
+        held = self._find(workspace)
+        with tempfile.TemporaryFile(dir=held.workspace.control) as file:
+            await asyncio.to_thread(write_snapshot, held.folders(), self._workspaces.resolve(), file)
+            file.seek(0)
+            while chunk := file.read(SNAPSHOT_CHUNK_BYTES):
+                yield chunk
+
+    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
+        held = self._find(workspace)
+        with tempfile.TemporaryFile(dir=held.workspace.control) as file:
+            async for chunk in chunks:
+                file.write(chunk)
+            file.seek(0)
+            await asyncio.to_thread(apply_snapshot, held.folders(), self._workspaces.resolve(), file)
+
+    # --- Commands
+
+    async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
+        if command.key in self._started:
+            return self._started[command.key][0]
+        held = self._find(workspace)
+        ref = CommandRef(workspace.id, command.key)
+        self._started[command.key] = ref, self._start(held, command)
+        return ref
+
+    def _start(self, held: "_Held", command: Command) -> Supervised:
+        held.started_count += 1
+        log = f"{held.logs}/{held.started_count}"
+        try:
+            cwd = held.workspace.path_in_repo(command.cwd)
+        except ValueError as error:
+            return _refused(log, f"cannot work in the folder {command.cwd}: {error}")
+        request = Request(
+            log=log,
+            argv=[os.fsencode(argument) for argument in _argv(command, log)],
+            env={**held.env, b"PITSTOP_EXECUTION_KEY": os.fsencode(command.key), **_encoded(command.env)},
+            cwd=os.fsencode(cwd),
+        )
+        if command.stdin is None:
+            return self._supervisors.start(request)
+        with os.fdopen(os.memfd_create("stdin"), "w+b", buffering=0) as stdin:
+            write_all(stdin.fileno(), command.stdin)
+            stdin.seek(0)
+            return self._supervisors.start(request, [stdin.fileno()])
+
+    async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
+        if command.key not in self._started:
+            raise WorkspaceLost(command.workspace, f"so the log of {command.key!r} is gone too")
+        _, supervised = self._started[command.key]
+        reader = SpillReader(supervised.log, offset)
+        try:
+            while True:
+                ended = supervised.ended.done()  # asked first: what it wrote before its end is still to be read
+                if supervised.has_log and (chunk := reader.read()):
+                    stream, begin, written_at, data = chunk
+                    yield LogChunk("stderr" if stream == STDERR else "stdout", begin, written_at, data)
+                    await asyncio.sleep(0)  # a reader that never waits must not keep the loop to itself
+                elif ended:
+                    return
+                else:
+                    await supervised.wait_grown(reader.offset)
+        finally:
+            reader.close()
+
+    async def wait(self, command: CommandRef) -> CommandResult:
+        if command.key not in self._started:
+            return CommandResult(state="lost", reason="this executor does not know it")
+        return result_of(await self._started[command.key][1].wait_ended())
+
+    async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:
+        if command.key in self._started:
+            _, supervised = self._started[command.key]
+            supervised.cancel(grace, "timeout" if timed_out else "cancelled")
+            await supervised.wait_ended()
+
+    async def shell(
+        self,
+        workspace: WorkspaceRef,
+        argv: tuple[str, ...] | None = None,
+        image: str | None = None,
+        rows: int = 24,
+        cols: int = 80,
+        *,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+    ) -> Shell:
+        if image is not None:
+            raise NoRunner(f"image {image}", [f"{self._runner}, which runs processes and no containers"])
+        held = self._find(workspace)
+        outer, inner = open_terminal(rows, cols)
+        try:
+            request = Request(
+                log=os.devnull,
+                argv=[os.fsencode(argument) for argument in argv or (os.environ.get("SHELL", "/bin/sh"),)],
+                env={b"TERM": b"xterm-256color", **held.env, **_encoded(env or {})},
+                cwd=os.fsencode(held.workspace.path_in_repo(cwd)),
+                terminal=os.ttyname(inner),
+            )
+            shell = TerminalShell(outer, self._supervisors.start(request, [inner]))
+        finally:
+            os.close(inner)
+        held.shells.append(shell)
+        return shell
+
+    async def close(self) -> None:
+        self._closed.set()
+        try:
+            for held in [*self._held.values()]:
+                await self.release(held.workspace.ref(self._runner))
+        finally:
+            await self._supervisors.close()
+
+    def _find(self, workspace: WorkspaceRef) -> "_Held":
+        if workspace.id not in self._held:
+            raise WorkspaceLost(workspace.id, "it was released, or belongs to another executor")
+        return self._held[workspace.id]
+
+
+@dataclass(slots=True)
+class _Held:
+    """A workspace that somebody acquired, and what runs in it."""
+
+    workspace: Workspace
+    env: dict[bytes, bytes]
+    logs: str
+    started_count: int = 0
+    shells: list[TerminalShell] = field(default_factory=list)
+
+    def folders(self) -> dict[str, Path]:
+        return {
+            "repo": self.workspace.repo,
+            "home": self.workspace.home,
+            "artifacts": self.workspace.artifacts,
+        }
+
+
+def _argv(command: Command, log: str) -> tuple[str, ...]:
+    if command.script is None:
+        return command.argv
+    if len(os.fsencode(command.script)) <= LONGEST_ARGUMENT_BYTES:
+        return (*command.shell, "-c", command.script)
+    script = Path(log + ".script")
+    script.write_text(command.script)
+    return (*command.shell, str(script))
+
+
+def _refused(log: str, reason: str) -> Supervised:
+    """A command that was not even given to a supervisor."""
+    now = time.time()
+    writer = SpillWriter(log)
+    writer.append(STDERR, now, f"pitstop: {reason}\n".encode())
+    writer.close()
+    refused = Supervised(log)
+    refused.notice_growth()
+    refused.notice_end(End(exit_code=EXIT_NOT_EXECUTABLE, reason=reason, started_at=now, ended_at=now))
+    return refused
+
+
+def _encoded(env: Mapping[str, str]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
+
+
+def _listed(labels: Labels) -> str:
+    return ", ".join(f"{name}={value if isinstance(value, str) else '+'.join(value)}" for name, value in labels.items())

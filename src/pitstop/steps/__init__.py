@@ -1,0 +1,1 @@
+"""WHAT A STEP CAN DO: one file for each type."""

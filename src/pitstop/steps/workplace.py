@@ -1,0 +1,206 @@
+"""What the steps of one run work with: a workspace, the executor that it is in, and who listens."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from pitstop.engine.executor import Executor, LogChunk, Stream, WorkspaceRef
+from pitstop.engine.frame import Activation
+from pitstop.plan.expressions import render
+from pitstop.plan.plan import Step
+from pitstop.steps.approvals import Approvals, NoApprovals
+from pitstop.steps.failures import BadConfig, OutsideWorkspace
+
+BASH = ("bash", "-eo", "pipefail")
+SH = ("sh", "-e")
+
+OnOutput = Callable[[str, LogChunk], None]
+
+
+class MaskedStream(Protocol):
+    """Takes secrets out of one stream of bytes, also where one comes in two chunks."""
+
+    def feed(self, data: bytes) -> bytes: ...
+
+    def finish(self) -> bytes: ...
+
+
+class Masker(Protocol):
+    """Takes secrets out of what is shown or kept."""
+
+    def mask_text(self, text: str) -> str: ...
+
+
+class NoSecrets:
+    """A masker with nothing to mask."""
+
+    def mask_text(self, text: str) -> str:
+        return text
+
+
+def default_shell() -> tuple[str, ...]:
+    """bash that stops at the first failure, also in a pipe; where there is no bash, sh."""
+    return BASH if shutil.which("bash") else SH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """What the steps of one run work with.
+
+    `env` is laid over what the executor gives every command. `on_output` gets what commands write, as it comes and with
+    the secrets taken out; the offset of a chunk is that in the log, where its data may have another length.
+    """
+
+    executor: Executor
+    workspace: WorkspaceRef
+    run: str = "run"
+    env: Mapping[str, str] = field(default_factory=dict)
+    shell: tuple[str, ...] = field(default_factory=default_shell)
+    grace_seconds: float = 10.0
+    masker: Masker = field(default_factory=NoSecrets)
+    masked_stream: Callable[[], MaskedStream] | None = None
+    approvals: Approvals = field(default_factory=NoApprovals)
+    on_output: OnOutput | None = None
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1), init=False, repr=False)
+
+    @property
+    def repo(self) -> Path:
+        return Path(self.workspace.repo)
+
+    def next_key(self, activation: Activation) -> str:
+        """An execution key. An occurrence that runs again, because somebody went back, is another execution."""
+        return f"{self.run}:{activation.occurrence}:{next(self._numbers)}"
+
+    @contextmanager
+    def control_file(self, kind: str, content: str = "") -> Iterator[Path]:
+        """A file of one's own beside the workspace, as long as it is needed."""
+        path = Path(self.workspace.control, f"{next(self._numbers)}.{kind}")
+        path.write_text(content, encoding="utf-8", errors="surrogateescape")
+        try:
+            yield path
+        finally:
+            _remove(path)
+
+    def path(self, field_name: str, relative: str) -> Path:
+        """A path in the workspace, with every link followed; OutsideWorkspace if it leads out of it."""
+        repo = self.repo.resolve()
+        try:
+            path = (repo / relative).resolve()
+        except (OSError, ValueError, RuntimeError) as error:  # a NUL in it, or links that go round in a circle
+            raise BadConfig(field_name, [f"{relative!r} is no path: {error}"]) from error
+        if not path.is_relative_to(repo):
+            raise OutsideWorkspace(field_name, relative)
+        return path
+
+    async def environment(self, activation: Activation, own: Mapping[str, Any]) -> dict[str, str]:
+        """The variables of a command: the run's, the flow's, those of the steps around it, the step's own, and ours."""
+        values = activation.scope.values()
+        merged: dict[str, Any] = {**self.env, **_mapping(values.get("env"))}
+        for step in _from_the_outside(activation):
+            if step.env:
+                merged.update(await render(step.env, values, activation.run.ports.evaluator))
+        merged.update(own)
+        return {
+            **{checked_name(name): as_text(value) for name, value in merged.items()},
+            "PITSTOP_RUN": self.run,
+            "PITSTOP_STEP": activation.step.path,
+            "PITSTOP_OCCURRENCE": activation.occurrence,
+            "PITSTOP_ATTEMPT": str(activation.attempt),
+            "PITSTOP_WORKSPACE": self.workspace.repo,
+        }
+
+    def listener(self, activation: Activation) -> "Listener | None":
+        """Somebody to tell what a command of the step writes; None when nobody listens."""
+        if self.on_output is None:
+            return None
+        return Listener(activation.occurrence, self.on_output, self.masked_stream)
+
+    def tell(self, activation: Activation, text: str) -> None:
+        """Let those who watch the step read a line."""
+        if self.on_output is not None:
+            data = self.masker.mask_text(text + "\n").encode(errors="replace")
+            self.on_output(activation.occurrence, LogChunk("stdout", 0, activation.run.now(), data))
+
+    def masked(self, value: Any) -> Any:
+        """JSON with the secrets taken out of its texts."""
+        match value:
+            case str():
+                return self.masker.mask_text(value)
+            case dict():
+                return {key: self.masked(child) for key, child in value.items()}
+            case list():
+                return [self.masked(child) for child in value]
+        return value
+
+
+class Listener:
+    """Passes on what a command writes, with the secrets taken out."""
+
+    def __init__(
+        self, occurrence: str, on_output: OnOutput, masked_stream: Callable[[], MaskedStream] | None
+    ) -> None:
+        self._occurrence = occurrence
+        self._on_output = on_output
+        self._masked_stream = masked_stream
+        self._streams: dict[Stream, MaskedStream] = {}
+        self._last: LogChunk | None = None
+
+    def hear(self, chunk: LogChunk) -> None:
+        if self._masked_stream is None:
+            self._on_output(self._occurrence, chunk)
+            return
+        if chunk.stream not in self._streams:
+            self._streams[chunk.stream] = self._masked_stream()
+        self._last = chunk
+        self._pass_on(chunk.stream, chunk.offset, chunk.time, self._streams[chunk.stream].feed(chunk.data))
+
+    def finish(self) -> None:
+        """Pass on what was held back because it could have become a secret."""
+        if self._last is not None:
+            for stream, masked in self._streams.items():
+                self._pass_on(stream, self._last.end, self._last.time, masked.finish())
+
+    def _pass_on(self, stream: Stream, offset: int, time: float, data: bytes) -> None:
+        if data:
+            self._on_output(self._occurrence, LogChunk(stream, offset, time, data))
+
+
+def as_text(value: object) -> str:
+    """A value as it stands in an environment: text as it is, null as nothing, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else msgspec.json.encode(value).decode()
+
+
+def checked_name(name: str) -> str:
+    """The name, if a variable of the environment can have it."""
+    if not name or "=" in name or "\0" in name:
+        raise BadConfig("env", [f"{name!r} cannot be the name of a variable"])
+    return name
+
+
+def _from_the_outside(activation: Activation) -> list[Step]:
+    steps: list[Step] = []
+    enclosing: Activation | None = activation
+    while enclosing is not None:
+        steps.append(enclosing.step)
+        enclosing = enclosing.parent
+    return steps[::-1]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _remove(path: Path) -> None:
+    """Remove what a command made of its file, which may be anything."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:  # a folder: it goes with the workspace
+        return

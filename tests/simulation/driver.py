@@ -1,0 +1,263 @@
+"""Someone at the debugger who does anything, at any time; and the rules that hold whatever they do."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.debugger.session import Session
+from pitstop.debugger.stepping import is_under
+from pitstop.debugger.stops import Stop
+from pitstop.engine.ports import Ports
+from pitstop.engine.run import Run
+from pitstop.errors import BadExpression, CommandRefused
+from pitstop.events.log import MemoryLog
+from pitstop.events.outcome import Outcome
+from pitstop.events.types import AnyEvent, Resumed, RunEnded, StopEnded, Stopped
+from pitstop.events.view import RunView, fold
+from pitstop.executors.jq_worker import JqWorker
+from pitstop.plan.plan import Plan
+from pitstop.plan.scope import Values
+from tests.simulation.flows import FIRST_VALUES, Doing
+
+
+class VirtualClock:
+    """The loop's own time, so that logs tell virtual seconds."""
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+@dataclass
+class Ended:
+    """What is left of a run to be judged."""
+
+    outcome: Outcome
+    values: Values
+    events: list[AnyEvent]
+    ran: list[str]
+    session: Session | None = None
+
+
+async def run_plan(plan: Plan, log: MemoryLog, session: Session | None = None) -> Ended:
+    doing = Doing()
+    ports = Ports(JqWorker(), VirtualClock(), {"do": doing})
+    run = Run(plan, dict(FIRST_VALUES), ports, log=log, hook=session)
+    outcome = await run.execute()
+    return Ended(outcome, run.scope.own.values, list(log.read()), doing.ran, session)
+
+
+@dataclass
+class Driver:
+    """Drives a session at random. Without `may_edit` only commands that leave the run as it would have been."""
+
+    session: Session
+    plan: Plan
+    random: random.Random
+    may_edit: bool = False
+    only: str | None = None
+    commands: int = 400
+    view: RunView = field(default_factory=RunView)
+    stepped: list[tuple[str, Stop]] = field(default_factory=list)
+
+    async def run(self, log: MemoryLog) -> Ended:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(run_plan(self.plan, log, self.session))
+            chaos = group.create_task(self._chaos()) if self.only is None else None
+            while (stop := await self.session.next_stop()) is not None:
+                self._check()
+                if self.only is not None:
+                    await self._act(stop, self.only)
+                    continue
+                if self.random.random() < 0.3:
+                    await asyncio.sleep(self.random.choice([0.0, 1.0, 50.0]))
+                self.commands -= 1
+                while not stop.is_over and self.commands > 0:
+                    self.commands -= 1
+                    await self._act(stop, self._choose())
+                if self.commands <= 0 and not self.session.is_ended:
+                    await self._try(self.session.detach)
+            if chaos is not None:
+                chaos.cancel()
+        self._check_late_client(log)
+        return running.result()
+
+    def _check_late_client(self, log: MemoryLog) -> None:
+        """One that joins at any moment, with a snapshot and the events since, knows what the first one knows."""
+        events = log.read()
+        late = fold(events[: self.random.randint(0, len(events))])
+        for event in events[late.last_event :]:
+            late.apply(event)
+        self._check()
+        assert late == self.view
+
+    def _choose(self) -> str:
+        moving = ["continue", "continue_all", "into", "over", "out", "to", "pause", "evaluate", "stale", "bad"]
+        editing = ["set", "unset", "undo", "skip", "force", "retry", "inject", "back", "rewind", "restart", "config"]
+        return self.random.choice(moving + editing if self.may_edit else moving)
+
+    async def _act(self, stop: Stop, what: str) -> None:
+        session, chance = self.session, self.random
+        steps = list(self.plan.steps)
+        if what in ("into", "over", "out"):
+            self.stepped.append((what, stop))
+        if what == "bad":
+            await self._refused(stop)
+            return
+        actions: dict[str, Callable[[], Awaitable[object]]] = {
+            "continue": lambda: session.continue_(stop),
+            "continue_all": session.continue_all,
+            "into": lambda: session.step_into(stop),
+            "over": lambda: session.step_over(stop),
+            "out": lambda: session.step_out(stop),
+            "to": lambda: session.run_to(stop, chance.choice(steps)),
+            "pause": lambda: session.pause(chance.choice([None, stop.frame])),
+            "evaluate": lambda: session.evaluate(stop, ".vars.n"),
+            "stale": lambda: session.continue_(chance.randint(-1, stop.id - 1)),
+            "set": lambda: session.set(stop, ".vars.n", chance.randint(0, 9)),
+            "unset": lambda: session.unset(stop, ".vars.n"),
+            "undo": lambda: session.undo(stop),
+            "skip": lambda: session.skip(stop, {"value": 1}),
+            "force": lambda: session.force(stop, chance.choice(["passed", "failed", "skipped"])),
+            "retry": lambda: session.retry(stop),
+            "inject": lambda: session.inject(
+                stop, {"uses": "do", "with": {"failures": chance.randint(0, 1)}}, chance.choice(["before", "after"])
+            ),
+            "back": lambda: session.step_back(stop),
+            "rewind": lambda: session.rewind(stop, chance.choice(session.history())),
+            "restart": lambda: session.restart_frame(stop),
+            "config": lambda: session.override_config(stop, {"yields": 1}),
+        }
+        await self._try(actions[what])
+
+    async def _try(self, action: Callable[[], Awaitable[object]]) -> None:
+        """Do it, or be refused by name; who is refused has changed nothing."""
+        before = self._state()
+        try:
+            await action()
+        except (CommandRefused, BadExpression):
+            assert self._state() == before, "a refused command changed something"
+        self._check()
+
+    async def _refused(self, stop: Stop) -> None:
+        """Commands that are wrong in every state."""
+        session = self.session
+        for wrong in (
+            lambda: session.set(stop, "no path", 1),
+            lambda: session.force(stop, "splendid"),
+            lambda: session.run_to(stop, "nowhere"),
+            lambda: session.pause("no-such-frame"),
+            lambda: session.step_over(10**9),
+            lambda: session.inject(stop, {"uses": "nothing"}),
+            lambda: session.rewind(stop, 10**9),
+        ):
+            before = self._state()
+            try:
+                await wrong()
+            except CommandRefused:
+                assert self._state() == before
+            else:
+                raise AssertionError("a wrong command was not refused")
+
+    async def _chaos(self) -> None:
+        """Pauses, breakpoints and second thoughts while things run."""
+        session, chance = self.session, self.random
+        breakpoints: list[int] = []
+        for _ in range(chance.randint(0, 12)):
+            await asyncio.sleep(chance.choice([0.0, 0.0, 0.5, 3.0]))
+            what = chance.choice(["pause", "continue_all", "add", "remove", "check", "frame", "abort", "detach"])
+            if what == "pause":
+                await self._try(session.pause)
+            elif what == "continue_all":
+                await self._try(session.continue_all)
+            elif what == "add":
+                breakpoints.append(add_random_breakpoint(session, self.plan, chance))
+            elif what == "remove" and breakpoints:
+                number = breakpoints.pop()
+                if any(each.id == number for each in session.breakpoints):
+                    session.remove_breakpoint(number)
+            elif what == "frame" and session.frames:
+                frame = chance.choice(session.frames).id
+                await self._try(lambda frame=frame: session.pause(frame))  # type: ignore[misc]
+            elif what == "abort" and self.may_edit and chance.random() < 0.2:
+                await self._try(session.abort)
+            elif what == "detach" and chance.random() < 0.1:
+                await self._try(session.detach)
+            self._check()
+
+    def _state(self) -> Any:
+        session = self.session
+        return (
+            len(session.log),
+            session._goals[:],
+            sorted(session._pausing),
+            sorted(session._held),
+            session._arrival,
+            [stop.scope.as_dict() for stop in session.stops],
+        )
+
+    def _check(self) -> None:
+        """What holds at every moment: the log tells what the session knows, and each paused frame has one waiter."""
+        session, view = self.session, self.view
+        for event in session.log.read(view.last_event):  # a client that was there from the start
+            view.apply(event)
+        told = {frame.id: frame.state for frame in view.frames.values()}
+        known = {frame.id: frame.state for frame in session.frames}
+        assert told == known, f"the log tells {told}, the session knows {known}"
+        assert sorted(view.stops) == sorted(session._held)
+        frames = [held.stop.frame for held in session._held.values()]
+        assert len(frames) == len(set(frames)), "a frame is held twice"
+        assert all(not held.verdict.done() or held.verdict.cancelled() for held in session._held.values())
+        assert {frame for frame, state in known.items() if state == "paused"} == set(frames)
+
+
+def add_random_breakpoint(session: Session, plan: Plan, chance: random.Random) -> int:
+    step = chance.choice(list(plan.steps))
+    position = chance.choice(["before", "before", "after", "error"])
+    more: dict[str, Any] = chance.choice(
+        [{}, {}, {"hits": "% 2"}, {"once": True}, {"log": "n is ${{ .vars.n }}"}, {"condition": ".vars.yes"}]
+    )
+    place: dict[str, Any] = chance.choice([{"step": step}, {"step": step}, {"kind": plan.steps[step].kind}, {}])
+    if chance.random() < 0.1:
+        return session.add_breakpoint(state=".vars.n").id
+    return session.add_breakpoint(position=position, **place, **more).id  # type: ignore[arg-type]
+
+
+def check_log(events: list[AnyEvent]) -> None:
+    """Stop ids increase, and each stop is followed by exactly one end; nothing comes after the end of the run."""
+    last, open_stops = 0, set[int]()
+    for event in events:
+        if isinstance(event, Stopped):
+            assert event.stop > last, "stop ids do not increase"
+            last = event.stop
+            open_stops.add(event.stop)
+        elif isinstance(event, Resumed | StopEnded):
+            assert event.stop in open_stops, f"stop {event.stop} ended twice, or before it began"
+            open_stops.remove(event.stop)
+    assert not open_stops, f"stops {open_stops} never ended"
+    assert isinstance(events[-1], RunEnded)
+
+
+def check_rests(events: list[AnyEvent], stepped: list[tuple[str, Stop]]) -> None:
+    """A step that came to rest in its own frame did so outside what it was to pass over."""
+    for verb, stop in stepped:
+        start = next(
+            (n for n, event in enumerate(events) if isinstance(event, Resumed) and event.stop == stop.id), None
+        )
+        if start is None or events[start].verb != f"step_{verb}":  # type: ignore[union-attr]
+            continue
+        base = _without_attempt(stop.occurrence)
+        for event in events[start:]:
+            if isinstance(event, Stopped) and event.frame == stop.frame:
+                if event.reasons == ("step",) and verb != "into":
+                    at = event.occurrence
+                    assert not is_under(at, base), f"step {verb} from {stop.occurrence} rested at {at}"
+                break
+            if isinstance(event, Stopped) and is_under(event.occurrence, base):
+                break  # a stop under the step has ended the command
+
+
+def _without_attempt(occurrence: str) -> str:
+    head, mark, attempt = occurrence.rpartition("#")
+    return head if mark and attempt.isdigit() else occurrence

@@ -1,0 +1,119 @@
+"""The debugger's ten invariants, under random plans, random commands and seeded schedules.
+
+A seed that fails is in the test's name: `python -m pytest tests/simulation --seed N` runs it alone.
+"""
+
+import random
+
+import pytest
+
+from pitstop.debugger.session import Session
+from pitstop.events.log import MemoryLog, events_from_json, events_to_json
+from pitstop.events.types import AnyEvent, StepFinished, StepStarted, Stopped
+from pitstop.plan.plan import Plan
+from tests.simulation.driver import Driver, Ended, add_random_breakpoint, check_log, check_rests, run_plan
+from tests.simulation.flows import Flows
+from tests.simulation.loop import run_seeded
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def plan_of(seed: int, **options: object) -> Plan:
+    return Flows(random.Random(f"plan {seed}"), **options).plan()  # type: ignore[arg-type]
+
+
+def undebugged(plan: Plan, seed: int) -> Ended:
+    return run_seeded(run_plan(plan, MemoryLog()), seed)
+
+
+def debugged(plan: Plan, seed: int, *, may_edit: bool) -> tuple[Ended, Driver]:
+    chance = random.Random(f"commands {seed}")
+    session = Session(
+        stop_at_entry=chance.random() < 0.5,
+        stop_on_error=chance.random() < 0.5,
+        stop_at_end=chance.random() < 0.2,
+        lease_seconds=14_400,
+    )
+    for _ in range(chance.randint(0, 4)):
+        add_random_breakpoint(session, plan, chance)
+    driver = Driver(session, plan, chance, may_edit)
+    return run_seeded(driver.run(MemoryLog()), seed), driver
+
+
+def finished(events: list[AnyEvent]) -> dict[str, tuple[str, object]]:
+    """What every occurrence came to; a background part's end is a matter of the schedule, so it is left out."""
+    return {
+        event.occurrence: (event.outcome.status.value, event.outcome.outputs)
+        for event in events
+        if isinstance(event, StepFinished) and "background" not in event.occurrence
+    }
+
+
+def charged(events: list[AnyEvent]) -> dict[str, float]:
+    """The seconds that each leaf was charged with."""
+    began: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    for event in events:
+        if isinstance(event, StepStarted):
+            began[event.occurrence] = event.at
+        elif isinstance(event, StepFinished) and event.occurrence in began and event.outcome.outputs is not None:
+            seconds[event.occurrence] = round(event.at - began[event.occurrence], 6)
+    return seconds
+
+
+def test_looking_and_stepping_change_nothing(seed: int) -> None:
+    plan = plan_of(seed)
+    plain = undebugged(plan, seed)
+    ended, driver = debugged(plan, seed, may_edit=False)
+
+    check_log(ended.events)
+    check_rests(ended.events, driver.stepped)
+    assert ended.outcome.status == plain.outcome.status
+    assert ended.values == plain.values
+    assert finished(ended.events) == finished(plain.events)
+    assert not driver.session.interventions
+    plain_seconds = charged(plain.events)
+    leaves = {path for path, step in plan.steps.items() if step.kind in ("do", "node")}
+    for event in ended.events:
+        if isinstance(event, StepFinished) and event.step in leaves and event.occurrence in plain_seconds:
+            assert charged(ended.events).get(event.occurrence) == plain_seconds[event.occurrence]
+
+
+def test_whatever_is_done_to_a_run_it_ends_and_nothing_is_left(seed: int) -> None:
+    ended, driver = debugged(plan_of(seed), seed, may_edit=True)
+
+    check_log(ended.events)
+    assert not driver.session.stops
+    assert not driver.session._goals
+    assert all(frame.state == "done" for frame in driver.session.frames)
+
+
+def test_stepping_into_everything_visits_each_step_once(seed: int) -> None:
+    plan = plan_of(seed)
+    session = Session(stop_at_entry=True, stop_on_error=False)
+    ended = run_seeded(Driver(session, plan, random.Random(seed), only="into").run(MemoryLog()), seed)
+
+    visited = [event.occurrence for event in ended.events if isinstance(event, Stopped)]
+    started = [event.occurrence for event in ended.events if isinstance(event, StepStarted)]
+    assert len(visited) == len(set(visited)), "a step was visited twice"
+    assert set(started) <= set(visited), f"never stopped at {set(started) - set(visited)}"
+    assert ended.outcome.status == undebugged(plan, seed).outcome.status
+
+
+def test_a_log_that_ends_anywhere_is_enough_to_go_on(seed: int) -> None:
+    plan = plan_of(seed)
+    whole = undebugged(plan, seed)
+    cut = random.Random(f"cut {seed}").randint(1, len(whole.events) - 1)
+    kept = events_from_json(events_to_json(whole.events[:cut]))
+
+    resumed = run_seeded(run_plan(plan, MemoryLog(kept)), seed + 1)
+
+    done = {
+        event.occurrence
+        for event in kept
+        if isinstance(event, StepFinished) and event.outcome.status.value != "cancelled"
+    }
+    again = done & set(resumed.ran)
+    assert not again, f"ran again although they had finished: {again}"
+    assert resumed.outcome.status == whole.outcome.status
+    assert resumed.values == whole.values
