@@ -1,13 +1,35 @@
-"""Pitstop: runs multi-step work and lets you stop in it."""
+"""Pitstop: runs multi-step work and lets you stop in it.
 
-from pitstop.app import Graph, GraphApp, RunResult
-from pitstop.debugger.breakpoints import Breakpoint
-from pitstop.debugger.session import Session
-from pitstop.debugger.stops import Stop
-from pitstop.definition.graph import END, START
-from pitstop.errors import PitstopError
-from pitstop.events.log import MemoryLog
-from pitstop.events.outcome import Outcome, Status
+The names below are the public API. Each is loaded when it is first used, so that `import pitstop` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pitstop.app import Graph, GraphApp, RunResult
+    from pitstop.debugger.breakpoints import Breakpoint
+    from pitstop.debugger.session import Session
+    from pitstop.debugger.stops import Stop
+    from pitstop.definition.graph import END, START
+    from pitstop.errors import PitstopError
+    from pitstop.events.log import MemoryLog
+    from pitstop.events.outcome import Outcome, Status
+
+_HOMES = {
+    "END": "pitstop.definition.graph",
+    "START": "pitstop.definition.graph",
+    "Breakpoint": "pitstop.debugger.breakpoints",
+    "Graph": "pitstop.app",
+    "GraphApp": "pitstop.app",
+    "MemoryLog": "pitstop.events.log",
+    "Outcome": "pitstop.events.outcome",
+    "PitstopError": "pitstop.errors",
+    "RunResult": "pitstop.app",
+    "Session": "pitstop.debugger.session",
+    "Status": "pitstop.events.outcome",
+    "Stop": "pitstop.debugger.stops",
+}
 
 __all__ = [
     "END",
@@ -23,3 +45,15 @@ __all__ = [
     "Status",
     "Stop",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pitstop' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ from pitstop.engine.run import Run
 from pitstop.errors import BadExpression, CommandRefused
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome
-from pitstop.events.types import AnyEvent, Resumed, RunEnded, StopEnded, Stopped
+from pitstop.events.types import AnyEvent, FrameEnded, Resumed, RunEnded, StopEnded, Stopped
 from pitstop.events.view import RunView, fold
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.plan.plan import Plan
@@ -50,12 +50,17 @@ async def run_plan(plan: Plan, log: MemoryLog, session: Session | None = None) -
 
 @dataclass
 class Driver:
-    """Drives a session at random. Without `may_edit` only commands that leave the run as it would have been."""
+    """Drives a session at random.
+
+    Without `may_edit` only commands that leave the run as it would have been; with `may_go_back` also those that repeat
+    parts of it.
+    """
 
     session: Session
     plan: Plan
     random: random.Random
     may_edit: bool = False
+    may_go_back: bool = False
     only: str | None = None
     commands: int = 400
     view: RunView = field(default_factory=RunView)
@@ -94,8 +99,11 @@ class Driver:
 
     def _choose(self) -> str:
         moving = ["continue", "continue_all", "into", "over", "out", "to", "pause", "evaluate", "stale", "bad"]
-        editing = ["set", "unset", "undo", "skip", "force", "retry", "inject", "back", "rewind", "restart", "config"]
-        return self.random.choice(moving + editing if self.may_edit else moving)
+        travelling = ["back", "rewind", "restart"]
+        editing = ["set", "unset", "undo", "skip", "force", "retry", "inject", "config"]
+        if self.may_edit:
+            return self.random.choice(moving + travelling + editing)
+        return self.random.choice(moving + travelling if self.may_go_back else moving)
 
     async def _act(self, stop: Stop, what: str) -> None:
         session, chance = self.session, self.random
@@ -256,6 +264,8 @@ def check_rests(events: list[AnyEvent], stepped: list[tuple[str, Stop]]) -> None
                 break
             if isinstance(event, Stopped) and is_under(event.occurrence, base):
                 break  # a stop under the step has ended the command
+            if isinstance(event, FrameEnded):
+                break  # a command in that frame may go on in this one
 
 
 def _without_attempt(occurrence: str) -> str:

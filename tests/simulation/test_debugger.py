@@ -9,7 +9,9 @@ import pytest
 
 from pitstop.debugger.session import Session
 from pitstop.events.log import MemoryLog, events_from_json, events_to_json
-from pitstop.events.types import AnyEvent, StepFinished, StepStarted, Stopped
+from pitstop.events.outcome import Status
+from pitstop.events.types import AnyEvent, RunEnded, StepFinished, StepStarted, Stopped
+from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from tests.simulation.driver import Driver, Ended, add_random_breakpoint, check_log, check_rests, run_plan
 from tests.simulation.flows import Flows
@@ -26,7 +28,7 @@ def undebugged(plan: Plan, seed: int) -> Ended:
     return run_seeded(run_plan(plan, MemoryLog()), seed)
 
 
-def debugged(plan: Plan, seed: int, *, may_edit: bool) -> tuple[Ended, Driver]:
+def debugged(plan: Plan, seed: int, **may: bool) -> tuple[Ended, Driver]:
     chance = random.Random(f"commands {seed}")
     session = Session(
         stop_at_entry=chance.random() < 0.5,
@@ -36,7 +38,7 @@ def debugged(plan: Plan, seed: int, *, may_edit: bool) -> tuple[Ended, Driver]:
     )
     for _ in range(chance.randint(0, 4)):
         add_random_breakpoint(session, plan, chance)
-    driver = Driver(session, plan, chance, may_edit)
+    driver = Driver(session, plan, chance, **may)
     return run_seeded(driver.run(MemoryLog()), seed), driver
 
 
@@ -49,22 +51,24 @@ def finished(events: list[AnyEvent]) -> dict[str, tuple[str, object]]:
     }
 
 
-def charged(events: list[AnyEvent]) -> dict[str, float]:
-    """The seconds that each leaf was charged with."""
+def charged(plan: Plan, events: list[AnyEvent]) -> dict[str, float]:
+    """The seconds that each leaf was charged with: none is paused while it works."""
+    leaves = {path for path, step in plan.steps.items() if step.kind in ("do", "node")}
     began: dict[str, float] = {}
     seconds: dict[str, float] = {}
     for event in events:
         if isinstance(event, StepStarted):
             began[event.occurrence] = event.at
-        elif isinstance(event, StepFinished) and event.occurrence in began and event.outcome.outputs is not None:
-            seconds[event.occurrence] = round(event.at - began[event.occurrence], 6)
+        elif isinstance(event, StepFinished) and event.outcome.outputs is not None and event.step in leaves:
+            if event.occurrence in began and "background" not in event.occurrence:
+                seconds[event.occurrence] = round(event.at - began[event.occurrence], 6)
     return seconds
 
 
 def test_looking_and_stepping_change_nothing(seed: int) -> None:
     plan = plan_of(seed)
     plain = undebugged(plan, seed)
-    ended, driver = debugged(plan, seed, may_edit=False)
+    ended, driver = debugged(plan, seed)
 
     check_log(ended.events)
     check_rests(ended.events, driver.stepped)
@@ -72,11 +76,23 @@ def test_looking_and_stepping_change_nothing(seed: int) -> None:
     assert ended.values == plain.values
     assert finished(ended.events) == finished(plain.events)
     assert not driver.session.interventions
-    plain_seconds = charged(plain.events)
-    leaves = {path for path, step in plan.steps.items() if step.kind in ("do", "node")}
-    for event in ended.events:
-        if isinstance(event, StepFinished) and event.step in leaves and event.occurrence in plain_seconds:
-            assert charged(ended.events).get(event.occurrence) == plain_seconds[event.occurrence]
+    assert charged(plan, ended.events) == charged(plan, plain.events)
+
+
+def test_going_back_and_on_again_comes_to_the_same_end(seed: int) -> None:
+    plan = plan_of(seed)
+    plain = undebugged(plan, seed)
+    ended, _ = debugged(plan, seed, may_go_back=True)
+
+    check_log(ended.events)
+    assert ended.outcome.status == plain.outcome.status
+    assert ended.values == plain.values
+    counted = {
+        step.occurrence: (step.status, step.outcome and step.outcome.outputs)
+        for step in fold(ended.events).steps.values()
+        if "background" not in step.occurrence
+    }
+    assert counted == finished(plain.events)
 
 
 def test_whatever_is_done_to_a_run_it_ends_and_nothing_is_left(seed: int) -> None:
@@ -98,6 +114,23 @@ def test_stepping_into_everything_visits_each_step_once(seed: int) -> None:
     assert len(visited) == len(set(visited)), "a step was visited twice"
     assert set(started) <= set(visited), f"never stopped at {set(started) - set(visited)}"
     assert ended.outcome.status == undebugged(plan, seed).outcome.status
+
+
+def test_a_run_that_was_edited_goes_on_from_wherever_its_log_ends(seed: int) -> None:
+    plan = plan_of(seed)
+    ended, _ = debugged(plan, seed, may_edit=True)
+    cut = random.Random(f"cut {seed}").randint(1, len(ended.events) - 1)
+    kept = events_from_json(events_to_json(ended.events[:cut]))
+    done = {
+        step.occurrence
+        for step in fold(kept).steps.values()
+        if step.outcome is not None and step.outcome.status is not Status.CANCELLED
+    }
+
+    resumed = run_seeded(run_plan(plan, MemoryLog(kept)), seed + 1)
+
+    assert not done & set(resumed.ran), f"ran again although they had finished: {done & set(resumed.ran)}"
+    assert isinstance(resumed.events[-1], RunEnded)
 
 
 def test_a_log_that_ends_anywhere_is_enough_to_go_on(seed: int) -> None:

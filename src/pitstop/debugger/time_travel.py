@@ -42,7 +42,7 @@ def points_in(events: Sequence[AnyEvent]) -> list[HistoryPoint]:
             case FrameOpened():
                 opened.setdefault(event.frame, (number, event.parent))
             case Rewound():
-                cut = frames_after(opened, event.point_frame, event.after)
+                cut = frames_after(opened, event.point_frame, event.frame, event.after)
                 points = [each for each in points if each.number <= event.after or each.frame not in cut]
                 opened = {name: known for name, known in opened.items() if known[0] <= event.after or name not in cut}
             case Stopped():
@@ -85,7 +85,7 @@ def external_steps(plan: Plan, events: Sequence[AnyEvent], back: GoBack) -> list
     for number, event in enumerate(events, 1):
         if isinstance(event, FrameOpened):
             opened.setdefault(event.frame, (number, event.parent))
-    cut = frames_after(opened, back.point_frame, back.after)
+    cut = frames_after(opened, back.point_frame, back.frame, back.after)
     undone = [
         event.step
         for event in events[back.after :]

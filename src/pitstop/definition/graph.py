@@ -2,6 +2,7 @@
 
 import inspect
 import typing
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -161,20 +162,18 @@ class GraphDefinition:
         return [f"there is no way from node {name!r} to END" for name in self.nodes if name not in seen]
 
     def _unclear_joins(self) -> list[str]:
-        found = []
-        for source, targets in self.edges.items():
-            reach = {target: self._closure([target], self.successors) for target in targets if target != END}
-            if len(reach) < 2:
+        open_routers = {node for node, router in self.routers.items() if router.targets is None}
+        found: list[str] = []
+        for source, targets in self.edges.items() if open_routers else ():
+            if len(targets) < 2:
                 continue
-            for target, nodes in reach.items():
-                others = set().union(*(reach[other] for other in reach if other != target))
-                for node in nodes - others:
-                    router = self.routers.get(node)
-                    if router is not None and router.targets is None:
-                        found.append(
-                            f"the conditional edge after {node!r} is in a branch that begins at {source!r}: say what "
-                            f"it may choose (targets=[...] or a Literal return type), so that the branches can join"
-                        )
+            times_reached = Counter(node for target in targets for node in self._closure([target], self.successors))
+            for node, times in times_reached.items():
+                if times == 1 and node in open_routers:
+                    found.append(
+                        f"the conditional edge after {node!r} is in a branch that begins at {source!r}: say what it may "
+                        f"choose (targets=[...] or a Literal return type), so that the branches can join"
+                    )
         return list(dict.fromkeys(found))
 
     def _closure(self, first: list[str], step: Callable[[str], Iterable[str]]) -> set[str]:

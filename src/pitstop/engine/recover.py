@@ -71,7 +71,7 @@ def recorded_in(events: Sequence[AnyEvent]) -> dict[str, Recorded]:
         if isinstance(event, FrameOpened):
             opened.setdefault(event.frame, (number, event.parent))
         elif isinstance(event, Rewound):
-            cut = frames_after(opened, event.point_frame, event.after)
+            cut = frames_after(opened, event.point_frame, event.frame, event.after)
             facts = [(at, fact) for at, fact in facts if at <= event.after or fact.frame not in cut]
             opened = {name: known for name, known in opened.items() if known[0] <= event.after or name not in cut}
         elif isinstance(event, _Fact):

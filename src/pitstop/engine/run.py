@@ -162,6 +162,11 @@ class Run:
             if not limit.expired():
                 raise
             return self._aborted()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self.is_aborting or task is None or task.cancelling():
+                raise
+            return self._aborted()  # a step that was about to start has seen it before the loop did
         finally:
             self._limit = None
             self.is_aborting = False

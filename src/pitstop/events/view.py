@@ -42,7 +42,8 @@ class StepView:
     ended_at: float | None = None
     outcome: Outcome | None = None
     is_retried: bool = False
-    last_event: int = 0
+    started_event: int = 0
+    ended_event: int = 0
 
     @property
     def status(self) -> str:
@@ -99,7 +100,8 @@ class RunView:
                 frame = self.frames[event.frame]
                 frame.state, frame.ended_because = "done", event.reason
             case StepStarted():
-                step = StepView(event.occurrence, event.step, event.frame, event.at, last_event=self.last_event)
+                step = StepView(event.occurrence, event.step, event.frame, event.at)
+                step.started_event = self.last_event
                 self.steps[event.occurrence] = step
             case StepFinished():
                 self._finish(event)
@@ -144,34 +146,33 @@ class RunView:
         step = self.steps.get(event.occurrence)
         if step is None:
             step = self.steps[event.occurrence] = StepView(event.occurrence, event.step, event.frame, event.at)
-        step.ended_at, step.outcome, step.last_event = event.at, event.outcome, self.last_event
+            step.started_event = self.last_event
+        step.ended_at, step.outcome, step.ended_event = event.at, event.outcome, self.last_event
 
     def _rewind(self, event: Rewound) -> None:
-        cut = frames_after(self.opened, event.point_frame, event.after)
-        self.steps = {
-            name: step
-            for name, step in self.steps.items()
-            if step.last_event <= event.after or (step.frame not in cut and step.status != Status.CANCELLED)
-        }
+        cut = frames_after(self.opened, event.point_frame, event.frame, event.after)
+        for name, step in list(self.steps.items()):
+            if step.frame in cut and step.started_event > event.after:
+                del self.steps[name]
+            elif step.ended_event > event.after and (step.frame in cut or step.status == Status.CANCELLED):
+                step.ended_at, step.outcome, step.is_retried = None, None, False
         under = {event.frame}
         for frame in list(self.frames.values()):  # they are opened again as the frame comes to them
             if frame.parent in under:
                 under.add(frame.id)
                 del self.frames[frame.id]
-        self.opened = {
-            name: known for name, known in self.opened.items() if known[0] <= event.after or name not in cut
-        }
+        self.opened = {name: known for name, known in self.opened.items() if known[0] <= event.after or name not in cut}
 
 
-def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, after: int) -> set[str]:
-    """The frames in which all that came after event number `after` follows from that point of `frame`.
+def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, top: str, after: int) -> set[str]:
+    """The frames in which all that came after event number `after` is undone by going back to that point of `frame`.
 
-    They are the frame, those it came from (they went on when it had ended), and what any of them opened later. What
-    ran beside them is not touched. `opened` has each frame's number in the log and its parent, in their order.
+    They are the frame, those it came from up to `top`, which starts again, and what any of them opened later. What ran
+    beside them is not touched. `opened` has each frame's number in the log and its parent, in their order.
     """
-    cut: set[str] = set()
+    cut = {top}
     ancestor: str | None = frame
-    while ancestor is not None:
+    while ancestor is not None and ancestor != top:
         cut.add(ancestor)
         ancestor = opened[ancestor][1] if ancestor in opened else None
     for name, (number, parent) in opened.items():

@@ -93,7 +93,7 @@ class _GraphRun:
         now, passed, frame_id = run.now, Status.PASSED, frame.id
         reducers = wiring.reducers
         gate = run.hook.gate if run.hook is not None else _CLOSED
-        hooked = run.hook is not None
+        hooked, epoch = run.hook is not None, gate.epoch
         prefix = self.activation.address("")
         left = wiring.recursion_limit - self.turns
         limit = left
@@ -108,7 +108,6 @@ class _GraphRun:
             if append is not None:
                 occurrence = self._visit(prefix, name)
             if node.is_plain and not is_replaying and not (hooked and path in gate.paths):  # gate
-                epoch = gate.epoch  # gate
                 state = layer.values
                 given = state.copy()
                 if append is not None:
@@ -129,7 +128,7 @@ class _GraphRun:
                         append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
                     if hooked and gate.epoch != epoch:  # gate
                         await self._finish(frame, scope, node, occurrence, Outcome(passed, update))  # gate
-                        moment = 0.0  # gate
+                        moment, epoch = 0.0, gate.epoch  # gate
                     else:  # gate
                         layer.values = merged
                         if changes is not None:
