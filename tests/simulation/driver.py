@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pitstop.debugger.session import Session
-from pitstop.debugger.stepping import is_under
 from pitstop.debugger.stops import Stop
 from pitstop.engine.ports import Ports
 from pitstop.engine.run import Run
 from pitstop.errors import BadExpression, CommandRefused
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome
-from pitstop.events.types import AnyEvent, FrameEnded, Resumed, RunEnded, StopEnded, Stopped
+from pitstop.events.types import Aborted, AnyEvent, Resumed, Rewound, RunEnded, StepStarted, StopEnded, Stopped
 from pitstop.events.view import RunView, fold
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.plan.plan import Plan
 from pitstop.plan.scope import Values
-from tests.simulation.flows import FIRST_VALUES, Doing
+from tests.simulation.flows import FIRST_VALUES, LONG_SECONDS, Doing
 
 
 class VirtualClock:
@@ -64,7 +63,6 @@ class Driver:
     only: str | None = None
     commands: int = 400
     view: RunView = field(default_factory=RunView)
-    stepped: list[tuple[str, Stop]] = field(default_factory=list)
 
     async def run(self, log: MemoryLog) -> Ended:
         async with asyncio.TaskGroup() as group:
@@ -72,11 +70,14 @@ class Driver:
             chaos = group.create_task(self._chaos()) if self.only is None else None
             while (stop := await self.session.next_stop()) is not None:
                 self._check()
+                assert self.session._arrival != (stop.occurrence, stop.position), (
+                    "it is still on its way to where it is"
+                )
                 if self.only is not None:
                     await self._act(stop, self.only)
                     continue
                 if self.random.random() < 0.3:
-                    await asyncio.sleep(self.random.choice([0.0, 1.0, 50.0]))
+                    await asyncio.sleep(self.random.choice([0.0, 1.0, 1.5 * LONG_SECONDS]))
                 self.commands -= 1
                 while not stop.is_over and self.commands > 0:
                     self.commands -= 1
@@ -108,8 +109,6 @@ class Driver:
     async def _act(self, stop: Stop, what: str) -> None:
         session, chance = self.session, self.random
         steps = list(self.plan.steps)
-        if what in ("into", "over", "out"):
-            self.stepped.append((what, stop))
         if what == "bad":
             await self._refused(stop)
             return
@@ -232,6 +231,42 @@ def add_random_breakpoint(session: Session, plan: Plan, chance: random.Random) -
     return session.add_breakpoint(position=position, **place, **more).id  # type: ignore[arg-type]
 
 
+def check_aborted(events: list[AnyEvent]) -> None:
+    """After an abort nothing but cleanup starts, unless somebody goes back."""
+    is_aborted = False
+    for event in events:
+        if isinstance(event, Aborted | Rewound):
+            is_aborted = isinstance(event, Aborted)
+        elif isinstance(event, StepStarted):
+            assert not is_aborted or event.step.startswith("cleanup"), f"{event.occurrence} ran after the abort"
+
+
+async def walk_back_and_forth(session: Session, plan: Plan, chance: random.Random, log: MemoryLog) -> int:
+    """Step into, over and back along a plan with one frame: back always leads to the stop before, as it was then."""
+    road: list[tuple[str, str, Values]] = []
+    backs = 0
+    async with asyncio.TaskGroup() as group:
+        group.create_task(run_plan(plan, log, session))
+        is_going_back = False
+        for _ in range(60):
+            stop = await session.next_stop()
+            if stop is None:
+                return backs
+            here = (stop.occurrence, stop.position, stop.scope.as_dict())
+            if is_going_back:
+                assert here == road.pop(), "back did not lead to the stop before"
+            assert ("step_back" in stop.allowed) == bool(road)
+            is_going_back = bool(road) and chance.random() < 0.45
+            if is_going_back:
+                backs += 1
+                await session.step_back(stop)
+            else:
+                road.append(here)
+                await chance.choice([session.step_into, session.step_over])(stop)
+        await session.detach()
+    return backs
+
+
 def check_log(events: list[AnyEvent]) -> None:
     """Stop ids increase, and each stop is followed by exactly one end; nothing comes after the end of the run."""
     last, open_stops = 0, set[int]()
@@ -245,29 +280,3 @@ def check_log(events: list[AnyEvent]) -> None:
             open_stops.remove(event.stop)
     assert not open_stops, f"stops {open_stops} never ended"
     assert isinstance(events[-1], RunEnded)
-
-
-def check_rests(events: list[AnyEvent], stepped: list[tuple[str, Stop]]) -> None:
-    """A step that came to rest in its own frame did so outside what it was to pass over."""
-    for verb, stop in stepped:
-        start = next(
-            (n for n, event in enumerate(events) if isinstance(event, Resumed) and event.stop == stop.id), None
-        )
-        if start is None or events[start].verb != f"step_{verb}":  # type: ignore[union-attr]
-            continue
-        base = _without_attempt(stop.occurrence)
-        for event in events[start:]:
-            if isinstance(event, Stopped) and event.frame == stop.frame:
-                if event.reasons == ("step",) and verb != "into":
-                    at = event.occurrence
-                    assert not is_under(at, base), f"step {verb} from {stop.occurrence} rested at {at}"
-                break
-            if isinstance(event, Stopped) and is_under(event.occurrence, base):
-                break  # a stop under the step has ended the command
-            if isinstance(event, FrameEnded):
-                break  # a command in that frame may go on in this one
-
-
-def _without_attempt(occurrence: str) -> str:
-    head, mark, attempt = occurrence.rpartition("#")
-    return head if mark and attempt.isdigit() else occurrence

@@ -12,6 +12,8 @@ from pitstop.engine.frame import Activation
 from pitstop.plan.plan import NO_RETRY, Plan, Retry, Step
 from pitstop.plan.wiring import Router, Wiring
 
+LONG_SECONDS = 2000.0  # longer than any random plan takes, shorter than the driver's longest pause
+
 
 class Doing:
     """The leaf of a random plan: takes its time, fails as often as it is told to, and remembers that it ran."""
@@ -66,7 +68,15 @@ class Flows:
             children = (beside, *children)
         elif kind == "conditional":
             children = tuple(self.with_condition(child, index) for index, child in enumerate(children))
-        return Step(path, kind, config, children, id=self.id(), continue_on_error=self.random.random() < 0.2)
+        return Step(
+            path,
+            kind,
+            config,
+            children,
+            id=self.id(),
+            timeout_seconds=self.random.choice([None, LONG_SECONDS]),
+            continue_on_error=self.random.random() < 0.2,
+        )
 
     def leaf(self, path: str) -> Step:
         fails = self.random.random() < self.failures

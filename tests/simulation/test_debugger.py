@@ -13,9 +13,18 @@ from pitstop.events.outcome import Status
 from pitstop.events.types import AnyEvent, RunEnded, StepFinished, StepStarted, Stopped
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
-from tests.simulation.driver import Driver, Ended, add_random_breakpoint, check_log, check_rests, run_plan
+from tests.simulation.driver import (
+    Driver,
+    Ended,
+    add_random_breakpoint,
+    check_aborted,
+    check_log,
+    run_plan,
+    walk_back_and_forth,
+)
 from tests.simulation.flows import Flows
 from tests.simulation.loop import run_seeded
+from tests.simulation.model import Model
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -28,7 +37,7 @@ def undebugged(plan: Plan, seed: int) -> Ended:
     return run_seeded(run_plan(plan, MemoryLog()), seed)
 
 
-def debugged(plan: Plan, seed: int, **may: bool) -> tuple[Ended, Driver]:
+def debugged(plan: Plan, seed: int, *, may_edit: bool = False, may_go_back: bool = False) -> tuple[Ended, Driver]:
     chance = random.Random(f"commands {seed}")
     session = Session(
         stop_at_entry=chance.random() < 0.5,
@@ -38,7 +47,7 @@ def debugged(plan: Plan, seed: int, **may: bool) -> tuple[Ended, Driver]:
     )
     for _ in range(chance.randint(0, 4)):
         add_random_breakpoint(session, plan, chance)
-    driver = Driver(session, plan, chance, **may)
+    driver = Driver(session, plan, chance, may_edit, may_go_back)
     return run_seeded(driver.run(MemoryLog()), seed), driver
 
 
@@ -60,9 +69,8 @@ def charged(plan: Plan, events: list[AnyEvent]) -> dict[str, float]:
         if isinstance(event, StepStarted):
             began[event.occurrence] = event.at
         elif isinstance(event, StepFinished) and event.outcome.outputs is not None and event.step in leaves:
-            if event.occurrence in began and "background" not in event.occurrence:
-                seconds[event.occurrence] = round(event.at - began[event.occurrence], 6)
-    return seconds
+            seconds[event.occurrence] = round(event.at - began.get(event.occurrence, event.at), 6)
+    return {occurrence: spent for occurrence, spent in seconds.items() if "background" not in occurrence}
 
 
 def test_looking_and_stepping_change_nothing(seed: int) -> None:
@@ -71,7 +79,7 @@ def test_looking_and_stepping_change_nothing(seed: int) -> None:
     ended, driver = debugged(plan, seed)
 
     check_log(ended.events)
-    check_rests(ended.events, driver.stepped)
+    Model().check(ended.events)
     assert ended.outcome.status == plain.outcome.status
     assert ended.values == plain.values
     assert finished(ended.events) == finished(plain.events)
@@ -95,10 +103,19 @@ def test_going_back_and_on_again_comes_to_the_same_end(seed: int) -> None:
     assert counted == finished(plain.events)
 
 
+def test_back_leads_to_the_stop_before_as_it_was(seed: int) -> None:
+    plan = plan_of(seed, kinds=("sequence", "repeat", "call", "conditional"))
+    session = Session(stop_at_entry=True)
+    chance = random.Random(f"road {seed}")
+
+    run_seeded(walk_back_and_forth(session, plan, chance, MemoryLog()), seed)
+
+
 def test_whatever_is_done_to_a_run_it_ends_and_nothing_is_left(seed: int) -> None:
     ended, driver = debugged(plan_of(seed), seed, may_edit=True)
 
     check_log(ended.events)
+    check_aborted(ended.events)
     assert not driver.session.stops
     assert not driver.session._goals
     assert all(frame.state == "done" for frame in driver.session.frames)

@@ -252,9 +252,8 @@ class Gatekeeper:
         return due, [hit.problem for hit in hits if hit.problem is not None]
 
     def _rests(self, activation: Activation) -> bool:
-        frame = activation.frame
-        lineage = [each.id for each in frame.lineage()]
-        return any(rests_at(goal, frame.id, lineage, activation.base, activation.step.path) for goal in self._goals)
+        frame, base, path = activation.frame.id, activation.base, activation.step.path
+        return any(rests_at(goal, frame, base, path) for goal in self._goals)
 
     def _forget_watched(self, frame: str) -> None:
         """What was edited at a stop is known: only what changes after it is a change."""

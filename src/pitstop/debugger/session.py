@@ -31,6 +31,7 @@ from pitstop.events.log import MemoryLog, events_from_json, events_to_json
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import (
     Aborted,
+    AllContinued,
     BreakpointRemoved,
     BreakpointSet,
     ConfigOverridden,
@@ -40,7 +41,6 @@ from pitstop.events.types import (
     LeaseExtended,
     OutcomeForced,
     PauseAsked,
-    PauseWithdrawn,
     ScopeEdited,
     StepInjected,
     StepRetried,
@@ -149,9 +149,8 @@ class Session(Gatekeeper):
         """Let every stopped frame go on, and forget steps and pauses that are on their way."""
         run = self._running()
         self._goals.clear()
-        if self._pausing:
-            self._pausing.clear()
-            self._append(PauseWithdrawn(run.now()))
+        self._pausing.clear()
+        self._append(AllContinued(run.now()))
         for held in self._waiting_for_word():
             self._resume(held, "continue", held.proceed())
         self._refresh_gate()

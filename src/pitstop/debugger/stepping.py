@@ -45,13 +45,11 @@ def goal_of(verb: StepVerb, frame: str, address: str, parent: str | None, target
             return Goal(verb, frame, "", None, target)
 
 
-def rests_at(goal: Goal, frame: str, lineage: Collection[str], address: str, path: str) -> bool:
+def rests_at(goal: Goal, frame: str, address: str, path: str) -> bool:
     """Whether the command has come to its end before this step."""
     if goal.verb == "to":
         return path == goal.target
-    if frame == goal.frame:
-        return not is_under(address, goal.boundary)
-    return goal.verb == "into" and goal.frame in lineage and is_under(address, goal.anchor)
+    return frame == goal.frame and not is_under(address, goal.boundary)
 
 
 def is_ended_by(goal: Goal, frame: str, lineage: Collection[str], address: str) -> bool:

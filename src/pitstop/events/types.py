@@ -107,8 +107,8 @@ class PauseAsked(Event, frozen=True, gc=False, tag="debug.pause_asked"):
     frame: str | None  # None: all of them
 
 
-class PauseWithdrawn(Event, frozen=True, gc=False, tag="debug.pause_withdrawn"):
-    pass
+class AllContinued(Event, frozen=True, gc=False, tag="debug.all_continued"):
+    """Every stop is let go, and pauses and steps on their way are forgotten."""
 
 
 class BreakpointSet(Event, frozen=True, gc=False, tag="debug.breakpoint_set"):
@@ -230,7 +230,7 @@ AnyEvent = (
     | StopEnded
     | AllStopped
     | PauseAsked
-    | PauseWithdrawn
+    | AllContinued
     | BreakpointSet
     | BreakpointRemoved
     | BreakpointHit

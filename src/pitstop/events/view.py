@@ -17,7 +17,7 @@ from pitstop.events.types import (
     FrameOpened,
     OutcomeForced,
     PauseAsked,
-    PauseWithdrawn,
+    AllContinued,
     Resumed,
     Rewound,
     RunEnded,
@@ -134,7 +134,7 @@ class RunView:
                 self.breakpoints[event.breakpoint]["hit_count"] = event.hits
             case WatchesChanged():
                 self.watches = event.watches
-            case PauseWithdrawn() | Detached() | Aborted():
+            case AllContinued() | Detached() | Aborted():
                 self.is_detached = self.is_detached or isinstance(event, Detached)
                 for frame in self.frames.values():
                     if frame.state == "pausing":

@@ -1,6 +1,7 @@
 """jq in a process of its own, where it can be stopped, can run out of memory and can see nothing of ours."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -16,22 +17,25 @@ import msgspec
 
 from pitstop.errors import BadExpression, ExpressionTimeout
 from pitstop.executors import jq_worker_main
-from pitstop.executors.jq_worker_main import ERROR, OUT_OF_MEMORY, REPLY, REQUEST
-from pitstop.plan.expressions import look_up, top_keys
+from pitstop.executors.jq_worker_main import ERROR, REPLY, REQUEST
+from pitstop.plan.expressions import look_up
+from pitstop.plan.jq_text import top_keys
 from pitstop.plan.paths import plain_path
 from pitstop.plan.values import as_json
 
 _MIB = 2**20
 _START_TIMEOUT_SECONDS = 30.0
-_MOST_DEPTH = 200  # msgspec and jq both go deeper, but not much
+_MOST_DEPTH = 200  # msgspec cannot go much deeper; jq finds "<deeper>" there
 
 
 class JqWorker:
     """An Evaluator: jq in a worker process, which is started when it is first needed and again after it ended.
 
     Expressions are evaluated one after the other. Each has its own deadline, which counts from when its turn
-    comes; one that misses it, is cancelled, crashes jq or needs too much memory takes the worker with it, and the
-    next gets a new one. One event loop at a time may use it: after the end of one it works in the next.
+    comes; one that misses it, is cancelled or needs too much memory takes the worker with it, and the next gets a
+    new one. A worker that is killed from outside is replaced, and the evaluation starts again.
+
+    One event loop at a time may use it; it, and its process, outlive the loop.
 
     Numbers keep all their digits on the way through jq, but jq's arithmetic is that of 64-bit floats.
     """
@@ -62,23 +66,13 @@ class JqWorker:
         if parts is not None:
             return [look_up(values, parts)]
         async with self._next_turn():
-            process = await self._ready_process(expression)
-            request = _request(expression, values)
-            try:
-                async with asyncio.timeout(timeout_seconds):
-                    kind, payload = await process.ask(request)
-            except TimeoutError as error:
-                process.kill()
-                raise ExpressionTimeout(expression, timeout_seconds) from error
-            except (OSError, EOFError) as error:
-                raise BadExpression(expression, await self._why_it_died(process)) from error
-            except BaseException:  # cancelled: the answer would be taken for that of the next expression
-                process.kill()
-                raise
-            if kind == OUT_OF_MEMORY:
-                process.kill()
-                raise BadExpression(expression, self._too_much_memory)
-        return _answer(expression, kind, payload)
+            kind, payload = await self._reply(expression, values, timeout_seconds)
+        if kind == ERROR:
+            raise BadExpression(expression, payload.decode())
+        try:
+            return msgspec.json.decode(payload, type=list[object])
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise BadExpression(expression, f"gave a value that cannot be read: {error}") from error
 
     async def close(self) -> None:
         """End the worker process. Evaluations in progress fail; it cannot be used again."""
@@ -102,21 +96,46 @@ class JqWorker:
             self._loop, self._turn = loop, asyncio.Lock()
         return self._turn
 
+    async def _reply(
+        self, expression: str, values: Mapping[str, object], timeout_seconds: float
+    ) -> tuple[bytes, bytearray]:
+        while True:
+            process = await self._ready_process(expression)
+            request = _request(expression, values)
+            try:
+                async with asyncio.timeout(timeout_seconds):
+                    return await process.ask(request)
+            except TimeoutError as error:
+                process.kill()
+                raise ExpressionTimeout(expression, timeout_seconds) from error
+            except (OSError, EOFError) as error:
+                code = await process.end()
+                if self._closed:
+                    raise BadExpression(expression, "the evaluator was closed") from error
+                if code == -signal.SIGABRT:
+                    needed = f"needed more memory than {self._max_memory_bytes // _MIB} MB"
+                    raise BadExpression(expression, needed) from error
+                if not process.has_answered:  # else it may have died of something before, and a new one will tell
+                    raise BadExpression(expression, f"jq died of it ({_cause_of_death(code)})") from error
+            except BaseException:  # cancelled: its answer would be taken for that of the next expression
+                process.kill()
+                raise
+
     async def _ready_process(self, expression: str) -> "_Process":
         if self._closed:
             raise BadExpression(expression, "the evaluator is closed")
         if self._process and self._process.is_alive:
             return self._process
         await self._end_process()
-        self._process = _Process(self._max_memory_bytes, self._max_values, self._max_output_bytes)
         try:
+            self._process = _Process(self._max_memory_bytes, self._max_values, self._max_output_bytes)
             async with asyncio.timeout(_START_TIMEOUT_SECONDS):
                 await self._process.receive()
-        except (OSError, EOFError) as error:  # TimeoutError is an OSError
-            self._process.kill()
-            raise BadExpression(expression, "the jq worker could not be started") from error
-        except BaseException:
-            self._process.kill()
+        except BaseException as error:
+            if self._process:
+                self._process.kill()
+            if isinstance(error, OSError | EOFError):  # TimeoutError is an OSError
+                raise BadExpression(expression, "the jq worker could not be started") from error
             raise
         return self._process
 
@@ -125,37 +144,29 @@ class JqWorker:
             await self._process.end()
             self._process = None
 
-    async def _why_it_died(self, process: "_Process") -> str:
-        code = await process.end()
-        if self._closed:
-            return "the evaluator was closed"
-        if code == -signal.SIGABRT:  # how jq ends when malloc gives it nothing
-            return self._too_much_memory
-        return f"jq died of it ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
-
-    @property
-    def _too_much_memory(self) -> str:
-        return f"needed more memory than {self._max_memory_bytes // _MIB} MB"
-
 
 class _Process:
     """One worker process and the socket to it, which belongs to no event loop."""
 
     def __init__(self, max_memory_bytes: int, max_values: int, max_output_bytes: int) -> None:
-        limits = (max_memory_bytes, max_values, max_output_bytes)
-        self._socket, theirs = socket.socketpair()
-        self._socket.setblocking(False)
+        arguments = (_jq_directory(), os.getpid(), max_memory_bytes, max_values, max_output_bytes)
         self._killed = False
-        with theirs:
-            self._popen = subprocess.Popen(
-                [sys.executable, "-IS", jq_worker_main.__file__, _jq_directory(), *map(str, (os.getpid(), *limits))],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                start_new_session=True,  # Ctrl-C in our terminal is not meant for it
-            )
+        self.has_answered = False
+        with contextlib.ExitStack() as on_failure:
+            self._socket, theirs = socket.socketpair()
+            on_failure.callback(self._socket.close)
+            with theirs:
+                self._popen = subprocess.Popen(
+                    [sys.executable, "-IS", jq_worker_main.__file__, *map(str, arguments)],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={},
+                    cwd="/",
+                    start_new_session=True,  # Ctrl-C in our terminal is not meant for it
+                )
+            on_failure.pop_all()
+        self._socket.setblocking(False)
 
     @property
     def is_alive(self) -> bool:
@@ -164,7 +175,9 @@ class _Process:
     async def ask(self, request: bytes) -> tuple[bytes, bytearray]:
         """The reply to `request`; OSError or EOFError if the process dies of it."""
         await asyncio.get_running_loop().sock_sendall(self._socket, request)
-        return await self.receive()
+        reply = await self.receive()
+        self.has_answered = True
+        return reply
 
     async def receive(self) -> tuple[bytes, bytearray]:
         kind, size = REPLY.unpack(await self._receive_exactly(REPLY.size))
@@ -212,10 +225,5 @@ def _request(expression: str, values: Mapping[str, object]) -> bytes:
     return b"".join((REQUEST.pack(len(program), len(encoded)), program, encoded))
 
 
-def _answer(expression: str, kind: bytes, payload: bytearray) -> list[object]:
-    if kind == ERROR:
-        raise BadExpression(expression, payload.decode())
-    try:
-        return msgspec.json.decode(payload, type=list[object])
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise BadExpression(expression, f"gave a value that cannot be read: {error}") from error
+def _cause_of_death(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"

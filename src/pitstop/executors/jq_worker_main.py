@@ -5,6 +5,8 @@ in a few hundredths of a second; JqWorker is its only client.
 
     request   length of the expression, length of the values, the expression, the values as JSON
     reply     one of the letters below, a length, and as much JSON or text
+
+Out of memory it aborts, be it Python or jq that gets none.
 """
 
 import os
@@ -21,7 +23,7 @@ from typing import Any
 
 REQUEST = struct.Struct("!QQ")
 REPLY = struct.Struct("!cQ")
-READY, VALUES, ERROR, OUT_OF_MEMORY = b"R", b"V", b"E", b"M"
+READY, VALUES, ERROR = b"R", b"V", b"E"
 
 _BEFORE = ". | "  # after an expression has begun jq allows no `import` and no `include`, which read files
 _AFTER = "\n\n| @json"  # a comment may go on for one more line when it ends in a backslash, so two
@@ -46,8 +48,7 @@ def main() -> None:
             values = _receive(client, values_size).decode()
             results = _evaluate(program(expression), values, int(max_values), int(max_output_bytes))
         except MemoryError:
-            _send(client, OUT_OF_MEMORY, b"")
-            return  # what was not read of the request is still on its way
+            os.abort()
         except ValueError as error:
             reason = "there is no more input" if str(error) == "break" else str(error)
             _send(client, ERROR, reason[:_SHOWN_CHARACTERS].encode(errors="replace"))

@@ -1,11 +1,22 @@
 """From what the user wrote to a plan that can run."""
 
+import json
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from pitstop.definition.flow import Flow, InputSpec, Place, Position, StepSpec, resolve_file, type_of
 from pitstop.definition.graph import END, START, GraphDefinition, NodeSpec
-from pitstop.errors import BadGraph
+from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
+from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs
 from pitstop.plan.plan import NO_RETRY, Plan, Retry, Source, Step
 from pitstop.plan.wiring import Router, Wiring
+
+LoadFlow = Callable[[str], Flow]
+Chain = tuple[str, ...]
+Steps = tuple[Step, ...]
+
+MOST_STEPS = 100_000
+MOST_LEVELS = 50  # a step in a step is a few frames of Python each, and those have a limit too
 
 
 def plan_graph(definition: GraphDefinition, recursion_limit: int = 10_000) -> Plan:
@@ -51,3 +62,238 @@ def _options(node: NodeSpec | None) -> dict[str, Any]:
         "effects": "external" if node.external else "workspace",
         "source": source,
     }
+
+
+# --- Flows -----------------------------------------------------------------------------------------------------------
+
+
+def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: LoadFlow | None = None) -> Plan:
+    """The plan of a flow, with the flows that it calls in it.
+
+    `load_flow` gives the flow in a file; an OSError of it is a mistake where the file is named. BadFlow has every
+    mistake in the calls, BadInputs everything that is wrong with the inputs.
+    """
+    planning = _Planning(load_flow, flow.texts)
+    root = Step(
+        "",
+        "sequence",
+        children=planning.steps(flow.steps, "", (flow.source.file,)),
+        cleanup=planning.cleanup(flow.cleanup, "", (flow.source.file,)),
+        env=flow.env,
+        timeout_seconds=flow.timeout_seconds,
+        source=_source(flow.source),
+    )
+    planning.mistakes.raise_if_any()
+    checked_inputs(flow, inputs or {})
+    return Plan(root, flow.name)
+
+
+def first_values(
+    flow: Flow,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    trigger: Mapping[str, Any] | None = None,
+    secrets: Mapping[str, str] | None = None,
+    run: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What the first step of a run sees; BadInputs."""
+    return {
+        **_own_values(flow, checked_inputs(flow, inputs or {})),
+        "run": dict(run or {}),
+        "trigger": dict(trigger or {}),
+        "secrets": dict(secrets or {}),
+    }
+
+
+def checked_inputs(flow: Flow, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs with their defaults; BadInputs with everything that is wrong with those that were given.
+
+    Text for an input of another type is read as JSON, for that is how a command line gives a number.
+    """
+    mistakes = _unknown_inputs(flow, given)
+    values: dict[str, Any] = {}
+    for name, spec in flow.inputs.items():
+        if name not in given:
+            if spec.required:
+                mistakes.append(_missing_input(flow, name))
+            values[name] = spec.default
+            continue
+        values[name] = _as_typed(spec, given[name])
+        if not _fits(spec, values[name]):
+            mistakes.append(_wrong_input(name, spec, given[name]))
+    if mistakes:
+        raise BadInputs(mistakes)
+    return values
+
+
+def _unknown_inputs(flow: Flow, given: Iterable[str]) -> list[str]:
+    known = f"it has {', '.join(flow.inputs)}" if flow.inputs else "it has none"
+    return [
+        f"flow {flow.name!r} has no input {quoted(name)}; {did_you_mean(name, flow.inputs) or known}"
+        for name in given
+        if name not in flow.inputs
+    ]
+
+
+def _missing_input(flow: Flow, name: str) -> str:
+    description = flow.inputs[name].description
+    return f"the input {quoted(name)} is missing" + (f": {description}" if description else "")
+
+
+def _wrong_input(name: str, spec: InputSpec, value: object) -> str:
+    return f"the input {quoted(name)} is a {spec.type}, not {json.dumps(value, default=repr)[:100]}"
+
+
+def _as_typed(spec: InputSpec, value: Any) -> Any:
+    if isinstance(value, str) and spec.type not in (None, "string"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _fits(spec: InputSpec, value: object) -> bool:
+    return spec.type is None or type_of(value) == spec.type or (value is None and not spec.required)
+
+
+def _own_values(flow: Flow, inputs: dict[str, Any]) -> dict[str, Any]:
+    return {"inputs": inputs, "vars": dict(flow.vars), "env": dict(flow.env), "steps": {}}
+
+
+def _source(place: Place) -> Source:
+    return Source(place.file, place.line, place.column, place.end_line)
+
+
+class _Planning:
+    """One flow and the flows that it calls, on their way to steps. `chain` has the files that call each other."""
+
+    def __init__(self, load_flow: LoadFlow | None, texts: Mapping[str, str]) -> None:
+        self.mistakes = Mistakes(texts)
+        self._load_flow = load_flow
+        self._flows: dict[str, Flow | None] = {}  # by file; None for one that cannot be had
+        self._taken: dict[str, Place] = {}  # by path
+
+    def steps(self, specs: Iterable[StepSpec], parent: str, chain: Chain, *, is_cleanup: bool = False) -> Steps:
+        prefix = f"{parent}." if parent else ""
+        return tuple(
+            [
+                self._step(spec, f"{prefix}{spec.id or number}", chain, is_cleanup)
+                for number, spec in enumerate(specs, start=1)
+            ]
+        )
+
+    def cleanup(self, specs: Iterable[StepSpec], parent: str, chain: Chain) -> Steps:
+        """They are children of the same step as the others, so their numbers are told apart from theirs."""
+        prefix = f"{parent}." if parent else ""
+        return tuple(
+            [
+                self._step(spec, f"{prefix}{spec.id or f'cleanup-{number}'}", chain, is_cleanup=True)
+                for number, spec in enumerate(specs, start=1)
+            ]
+        )
+
+    def _step(self, spec: StepSpec, path: str, chain: Chain, is_cleanup: bool) -> Step:
+        self._take(path, spec)
+        config, timeout_seconds = spec.config, spec.timeout_seconds
+        children: Steps = ()
+        cleanup: Steps = ()
+        if spec.kind == "call":
+            flow = self._called(spec, chain)
+            if flow is not None:
+                inner = (*chain, flow.source.file)
+                config = self._call_config(spec, flow)
+                children = self.steps(flow.steps, path, inner, is_cleanup=is_cleanup)
+                cleanup = self.cleanup(flow.cleanup, path, inner)
+                timeout_seconds = min(filter(None, (timeout_seconds, flow.timeout_seconds)), default=None)
+        elif spec.kind == "background":
+            beside, *foreground = spec.children
+            background = self._step(beside, f"{path}.background", chain, is_cleanup)
+            children = (background, *self.steps(foreground, path, chain, is_cleanup=is_cleanup))
+        elif spec.children:
+            children = self.steps(spec.children, path, chain, is_cleanup=is_cleanup)
+        try:
+            return Step(
+                path,
+                spec.kind,
+                config,
+                children,
+                cleanup,
+                id=spec.id,
+                name=spec.name,
+                condition=spec.condition,
+                env=spec.env,
+                timeout_seconds=timeout_seconds,
+                retry=_retry(spec),
+                continue_on_error=spec.continue_on_error,
+                effects=spec.effects,
+                source=_source(spec.source),
+                is_cleanup=is_cleanup,
+            )
+        except BadExpression as error:
+            self._tell(spec.source, f"no template: {error.reason}")
+            return Step(path, spec.kind)
+
+    def _take(self, path: str, spec: StepSpec) -> None:
+        """Keep the path for this step. The plan ends here when it has become too large."""
+        first = self._taken.setdefault(path, spec.source)
+        if first is not spec.source:
+            self._tell(spec.source, f"the path {quoted(path)} is that of the step at {first}: give this one another id")
+        if len(self._taken) > MOST_STEPS:
+            self._tell(spec.source, f"with the flows that are called these are more than {MOST_STEPS:,} steps")
+            self.mistakes.raise_if_any()
+        if path.count(".") >= MOST_LEVELS:
+            self._tell(spec.source, f"with the flows that are called, steps are more than {MOST_LEVELS} levels deep")
+            self.mistakes.raise_if_any()
+
+    def _called(self, spec: StepSpec, chain: Chain) -> Flow | None:
+        """The flow that a step calls; None when it cannot be had, which is told where the step names it."""
+        file = resolve_file(spec.config["call"], spec.source.file)
+        position = spec.position_of("call")
+        if file in chain:
+            self._tell(spec.source, f"the flow calls itself: {' -> '.join([*chain, file])}", position)
+        elif self._load_flow is None:
+            self._tell(spec.source, f"the flow {quoted(file)} cannot be called: this flow has no folder", position)
+        elif file in self._flows:
+            return self._flows[file]
+        else:
+            self._flows[file] = None
+            try:
+                flow = self._flows[file] = self._load_flow(file)
+            except BadFlow as error:
+                self.mistakes.add_all(error.found)
+            except UnicodeDecodeError:
+                self._tell(spec.source, f"the flow {quoted(file)} is not UTF-8", position)
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or error
+                self._tell(spec.source, f"the flow {quoted(file)} cannot be read: {reason}", position)
+            else:
+                self.mistakes.texts.update(flow.texts)
+                return flow
+        return None
+
+    def _call_config(self, spec: StepSpec, flow: Flow) -> dict[str, Any]:
+        """What the engine is told of a call; an input that is wrong is a mistake where it is written."""
+        given: Mapping[str, Any] = spec.config["with"]
+        for name, value in given.items():
+            position = spec.position_of(f"with.{name}")
+            for message in _unknown_inputs(flow, [name]):
+                self._tell(spec.source, message, position)
+            is_known = "${{" not in str(value)
+            if is_known and name in flow.inputs and not _fits(flow.inputs[name], value):
+                self._tell(spec.source, _wrong_input(name, flow.inputs[name], value), position)
+        for name, each in flow.inputs.items():
+            if each.required and name not in given:
+                self._tell(spec.source, _missing_input(flow, name), spec.position_of("call"))
+        defaults = {name: each.default for name, each in flow.inputs.items()}
+        config: dict[str, Any] = {**spec.config, "values": _own_values(flow, defaults)}
+        return {**config, "outputs": flow.outputs} if flow.outputs else config
+
+    def _tell(self, place: Place, message: str, position: Position | None = None) -> None:
+        line, column = position or (place.line, place.column)
+        self.mistakes.add(place.file, line, column, message)
+
+
+def _retry(spec: StepSpec) -> Retry:
+    retry = spec.retry
+    return NO_RETRY if retry is None else Retry(retry.times, retry.delay_seconds, retry.backoff)

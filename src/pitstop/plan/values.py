@@ -3,7 +3,7 @@
 import base64
 import operator
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -23,8 +23,6 @@ DEEPER = "<deeper>"
 _SHOWN_CHARACTERS = 200
 _SHOWN_BYTES = 1_536
 _CHECKED_DEPTH = 2  # down to here a container is checked for being plain before it is converted child by child
-_COMPARED_AS_THEY_ARE = (list, str, int, bool, type(None))
-_LONG_LIST = 16  # from here on a list of one type is worth being checked as a whole
 _MISSING = object()
 
 
@@ -90,9 +88,10 @@ def diff(before: object, after: object) -> list[Change]:
 
 def _comparable(value: object) -> object:
     """`value` if its outermost layer is plain JSON; what it is as JSON if not."""
-    if type(value) is dict:
-        return value if set(map(type, value)) <= {str} else as_json(value)
-    return value if type(value) in _COMPARED_AS_THEY_ARE else as_json(value)
+    kind = type(value)
+    if value is None or kind is list or kind is str or kind is int or kind is bool:
+        return value
+    return value if kind is dict and all(type(key) is str for key in cast(Any, value)) else as_json(value)
 
 
 def _are_equal(old: object, new: object) -> bool:
@@ -103,41 +102,29 @@ def _are_equal(old: object, new: object) -> bool:
 def _count_plain(container: list[object] | dict[str, object], max_depth: int, max_items: int) -> int:
     """How many values a container of plain JSON has inside; some exception if it is not plain, or past the limits.
 
-    A cycle has no end, so it meets a limit.
+    This is what a large scope costs, hence one flat loop. A cycle has no end, so it meets a limit.
     """
     count = len(container)
     if max_depth <= 0 or count > max_items:
         raise ValueError
-    children: Iterable[object] = container
+    children: Iterable[Any] = container
     if type(container) is dict:
         if not all(map(str.isascii, container)):
             "".join(container).encode()
         children = container.values()
-    elif count > _LONG_LIST and len(kinds := set(map(type, container))) == 1:
-        check = _PLAIN.get(kinds.pop())
-        if check and all(map(check, container)):
-            return count
     for child in children:
         kind = type(child)
-        check = _PLAIN.get(kind)
-        if check is None:
-            if kind is not dict and kind is not list:
-                raise TypeError
-            count += _count_plain(cast(list[object], child), max_depth - 1, max_items - count)
-        elif not check(child):
-            cast(str, child).encode()  # refuses floats, which have no such method, and halves of surrogate pairs
+        if kind is str:
+            if not child.isascii():
+                child.encode()  # raises for half a surrogate pair
+        elif kind is dict or kind is list:
+            count += _count_plain(child, max_depth - 1, max_items - count)
+        elif kind is int or kind is float:
+            if not isfinite(child):  # which raises for an int that is too large for any float
+                raise ValueError
+        elif kind is not bool and child is not None:
+            raise TypeError
     return count
-
-
-# Whether a value is plain, asked of C code alone: this is what a large scope costs. `isfinite` raises for an int
-# beyond the floats, which no reader of JSON has a number for; text that is not ASCII needs a second look.
-_PLAIN: dict[type, Callable[..., bool]] = {
-    type(None): operator.not_,
-    bool: isfinite,
-    int: isfinite,
-    float: isfinite,
-    str: str.isascii,
-}
 
 
 class _Conversion:
@@ -150,7 +137,7 @@ class _Conversion:
 
     def convert(self, value: object, depth: int) -> Json:
         kind = type(value)
-        if kind in _PLAIN:
+        if value is None or kind is str or kind is int or kind is float or kind is bool:
             return _scalar(value)
         if depth <= _CHECKED_DEPTH and (kind is dict or kind is list) and self._is_plain(value, depth):
             return cast(Json, value)
@@ -270,7 +257,7 @@ def _scalar(value: Any) -> Json:
     if type(value) is int:
         try:
             isfinite(value)
-        except OverflowError:
+        except OverflowError:  # no reader of JSON has a number for it, and Python may refuse to write its digits
             return _cut(hex(value))
     return cast(Json, value)
 
