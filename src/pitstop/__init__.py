@@ -1,6 +1,6 @@
 """Pitstop: runs multi-step work and lets you stop in it.
 
-The names below are the public API. Each is loaded when it is first used, so that `import pitstop` costs next to nothing.
+The names below are the public API. Each is loaded when it is first used, so `import pitstop` costs next to nothing.
 """
 
 from importlib import import_module

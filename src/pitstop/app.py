@@ -48,13 +48,13 @@ class Graph(GraphDefinition):
 
     def compile(self, *, recursion_limit: int = 10_000) -> "GraphApp":
         """Check the graph and freeze it; BadGraph lists every mistake."""
-        return GraphApp(self, plan_graph(self, recursion_limit))
+        return GraphApp(self.copy(), plan_graph(self, recursion_limit))
 
 
 class GraphApp:
     """A graph that can run, as often as you like and several times at once."""
 
-    def __init__(self, definition: Graph, plan: Plan) -> None:
+    def __init__(self, definition: GraphDefinition, plan: Plan) -> None:
         self.definition = definition
         self.plan = plan
 
@@ -84,13 +84,16 @@ class GraphApp:
         """Run, giving every event as it happens. Leaving the loop early cancels the run."""
         log = MemoryLog() if log is None else log
         before = len(log)
-        async with asyncio.TaskGroup() as group:
-            run = group.create_task(self.invoke(state, debug=debug, log=log))
-            try:
-                async for event in log.follow(before):
-                    yield event
-            finally:
-                run.cancel()
+        try:
+            async with asyncio.TaskGroup() as group:
+                run = group.create_task(self.invoke(state, debug=debug, log=log))
+                try:
+                    async for event in log.follow(before):
+                        yield event
+                except GeneratorExit:
+                    run.cancel()
+        except BaseExceptionGroup as group_of_one:  # ours alone: the caller knows of no group
+            raise group_of_one.exceptions[0] from None
 
     def to_mermaid(self) -> str:
         """The graph as a Mermaid flowchart."""

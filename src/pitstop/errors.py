@@ -2,7 +2,9 @@
 
     PitstopError
     ├── BadDefinition            what the user wrote cannot run
-    │   └── BadGraph             a graph with mistakes, all of them listed
+    │   ├── BadGraph             a graph with mistakes, all of them listed
+    │   ├── BadFlow              a flow file with mistakes, each with its place
+    │   └── BadInputs            what a run was given is not what its flow asks for
     ├── BadExpression            a jq expression that does not compile or fails on what it was given
     │   └── ExpressionTimeout    one that took longer than it was allowed to
     ├── StepFailure              a step's own failure, before it becomes an `Outcome`
@@ -32,6 +34,7 @@ Each has a stable `code` for machines and keeps its values as attributes.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 
 class PitstopError(Exception):
@@ -54,6 +57,54 @@ class BadGraph(BadDefinition):
     """A graph that cannot be compiled."""
 
     code = "definition.graph"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong in a file, and where: lines and columns count from 1.
+
+    As text it is what a compiler prints: the place and what is wrong, the line (`text`), and a caret with the hint.
+    """
+
+    file: str
+    line: int
+    column: int
+    message: str
+    text: str = ""
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        head = f"{self.file}:{self.line}:{self.column}: {self.message}"
+        if not self.text.strip():
+            return f"{head}; {self.hint}" if self.hint else head
+        first = max(0, self.column - _SHOWN_BEFORE_CARET)
+        shown = self.text[first : first + _SHOWN_OF_LINE].rstrip()
+        blank = "".join(char if char == "\t" else " " for char in self.text[first : self.column - 1])
+        pointer = f"{blank}^ {self.hint}" if self.hint else f"{blank}^"
+        printable = "".join(
+            char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in shown
+        )
+        return f"{head}\n  {printable}\n  {pointer}"
+
+
+_SHOWN_BEFORE_CARET = 80
+_SHOWN_OF_LINE = 160
+
+
+class BadFlow(BadDefinition):
+    """A flow that cannot run; `found` has every mistake with its place."""
+
+    code = "definition.flow"
+
+    def __init__(self, found: Iterable[Mistake]) -> None:
+        self.found = tuple(found)
+        super().__init__(map(str, self.found))
+
+
+class BadInputs(BadDefinition):
+    """The inputs given to a run are not those that its flow asks for."""
+
+    code = "definition.inputs"
 
 
 class BadExpression(PitstopError):
@@ -131,7 +182,9 @@ class UnknownRoute(StepFailure):
 
     def __init__(self, source: str, target: object, nearest: str | None = None) -> None:
         hint = f"; did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"the router after {source!r} chose {target!r}, which is no node of the graph{hint}")
+        super().__init__(
+            f"the router after {source!r} chose {target!r}, which is none of the nodes it may choose{hint}"
+        )
         self.source = source
         self.target = target
 

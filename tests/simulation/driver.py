@@ -70,9 +70,6 @@ class Driver:
             chaos = group.create_task(self._chaos()) if self.only is None else None
             while (stop := await self.session.next_stop()) is not None:
                 self._check()
-                assert self.session._arrival != (stop.occurrence, stop.position), (
-                    "it is still on its way to where it is"
-                )
                 if self.only is not None:
                     await self._act(stop, self.only)
                     continue

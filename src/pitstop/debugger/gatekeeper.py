@@ -160,6 +160,7 @@ class Gatekeeper:
         self._tell_if_all_stopped()
 
     def frame_rewound(self, frame: Frame) -> None:
+        self.interventions += [event for event in self.log.read(len(self.log) - 1) if is_intervention(event)]
         self._frames = {name: each for name, each in self._frames.items() if frame not in each.lineage()[1:]}
         self._refresh_gate()
 

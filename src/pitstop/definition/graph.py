@@ -76,10 +76,14 @@ class GraphDefinition:
         if not name or name in (START, END) or any(char in name for char in ".[]#@+/ "):
             self._refused.append(f"{name!r} is no name for a node: use letters, digits, '_' and '-'")
             return
-        does = getattr(does, "definition", does)
+        definition = getattr(does, "definition", None)
+        does = definition if isinstance(definition, GraphDefinition) else does
         if not callable(does) and not isinstance(does, GraphDefinition):
             self._refused.append(f"node {name!r} is a {type(does).__name__}: give it a function or a graph")
             return
+        for option, value in (("retries", retries), ("retry_delay", retry_delay), ("timeout", timeout)):
+            if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or value < 0):
+                self._refused.append(f"node {name!r} has {option}={value!r}: give a number that is not negative")
         file, line, end_line = _source_of(does)
         self.nodes[name] = NodeSpec(
             name, does, retries, retry_delay, retry_backoff, timeout, thread, external, file, line, end_line
@@ -101,6 +105,8 @@ class GraphDefinition:
 
         `targets` says what it may choose (or maps what it says to nodes); a `Literal` return type says it too.
         """
+        if not callable(choose):
+            self._refused.append(f"the router after {source!r} is a {type(choose).__name__}: give it a function")
         if source in self.routers:
             self._refused.append(f"node {source!r} has two conditional edges: let one function choose")
         declared = _literal_of(choose) if targets is None else targets
@@ -108,17 +114,26 @@ class GraphDefinition:
             declared = {target: target for target in declared}
         self.routers[source] = RouterSpec(choose, declared)
 
-    def mistakes(self, where: str = "") -> list[str]:
+    def copy(self) -> "GraphDefinition":
+        """The graph as it is now, whatever is added to this one later."""
+        edges = {source: list(targets) for source, targets in self.edges.items()}
+        return GraphDefinition(self.name, dict(self.reducers), dict(self.nodes), edges, dict(self.routers))
+
+    def mistakes(self, where: str = "", around: tuple["GraphDefinition", ...] = ()) -> list[str]:
         """Everything that keeps this graph, and the graphs in it, from running."""
         found = [*self._refused, *self._bad_ends(), *self._bad_sources()]
         if not self.edges.get(START) and START not in self.routers:
             found.append(f"nothing follows START: add_edge(START, {next(iter(self.nodes), 'node')!r})")
-        elif not found:
+        else:
             found += self._unreachable() + self._endless() + self._unclear_joins()
         found = [f"in {where}: {mistake}" if where else mistake for mistake in found]
         for node in self.nodes.values():
+            inner = f"{where}.{node.name}" if where else node.name
             if isinstance(node.does, GraphDefinition):
-                found += node.does.mistakes(f"{where}.{node.name}" if where else node.name)
+                if node.does is self or node.does in around:
+                    found.append(f"{inner} is a graph that is inside itself: it would never end")
+                else:
+                    found += node.does.mistakes(inner, (*around, self))
         return found
 
     def successors(self, node: str) -> list[str]:
@@ -128,10 +143,10 @@ class GraphDefinition:
         return self.edges.get(node, []) + declared
 
     def _bad_ends(self) -> list[str]:
-        used = {target: source for source in [*self.edges, *self.routers] for target in self.successors(source)}
         return [
             f"the edge from {source!r} leads to {target!r}, which is no node{self._hint(target)}"
-            for target, source in used.items()
+            for source in {**self.edges, **self.routers}
+            for target in dict.fromkeys(self.successors(source))
             if target != END and target not in self.nodes
         ]
 
@@ -164,15 +179,17 @@ class GraphDefinition:
     def _unclear_joins(self) -> list[str]:
         open_routers = {node for node, router in self.routers.items() if router.targets is None}
         found: list[str] = []
-        for source, targets in self.edges.items() if open_routers else ():
+        sources = {**self.edges, **self.routers} if open_routers else {}
+        for source in sources:
+            targets = [target for target in self.successors(source) if target != END]
             if len(targets) < 2:
                 continue
             times_reached = Counter(node for target in targets for node in self._closure([target], self.successors))
             for node, times in times_reached.items():
                 if times == 1 and node in open_routers:
                     found.append(
-                        f"the conditional edge after {node!r} is in a branch that begins at {source!r}: say what it may "
-                        f"choose (targets=[...] or a Literal return type), so that the branches can join"
+                        f"the conditional edge after {node!r} is in a branch that begins at {source!r}: say what it "
+                        f"may choose (targets=[...] or a Literal return type), so that the branches can join"
                     )
         return list(dict.fromkeys(found))
 

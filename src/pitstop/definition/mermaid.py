@@ -21,10 +21,17 @@ def _lines(definition: GraphDefinition, prefix: str, indent: str) -> list[str]:
         lines += [f"{indent}{_id(prefix, source)} --> {_id(prefix, target)}" for target in targets]
     for source, router in definition.routers.items():
         for said, target in (router.targets or {"?": END}).items():
-            label = "" if said == target else f'|"{said}"|'
+            label = "" if said == target else f'|"{_quoted(said)}"|'
             lines.append(f"{indent}{_id(prefix, source)} -.->{label} {_id(prefix, target)}")
     return lines
 
 
 def _id(prefix: str, name: str) -> str:
-    return "n_" + "".join(char if char.isalnum() else f"_{ord(char):x}_" for char in f"{prefix}{name}".strip("_"))
+    """A sign that no other node has: letters and digits as they are, anything else by its number."""
+    if name in (START, END):
+        return f"{_id(prefix, '')}_{'start' if name == START else 'end'}"
+    return "n_" + "".join(char if char.isascii() and char.isalnum() else f"_{ord(char):x}_" for char in prefix + name)
+
+
+def _quoted(text: object) -> str:
+    return str(text).replace("&", "&amp;").replace('"', "&quot;").replace("\n", " ")

@@ -28,6 +28,10 @@ class Meter:
         self._timeout = asyncio.timeout(seconds)
         return self._timeout
 
+    @property
+    def is_over(self) -> bool:
+        return self._timeout is not None and self._timeout.expired()
+
     def unlimit(self) -> None:
         """The context was left: there is nothing to end any more."""
         self._timeout = self._left_seconds = None

@@ -29,7 +29,18 @@ class FrameRewound(BaseException):
 class Frame:
     """One line of sequential execution. `activation` is the innermost step that is open in it."""
 
-    __slots__ = ("activation", "cancel_reason", "id", "is_done", "name", "parent", "recorded", "task")
+    __slots__ = (
+        "activation",
+        "cancel_reason",
+        "cancels_before",
+        "has_caught_up",
+        "id",
+        "is_done",
+        "name",
+        "parent",
+        "recorded",
+        "task",
+    )
 
     def __init__(self, frame_id: str, name: str, parent: Optional["Frame"]) -> None:
         self.id = frame_id
@@ -39,7 +50,22 @@ class Frame:
         self.recorded = NOTHING_RECORDED
         self.is_done = False
         self.cancel_reason: str | None = None
+        self.cancels_before = 0  # that its task was asked for, and that are none of this run's business
+        self.has_caught_up: asyncio.Event | None = None
         self.task: asyncio.Task[Any] | None = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody wants the frame ended, also when a step has swallowed the news of it."""
+        task = asyncio.current_task()
+        if task is None:
+            return False
+        return task.cancelling() > (self.cancels_before if task is self.task else 0)
+
+    def catch_up(self) -> None:
+        """From here on the frame does what its log does not know."""
+        if self.has_caught_up is not None:
+            self.has_caught_up.set()
 
     def lineage(self) -> list["Frame"]:
         """This frame and those it came from, up to main."""
@@ -60,7 +86,19 @@ class Frame:
 class Activation:
     """One attempt of a step while it is open: where it is, what it sees, and what encloses it."""
 
-    __slots__ = ("attempt", "base", "config", "frame", "meter", "parent", "run", "scope", "step")
+    __slots__ = (
+        "attempt",
+        "base",
+        "cancel_reason",
+        "config",
+        "frame",
+        "is_replayed",
+        "meter",
+        "parent",
+        "run",
+        "scope",
+        "step",
+    )
 
     def __init__(
         self,
@@ -80,6 +118,8 @@ class Activation:
         self.parent = parent
         self.attempt = attempt
         self.config: dict[str, Any] | None = None
+        self.cancel_reason: str | None = None  # why what is inside it was ended, when it was not the frame that was
+        self.is_replayed: bool = parent is not None and parent.is_replayed  # its end, or one around it, is known
         self.meter = Meter()
 
     @property
@@ -129,6 +169,7 @@ async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[], 
     """Run a frame from its first step to its end; from the first step again whenever it is rewound."""
     start = scope.own.mark()
     frame.task = asyncio.current_task()
+    frame.cancels_before = frame.task.cancelling() if frame.task is not None else 0
     try:
         while True:
             try:
@@ -150,6 +191,7 @@ async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[], 
 
 def end_frame(run: "Run", frame: Frame) -> None:
     frame.is_done = True
+    frame.catch_up()
     if run.log is not None:
         run.log.append(FrameEnded(run.now(), frame.id, frame.cancel_reason))
     if run.hook is not None:

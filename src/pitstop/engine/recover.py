@@ -53,6 +53,15 @@ class Recorded:
         """Whether anything is left to be taken."""
         return bool(self.outcomes or self.routes or self.edits or self.injected or self.configs)
 
+    def has_begun(self, address: str) -> bool:
+        """Whether anything inside this occurrence is known."""
+        return any(each.startswith(f"{address}.") for known in (self.outcomes, self.started) for each in known)
+
+    def forget(self, address: str) -> None:
+        """Let an occurrence, and what is in it, run again."""
+        for occurrence in [each for each in self.outcomes if each == address or each.startswith(f"{address}.")]:
+            del self.outcomes[occurrence]
+
     def take_edits(self, occurrence: str, position: str) -> list[Edit]:
         return self.edits.pop((occurrence, position), [])
 

@@ -7,7 +7,7 @@ from typing import Any
 from pitstop.engine.frame import Activation, Frame, FrameRewound
 from pitstop.engine.hook import Again, Force, GoBack, Point, Position
 from pitstop.errors import PitstopError
-from pitstop.events.outcome import Outcome, Status, StepError, error_of
+from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import StepFinished, StepRetried, StepStarted
 from pitstop.plan.expressions import render, truth
 from pitstop.plan.plan import Step
@@ -44,7 +44,7 @@ async def run_step(
             ended = await _attempt(activation, apply)
             if isinstance(ended, Outcome):
                 return ended
-            if ended.delay_seconds:
+            if ended.delay_seconds and not activation.is_replayed:
                 await asyncio.sleep(ended.delay_seconds)
             config = ended.config
             attempt += 1
@@ -53,13 +53,17 @@ async def run_step(
 
 
 async def _attempt(activation: Activation, apply: Apply) -> Outcome | Again:
-    run, step, occurrence = activation.run, activation.step, activation.occurrence
-    if run.is_aborting:
-        raise asyncio.CancelledError
-    recorded = activation.frame.recorded
+    run, step, frame, occurrence = activation.run, activation.step, activation.frame, activation.occurrence
+    _leave_if_ending(activation)
+    recorded = frame.recorded
     known = recorded.outcomes.pop(occurrence, None) if recorded else None
     is_combining = step.kind in run.combining
-    is_replayed = known is not None or (is_combining and occurrence in recorded.started)
+    is_begun = known is not None or (is_combining and occurrence in recorded.started)
+    if activation.is_replayed and not is_begun:
+        raise asyncio.CancelledError  # it never ended; what is around it did, and that is known
+    activation.is_replayed = activation.is_replayed or known is not None
+    if not is_begun:
+        frame.catch_up()
     if recorded:
         activation.config = recorded.configs.pop(occurrence, activation.config)
         for edit in recorded.take_edits(occurrence, "before"):
@@ -69,23 +73,35 @@ async def _attempt(activation: Activation, apply: Apply) -> Outcome | Again:
     inject_after: tuple[Step, ...] = ()
     forced: Outcome | None = None
     if run.hook is not None and (
-        run.hook.returns_to(occurrence, "before") if is_replayed else run.hook.wants(step, "before")
+        run.hook.returns_to(occurrence, "before") if is_begun else run.hook.wants(step, "before")
     ):
         forced, inject_after = await _ask_before(activation, apply)
+        _leave_if_ending(activation)
     if forced is not None:
         outcome = forced
     elif known is not None and not (is_combining and occurrence in recorded.started):
         outcome = known
     else:
-        outcome = await _run(activation, known, is_started=is_replayed)
+        outcome = await _run(activation, known, is_started=is_begun)
+    is_forced = forced is not None or occurrence in recorded.forced
     return await finish_step(
         activation,
         apply,
         outcome,
-        is_replayed=known is not None,
-        is_forced=forced is not None or occurrence in recorded.forced,
+        is_logged=is_forced or known is not None,
+        is_forced=is_forced,
         inject_after=inject_after,
     )
+
+
+def _is_ending(activation: Activation) -> bool:
+    return activation.frame.is_cancelled or (activation.run.is_aborting and not activation.step.is_cleanup)
+
+
+def _leave_if_ending(activation: Activation) -> None:
+    """Start nothing more in a frame that is to end, although the step before this one took the cancel for its own."""
+    if _is_ending(activation):
+        raise asyncio.CancelledError
 
 
 async def _ask_before(activation: Activation, apply: Apply) -> tuple[Outcome | None, tuple[Step, ...]]:
@@ -126,45 +142,41 @@ async def _would_run(activation: Activation) -> bool:
 
 
 async def _run(activation: Activation, known: Outcome | None, *, is_started: bool) -> Outcome:
-    """Run one attempt and log how it went. Where the end is `known`, only the steps under it are gone through."""
+    """Run one attempt. Where its end is `known`, the steps under it are gone through as the log has them."""
     run, step, frame = activation.run, activation.step, activation.frame
     occurrence = activation.occurrence
-    log = run.log
     try:
         if step.condition is not None and not is_started:
             values = activation.scope.values()
             if not await truth(step.condition, values, run.ports.evaluator):
-                outcome = Outcome(Status.SKIPPED)
-                if log is not None:
-                    log.append(StepFinished(run.now(), frame.id, step.path, occurrence, outcome))
-                return outcome
-        if log is not None and not is_started:
-            log.append(StepStarted(run.now(), frame.id, step.path, occurrence))
+                return Outcome(Status.SKIPPED)
+        if run.log is not None and not is_started:
+            run.log.append(StepStarted(run.now(), frame.id, step.path, occurrence))
         outcome = await _act_in_time(activation)
     except asyncio.CancelledError as cancelled:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            run.note_cancelled(frame, step.path, occurrence)
+        if _is_ending(activation):
+            if not activation.is_replayed:
+                run.note_cancelled(activation)
             raise
-        outcome = Outcome(Status.FAILED, error=error_of(cancelled, occurrence))  # the step cancelled itself
+        if activation.is_replayed and known is None:
+            raise
+        outcome = run.failed(cancelled, occurrence)  # the step cancelled itself
     except Exception as exception:  # noqa: BLE001 - a failing step is data
         outcome = run.failed(exception, occurrence)
-    if known is not None:
-        return known
-    if log is not None:
-        log.append(StepFinished(run.now(), frame.id, step.path, occurrence, outcome))
-    return outcome
+    if known is None and activation.is_replayed:
+        raise asyncio.CancelledError  # it was ended before its time, with what is around it
+    return outcome if known is None else known
 
 
 async def _act_in_time(activation: Activation) -> Outcome:
     seconds = activation.step.timeout_seconds
-    if seconds is None:
+    if seconds is None or activation.is_replayed:
         return await _act(activation)
     limit = activation.meter.limit(seconds)
     try:
         async with limit:
             outcome = await _act(activation)
-    except TimeoutError:
+    except Exception:  # the timeout's own, or what the step made of being cancelled
         if not limit.expired():
             raise
         outcome = Outcome(Status.TIMED_OUT)
@@ -185,6 +197,7 @@ async def _act(activation: Activation) -> Outcome:
         return await combine(activation, config)
     if step.is_templated or activation.config is not None:
         config = await render(config, activation.scope.values(), run.ports.evaluator)
+    run.acts += 1
     outputs = await run.step_type(step.kind).act(activation, config)
     return Outcome(Status.PASSED, outputs, paused_seconds=activation.meter.paused_seconds)
 
@@ -194,15 +207,20 @@ async def finish_step(
     apply: Apply,
     outcome: Outcome,
     *,
-    is_replayed: bool = False,
+    is_logged: bool = False,
     is_forced: bool = False,
     inject_after: tuple[Step, ...] = (),
 ) -> Outcome | Again:
-    """Let the outcome count, after asking whether it does; `Again` when another attempt follows."""
+    """Log the outcome and let it count, after asking whether it does; `Again` when another attempt follows."""
     run, step, occurrence, scope = activation.run, activation.step, activation.occurrence, activation.scope
-    recorded, hook = activation.frame.recorded, run.hook
+    recorded, hook, is_replayed = activation.frame.recorded, run.hook, activation.is_replayed
     mark = scope.own.mark()
-    apply(scope, step, outcome, activation.attempt)
+    try:
+        apply(scope, step, outcome, activation.attempt)
+    except Exception as exception:  # noqa: BLE001 - a reducer is the user's code
+        outcome = run.failed(exception, occurrence)
+    if run.log is not None and not is_logged:
+        run.log.append(StepFinished(run.now(), activation.frame.id, step.path, occurrence, outcome))
     position: Position = "error" if outcome.is_failure else "after"
     edits = recorded.take_edits(occurrence, position) if recorded else []
     for edit in edits:

@@ -216,6 +216,12 @@ class Aborted(Event, frozen=True, gc=False, tag="debug.aborted"):
     reason: str
 
 
+class Unknown(Event, frozen=True, gc=False, tag="unknown"):
+    """An event of a later version: it changes nothing here, but keeps its number."""
+
+    was: str
+
+
 AnyEvent = (
     RunStarted
     | RunEnded
@@ -246,6 +252,7 @@ AnyEvent = (
     | LeaseEnded
     | Detached
     | Aborted
+    | Unknown
 )
 
 INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, StepInjected, Rewound)

@@ -7,6 +7,7 @@ from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     INTERVENTIONS,
     Aborted,
+    AllContinued,
     AnyEvent,
     BreakpointHit,
     BreakpointRemoved,
@@ -17,7 +18,6 @@ from pitstop.events.types import (
     FrameOpened,
     OutcomeForced,
     PauseAsked,
-    AllContinued,
     Resumed,
     Rewound,
     RunEnded,
@@ -89,6 +89,7 @@ class RunView:
         match event:
             case RunStarted():
                 self.plan, self.status, self.outcome = event.plan, "running", None
+                self.stops, self.frames = {}, {}  # of a process that is gone, if it is not the first start
             case RunEnded():
                 self.status, self.outcome = event.outcome.status.value, event.outcome
             case FrameOpened():

@@ -78,7 +78,9 @@ class FakeCommand:
             await self.changed.wait()
         return self.result
 
-    def _end(self, state: CommandState, *, reason: str, exit_code: int | None = None, signal: int | None = None) -> None:
+    def _end(
+        self, state: CommandState, *, reason: str, exit_code: int | None = None, signal: int | None = None
+    ) -> None:
         if self.result is not None:
             return
         self._stop_waiting_to_kill()
@@ -176,7 +178,9 @@ class FakeExecutor:
             raise Unavailable("this executor is closed")
         fitting = [runner for runner in self._runners if runner.state == "ready" and runner.meets(placement.requires)]
         if not fitting:
-            raise NoRunner(str(dict(placement.requires)), [f"{runner.id} {dict(runner.labels)}" for runner in self._runners])
+            raise NoRunner(
+                str(dict(placement.requires)), [f"{runner.id} {dict(runner.labels)}" for runner in self._runners]
+            )
         self._acquired_count += 1
         workspace = f"workspace-{self._acquired_count}"
         self.files[workspace] = {}

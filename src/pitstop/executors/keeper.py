@@ -18,7 +18,7 @@ import signal
 import socket
 
 from pitstop.executors.process_table import children_of_this_process
-from pitstop.executors.supervisor import supervise
+from pitstop.executors.supervisor import receive, supervise
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -58,7 +58,7 @@ def main(control_fd: int) -> None:
 
 
 def receive_socket(control: socket.socket) -> socket.socket | None:
-    _, fds, _, _ = socket.recv_fds(control, 1, 1, socket.MSG_CMSG_CLOEXEC)
+    _, fds = receive(control)
     return socket.socket(fileno=fds[0]) if fds else None
 
 

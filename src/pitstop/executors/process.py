@@ -125,7 +125,10 @@ class ProcessExecutor:
             return self._started[command.key][0]
         held = self._find(workspace)
         ref = CommandRef(workspace.id, command.key)
-        self._started[command.key] = ref, self._start(held, command)
+        try:
+            self._started[command.key] = ref, self._start(held, command)
+        except OSError as error:
+            raise Unavailable(f"command {command.key!r} could not be handed to a supervisor: {error}") from error
         return ref
 
     def _start(self, held: "_Held", command: Command) -> Supervised:
@@ -192,18 +195,26 @@ class ProcessExecutor:
         if image is not None:
             raise NoRunner(f"image {image}", [f"{self._runner}, which runs processes and no containers"])
         held = self._find(workspace)
-        outer, inner = open_terminal(rows, cols)
+        folder = held.workspace.path_in_repo(cwd)
         try:
-            request = Request(
-                log=os.devnull,
-                argv=[os.fsencode(argument) for argument in argv or (os.environ.get("SHELL", "/bin/sh"),)],
-                env={b"TERM": b"xterm-256color", **held.env, **_encoded(env or {})},
-                cwd=os.fsencode(held.workspace.path_in_repo(cwd)),
-                terminal=os.ttyname(inner),
-            )
-            shell = TerminalShell(outer, self._supervisors.start(request, [inner]))
+            outer, inner = open_terminal(rows, cols)
+        except OSError as error:
+            raise Unavailable(f"there is no terminal for a shell: {error}") from error
+        request = Request(
+            log=os.devnull,
+            argv=[os.fsencode(part) for part in argv] if argv else [held.env.get(b"SHELL", b"/bin/sh")],
+            env={b"TERM": b"xterm-256color", **held.env, **_encoded(env or {})},
+            cwd=os.fsencode(folder),
+            terminal=os.ttyname(inner),
+        )
+        try:
+            supervised = self._supervisors.start(request, [inner])
+        except OSError as error:
+            os.close(outer)
+            raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
         finally:
             os.close(inner)
+        shell = TerminalShell(outer, supervised)
         held.shells.append(shell)
         return shell
 

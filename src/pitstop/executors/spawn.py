@@ -8,7 +8,6 @@ import marshal
 import os
 import signal
 
-
 # A command begins with none of these ignored, though Python ignores two of them, and nohup or a shell's & some more.
 NOT_IGNORED = (
     signal.SIGHUP,

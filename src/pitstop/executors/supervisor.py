@@ -76,7 +76,7 @@ def supervise(control: socket.socket) -> None:
         end = _Supervision(control, child_signals, kills, request).run(inherited)
         try:
             control.send(marshal.dumps(("ended", vars(end))))
-        except BrokenPipeError:
+        except ConnectionError:
             return
         if end.out_of_reach:
             return  # what is left must not be taken for a part of the next command
@@ -166,7 +166,7 @@ class _Supervision:
                     os.read(fd, MESSAGE_BYTES)
                     self._reap()
                 else:
-                    self._obey(self._control.recv(MESSAGE_BYTES))
+                    self._obey(receive(self._control)[0])
             if time.monotonic() >= self._look_at:
                 self._end_what_is_due()
 
@@ -264,7 +264,7 @@ class _Supervision:
     def _tell_growth(self) -> None:
         if self._watched_size is not None and self._log.size > self._watched_size:
             self._watched_size = None
-            with contextlib.suppress(BrokenPipeError):  # Pitstop is gone: the socket tells that next
+            with contextlib.suppress(ConnectionError):  # Pitstop is gone: the socket tells that next
                 self._control.send(marshal.dumps(("grew",)))
 
     def _expect_flood(self, fd: int) -> None:
@@ -289,10 +289,21 @@ class _Supervision:
             self._look_at = self._term_at = min(self._term_at, time.monotonic())
 
 
+def receive(control: socket.socket) -> tuple[bytes, list[int]]:
+    """The next packet, empty when the other end is closed, and the file descriptors that came with it."""
+    try:
+        message, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
+    except ConnectionResetError:  # it was closed, and had not read everything
+        return b"", []
+    for fd in fds:
+        os.set_inheritable(fd, False)  # unlike those that Python opens, these come inheritable
+    return message, fds
+
+
 def _receive_request(control: socket.socket) -> tuple[Request, list[int]] | None:
     """The next request and what its command inherits. A message that came too late for the last one is left out."""
     while True:
-        message, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2, socket.MSG_CMSG_CLOEXEC)
+        message, fds = receive(control)
         if not message:
             return None
         if fds:

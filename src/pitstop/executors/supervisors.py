@@ -88,7 +88,7 @@ class Supervisors:
         command = Supervised(request.log)
         while self._idle:
             supervisor = self._idle.pop()
-            with contextlib.suppress(BrokenPipeError):  # it was killed, and its end has not been heard yet
+            with contextlib.suppress(ConnectionError):  # it was killed, and its end has not been heard yet
                 supervisor.start(command, request, inherited)
                 return command
         self._fork_supervisor().start(command, request, inherited)
@@ -120,7 +120,7 @@ class Supervisors:
         with theirs:
             try:
                 socket.send_fds(self._start_keeper(), [b"fork"], [theirs.fileno()])
-            except BrokenPipeError:  # it was killed
+            except ConnectionError:  # it was killed
                 self._reap_keeper()
                 socket.send_fds(self._start_keeper(), [b"fork"], [theirs.fileno()])
         supervisor = _Supervisor(self, ours)
@@ -171,7 +171,7 @@ class _Supervisor:
         command.taken_by(self)
 
     def send(self, *message: str | float) -> None:
-        with contextlib.suppress(BrokenPipeError):  # its end is heard next
+        with contextlib.suppress(ConnectionError):  # its end is heard next
             self._control.send(marshal.dumps(message))
 
     def close(self) -> None:
@@ -195,8 +195,12 @@ class _Supervisor:
             self._command.notice_growth()
             return
         command, self._command = self._command, None
-        self._pool.take_back(self)
-        command.notice_end(End(**details[0]))
+        end = End(**details[0])
+        if end.out_of_reach:
+            self.close()
+        else:
+            self._pool.take_back(self)
+        command.notice_end(end)
 
 
 async def _wait_ended(process: subprocess.Popen[bytes]) -> None:

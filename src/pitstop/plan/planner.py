@@ -68,18 +68,18 @@ def _options(node: NodeSpec | None) -> dict[str, Any]:
 
 
 def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: LoadFlow | None = None) -> Plan:
-    """The plan of a flow, with the flows that it calls in it.
+    """The plan of a flow, with the flows that it calls in it. The flow's `env` is a value of the run: `first_values`.
 
     `load_flow` gives the flow in a file; an OSError of it is a mistake where the file is named. BadFlow has every
     mistake in the calls, BadInputs everything that is wrong with the inputs.
     """
     planning = _Planning(load_flow, flow.texts)
+    chain = (resolve_file(flow.source.file),)
     root = Step(
         "",
         "sequence",
-        children=planning.steps(flow.steps, "", (flow.source.file,)),
-        cleanup=planning.cleanup(flow.cleanup, "", (flow.source.file,)),
-        env=flow.env,
+        children=planning.steps(flow.steps, "", chain),
+        cleanup=planning.cleanup(flow.cleanup, "", chain),
         timeout_seconds=flow.timeout_seconds,
         source=_source(flow.source),
     )
@@ -201,7 +201,7 @@ class _Planning:
         if spec.kind == "call":
             flow = self._called(spec, chain)
             if flow is not None:
-                inner = (*chain, flow.source.file)
+                inner = (*chain, resolve_file(flow.source.file))
                 config = self._call_config(spec, flow)
                 children = self.steps(flow.steps, path, inner, is_cleanup=is_cleanup)
                 cleanup = self.cleanup(flow.cleanup, path, inner)

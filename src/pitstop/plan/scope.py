@@ -64,7 +64,7 @@ class Layer:
             del self.changes[kept:]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Snapshot(Mapping[str, Any]):
     """A scope as it was: the layers' names and values, innermost first. Costs one reference per layer."""
 
@@ -146,6 +146,7 @@ class Edit:
     path: Path
     value: Any = None
     removes: bool = False
+    undo_path: Path = ()
     before: Any = None
     was_there: bool = False
 
@@ -162,9 +163,9 @@ class Edit:
     def undo(self, scope: Scope) -> None:
         layer = scope.layer(self.layer, str(self.path[0]))
         if self.was_there:
-            layer.assign(self.path, self.before)
+            layer.assign(self.undo_path, self.before)
         else:
-            layer.remove(self.path)
+            layer.remove(self.undo_path)
 
 
 def plan_edit(scope: Scope, path: Path, value: Any, *, layer: str | None, removes: bool) -> Edit:
@@ -173,21 +174,32 @@ def plan_edit(scope: Scope, path: Path, value: Any, *, layer: str | None, remove
         raise BadEdit("an edit needs a path that begins with a key, such as .errors or .vars.region")
     target = scope.layer(layer, path[0])
     try:
-        before, was_there = _look(target.values, path)
-        if removes and not was_there:
+        if removes and not _is_there(target.values, path):
             raise BadEdit(f"there is nothing at {format_path(path)} in layer {target.name!r} to unset")
         without(target.values, path) if removes else with_value(target.values, path, value)
+        undo_path, before, was_there = _to_put_back(target.values, path)
     except BadExpression as error:
         raise BadEdit(f"{format_path(path)} cannot be edited in layer {target.name!r}: {error.reason}") from error
-    return Edit(target.name, path, value, removes, before, was_there)
+    return Edit(target.name, path, value, removes, undo_path, before, was_there)
 
 
-def _look(values: Values, path: Path) -> tuple[Any, bool]:
-    holder = read_path(values, path[:-1])
-    last = path[-1]
+def _is_there(values: Values, path: Path) -> bool:
+    holder, last = read_path(values, path[:-1]), path[-1]
     if isinstance(holder, Mapping):
-        return holder.get(last), last in holder
-    if isinstance(holder, list) and isinstance(last, int):
-        there = -len(holder) <= last < len(holder)
-        return (holder[last] if there else None), there
-    return None, False
+        return last in holder
+    return isinstance(holder, list | tuple) and isinstance(last, int) and -len(holder) <= last < len(holder)
+
+
+def _to_put_back(values: Values, path: Path) -> tuple[Path, Any, bool]:
+    """What undoing an edit has to put back, and where: as little as is sure, for other frames may edit beside it.
+
+    It is the first key on the way that is missing, the first list on the way, or the value at the path itself.
+    """
+    holder: Any = values
+    for depth, part in enumerate(path):
+        if not isinstance(holder, Mapping):
+            return path[:depth], holder, True
+        if part not in holder:
+            return path[: depth + 1], None, False
+        holder = holder[part]
+    return path, holder, True

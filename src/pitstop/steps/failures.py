@@ -1,20 +1,20 @@
 """The ways in which steps fail: each is the error of an `Outcome`, with its values as attributes.
 
-    StepFailure
-    ├── BadConfig            the configuration does not fit the step type
-    ├── NotAvailable         it asks for something that this place does not have
-    ├── OutsideWorkspace     a path leads out of the workspace
-    ├── CannotWrite          a file could not be written
-    ├── CommandFailed        a command ended in a way that is not accepted
-    ├── BadOutput            what a script left in $PITSTOP_OUTPUT cannot be read
-    ├── BadReport            a test report cannot be read
-    ├── NothingMatches       no file is there for a pattern
-    ├── NeverHeld            what was waited for did not come true
-    ├── NoAnswer             a server could not be reached, or did not answer properly
-    ├── BadCall              a Python function cannot be found, raised, or returned no mapping
-    ├── NotApproved          a person said no
-    ├── NobodyToApprove      no person can be asked
-    └── FailedOnPurpose      the flow says that this is a failure
+StepFailure
+├── BadConfig            the configuration does not fit the step type
+├── NotAvailable         it asks for something that this place does not have
+├── OutsideWorkspace     a path leads out of the workspace
+├── CannotWrite          a file could not be written
+├── CommandFailed        a command ended in a way that is not accepted
+├── BadOutput            what a script left in $PITSTOP_OUTPUT cannot be read
+├── BadReport            a test report cannot be read
+├── NothingMatches       no file is there for a pattern
+├── NeverHeld            what was waited for did not come true
+├── NoAnswer             a server could not be reached, or did not answer properly
+├── BadCall              a Python function cannot be found, raised, or returned no mapping
+├── NotApproved          a person said no
+├── NobodyToApprove      no person can be asked
+└── FailedOnPurpose      the flow says that this is a failure
 """
 
 from collections.abc import Iterable, Mapping
@@ -126,8 +126,9 @@ class NeverHeld(StepFailure):
     code = "step.never_held"
 
     def __init__(self, what: str, reason: str, *, tries: int, seconds: float | None) -> None:
-        waited = "" if seconds is None else f" within {seconds:g} s ({tries} {'try' if tries == 1 else 'tries'})"
-        super().__init__(f"{what} did not hold{waited}: {reason}")
+        times = "once" if tries == 1 else f"{tries} times"
+        tried = "" if seconds is None else f", tried {times} in {seconds:g} s"
+        super().__init__(f"{what}{tried}: {reason}")
         self.what = what
         self.reason = reason
         self.tries = tries

@@ -15,7 +15,8 @@ _LONGEST_SECONDS = 366 * _SECONDS["d"]
 class StepConfig(BaseModel):
     """What a step of one type can be told: strict, so that a typo is a mistake and not a default."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+    # Built when it is first used: a run needs few of the types, and building them all takes longer than a short run
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def parse_duration(value: object) -> float:
@@ -71,5 +72,5 @@ Duration = Annotated[
         }
     ),
 ]
-OneOrMoreTexts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-OneOrMoreCodes = Annotated[tuple[int, ...], BeforeValidator(_as_tuple)]
+OneOrMoreTexts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple, json_schema_input_type=str | list[str])]
+OneOrMoreCodes = Annotated[tuple[int, ...], BeforeValidator(_as_tuple, json_schema_input_type=int | list[int])]

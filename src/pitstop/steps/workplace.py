@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -13,7 +13,7 @@ import msgspec
 from pitstop.engine.executor import Executor, LogChunk, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
 from pitstop.plan.expressions import render
-from pitstop.plan.plan import Step
+from pitstop.plan.scope import Values
 from pitstop.steps.approvals import Approvals, NoApprovals
 from pitstop.steps.failures import BadConfig, OutsideWorkspace
 
@@ -78,14 +78,16 @@ class Workplace:
         return f"{self.run}:{activation.occurrence}:{next(self._numbers)}"
 
     @contextmanager
-    def control_file(self, kind: str, content: str = "") -> Iterator[Path]:
-        """A file of one's own beside the workspace, as long as it is needed."""
+    def control_file(self, kind: str, content: str | None = None) -> Iterator[Path]:
+        """A file of one's own beside the workspace, for as long as it is needed; without content it is only a name."""
         path = Path(self.workspace.control, f"{next(self._numbers)}.{kind}")
-        path.write_text(content, encoding="utf-8", errors="surrogateescape")
+        if content is not None:
+            path.write_text(content, encoding="utf-8", errors="surrogateescape")
         try:
             yield path
         finally:
-            _remove(path)
+            with suppress(OSError):  # a command has made a folder of it, which goes with the workspace
+                path.unlink(missing_ok=True)
 
     def path(self, field_name: str, relative: str) -> Path:
         """A path in the workspace, with every link followed; OutsideWorkspace if it leads out of it."""
@@ -100,11 +102,10 @@ class Workplace:
 
     async def environment(self, activation: Activation, own: Mapping[str, Any]) -> dict[str, str]:
         """The variables of a command: the run's, the flow's, those of the steps around it, the step's own, and ours."""
-        values = activation.scope.values()
-        merged: dict[str, Any] = {**self.env, **_mapping(values.get("env"))}
-        for step in _from_the_outside(activation):
-            if step.env:
-                merged.update(await render(step.env, values, activation.run.ports.evaluator))
+        evaluator = activation.run.ports.evaluator
+        merged: dict[str, Any] = dict(self.env)
+        for env, values in _from_the_outside(activation):
+            merged.update(await render(env, values, evaluator))
         merged.update(own)
         return {
             **{checked_name(name): as_text(value) for name, value in merged.items()},
@@ -142,9 +143,7 @@ class Workplace:
 class Listener:
     """Passes on what a command writes, with the secrets taken out."""
 
-    def __init__(
-        self, occurrence: str, on_output: OnOutput, masked_stream: Callable[[], MaskedStream] | None
-    ) -> None:
+    def __init__(self, occurrence: str, on_output: OnOutput, masked_stream: Callable[[], MaskedStream] | None) -> None:
         self._occurrence = occurrence
         self._on_output = on_output
         self._masked_stream = masked_stream
@@ -185,22 +184,21 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _from_the_outside(activation: Activation) -> list[Step]:
-    steps: list[Step] = []
-    enclosing: Activation | None = activation
-    while enclosing is not None:
-        steps.append(enclosing.step)
-        enclosing = enclosing.parent
-    return steps[::-1]
+def _from_the_outside(activation: Activation) -> Iterator[tuple[Mapping[str, Any], Values]]:
+    """Every environment around a step, and the values that it was written for."""
+    parent = activation.parent
+    values = activation.scope.values()
+    if parent is not None:
+        yield from _from_the_outside(parent)
+        if parent.step.kind == "call":
+            yield _environment_in(values), values
+    if activation.step.env:
+        yield activation.step.env, values
+    if parent is None:
+        yield _environment_in(values), values  # last, because somebody may have edited it
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _remove(path: Path) -> None:
-    """Remove what a command made of its file, which may be anything."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:  # a folder: it goes with the workspace
-        return
+def _environment_in(values: Values) -> Mapping[str, Any]:
+    """That of the flow whose steps see these values."""
+    env = values.get("env")
+    return env if isinstance(env, Mapping) else {}

@@ -18,7 +18,7 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
     scope = activation.scope.child(address)
     (frame,) = open_frames(run, [(address, beside.title)], activation.frame, activation.occurrence, is_waited_for=False)
     limit = asyncio.timeout(None)  # ends the foreground when the part beside it has failed
-    is_foreground_open = True
+    is_foreground_open = False
     outcome = PASSED
     failure: Outcome | None = None
     rewound: FrameRewound | None = None
@@ -35,25 +35,37 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
         except asyncio.CancelledError:
             return
         if is_foreground_open and (failure is not None or rewound is not None):
+            activation.cancel_reason = f"{beside.title}, which it ran beside, failed"
             limit.reschedule(asyncio.get_running_loop().time())
 
-    async with asyncio.TaskGroup() as group:
-        frame.task = group.create_task(live(), name=f"frame {frame.id}")
-        try:
-            async with limit:
-                outcome = await run_body(
-                    activation, activation.frame, activation.scope, foreground, activation.occurrence
-                )
-        except TimeoutError:
-            if not limit.expired():
-                raise
-        except FrameRewound as going_back:
-            rewound = going_back
-        is_foreground_open = False
-        frame.cancel("the steps it ran beside have ended")
-    if not frame.is_done:
-        end_frame(run, frame)
-    take_over(activation.scope, scope.own)
+    try:
+        async with asyncio.TaskGroup() as group:
+            if frame.recorded:
+                frame.has_caught_up = asyncio.Event()
+            frame.task = group.create_task(live(), name=f"frame {frame.id}")
+            if frame.has_caught_up is not None:
+                await frame.has_caught_up.wait()  # what it had done before is there when the foreground begins
+            try:
+                async with limit:
+                    is_foreground_open = not activation.is_replayed
+                    if activation.is_replayed or (failure is None and rewound is None):
+                        outcome = await run_body(
+                            activation, activation.frame, activation.scope, foreground, activation.occurrence
+                        )
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+            except FrameRewound as going_back:
+                rewound = going_back
+            finally:
+                is_foreground_open = False
+            if not activation.is_replayed:
+                frame.cancel("the steps it ran beside have ended")
+    finally:
+        if not frame.is_done:
+            end_frame(run, frame)
+        take_over(activation.scope, scope.own)
+        activation.cancel_reason = None
     if rewound is not None:
         raise rewound
     return outcome if failure is None else Outcome(failure.status, error=failure.error)

@@ -1,5 +1,6 @@
 """A sub-flow: its own inputs and variables, nothing of the caller's but what is handed in."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,17 +22,34 @@ async def run_call(activation: Activation, config: Mapping[str, Any]) -> Outcome
         if name in activation.scope.values():
             values[name] = activation.scope.values()[name]
     scope = Scope((Layer(activation.occurrence, values),))
-    step = activation.step
-    outcome = await run_body(activation, activation.frame, scope, step.children, activation.occurrence)
-    outcome = await clean_up(activation, scope, outcome)
+    step, acts_before = activation.step, activation.run.acts
+    try:
+        outcome = await run_body(activation, activation.frame, scope, step.children, activation.occurrence)
+    except asyncio.CancelledError:
+        await clean_up_aside(activation, scope, acts_before)
+        raise
+    outcome = await clean_up(activation, scope, outcome, acts_before)
     if outcome.is_failure or "outputs" not in config:
         return outcome
     return Outcome(outcome.status, await render(config["outputs"], scope.values(), evaluator))
 
 
-async def clean_up(activation: Activation, scope: Scope, outcome: Outcome) -> Outcome:
-    """Run every cleanup step, whatever the others did. A failure there counts only where there was none before."""
+async def clean_up_aside(activation: Activation, scope: Scope, acts_before: int) -> None:
+    """Clean up after a cancel: in a task of its own, for this one is cancelled. Another cancel ends it."""
+    if activation.step.cleanup and not activation.is_replayed:
+        async with asyncio.TaskGroup() as group:
+            cancelled = Outcome(Status.CANCELLED)
+            group.create_task(clean_up(activation, scope, cancelled, acts_before), name="cleanup")
+
+
+async def clean_up(activation: Activation, scope: Scope, outcome: Outcome, acts_before: int) -> Outcome:
+    """Run every cleanup step, whatever the others did. A failure there counts only where there was none before.
+
+    After anything was done again, what an earlier run of this log has cleaned up has to be cleaned up again.
+    """
     for step in activation.step.cleanup:
+        if activation.run.acts > acts_before:
+            activation.frame.recorded.forget(activation.address(step.local))
         cleaned = await run_body(activation, activation.frame, scope, (step,), activation.occurrence)
         if cleaned.is_failure and outcome.status is Status.PASSED:
             outcome = cleaned

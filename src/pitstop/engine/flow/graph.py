@@ -63,6 +63,7 @@ class _GraphRun:
         self.turns = 0
 
     async def live(self, scope: Scope) -> Outcome:
+        self.run.acts += not self.activation.is_replayed
         try:
             frame, start = self.activation.frame, self.wiring.start
             targets = await self._route(frame, start, self.activation.address(start), scope.own.values)
@@ -75,22 +76,26 @@ class _GraphRun:
 
     async def _go(self, frame: Frame, scope: Scope, targets: Sequence[str], meeting: frozenset[str]) -> tuple[str, ...]:
         """Go on from these nodes, in this frame or in one for each; gives the meeting points that were reached."""
-        while targets:
+        arrived: dict[str, None] = {}
+        while True:
+            arrived.update(dict.fromkeys(target for target in targets if target in meeting))
+            targets = [target for target in targets if target not in meeting]
+            if not targets:
+                return tuple(arrived)
             if len(targets) > 1:
-                targets = await self._fan_out(frame, scope, tuple(targets))
-            elif targets[0] in meeting:
-                return (targets[0],)
+                targets = await self._fan_out(frame, scope, tuple(targets), meeting)
             else:
                 targets = await self._walk(frame, scope, targets[0], meeting)
-        return ()
 
     async def _walk(self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]) -> tuple[str, ...]:
         """Run node after node while exactly one follows. The engine's innermost loop: every look-up here counts."""
         run, nodes, wiring, layer = self.run, self.nodes, self.wiring, scope.own
         log, done, changes = run.log, run.done, layer.changes
-        is_replaying = bool(frame.recorded)
+        is_replaying = bool(frame.recorded) or self.activation.is_replayed
         append = log.append if log is not None else None
         now, passed, frame_id = run.now, Status.PASSED, frame.id
+        task, cancels_before = asyncio.current_task(), frame.cancels_before
+        cancelling = task.cancelling if task is not None else int
         reducers = wiring.reducers
         gate = run.hook.gate if run.hook is not None else _CLOSED
         hooked, epoch = run.hook is not None, gate.epoch
@@ -119,15 +124,19 @@ class _GraphRun:
                             update = await update
                         update = update_of(name, update, given, state)
                     merged = merge(state, update, reducers) if reducers else {**state, **update}
+                    if cancelling() > cancels_before:  # the node has swallowed it
+                        raise asyncio.CancelledError
                 except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - a failing node is data
-                    await self._failed(frame, scope, node, occurrence, raised)
+                    at = occurrence if append is not None else prefix + name
+                    await self._failed(frame, scope, node, at, raised)
                     moment = 0.0
                 else:
                     if append is not None:
                         moment = now()  # when this node ended and the next one begins
                         append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
                     if hooked and gate.epoch != epoch:  # gate
-                        await self._finish(frame, scope, node, occurrence, Outcome(passed, update))  # gate
+                        outcome = Outcome(passed, update)  # gate
+                        await self._finish(frame, scope, node, occurrence, outcome, is_logged=True)  # gate
                         moment, epoch = 0.0, gate.epoch  # gate
                     else:  # gate
                         layer.values = merged
@@ -139,7 +148,7 @@ class _GraphRun:
                     occurrence = self._visit(prefix, name)
                 outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
                 self._check(node.step, outcome)
-                is_replaying = bool(frame.recorded)
+                is_replaying = bool(frame.recorded) or self.activation.is_replayed
                 moment = 0.0
             following = node.following
             if following is None:
@@ -167,10 +176,7 @@ class _GraphRun:
         update = outcome.outputs
         if update:
             layer = scope.own
-            try:
-                layer.values = merge(layer.values, update, self.wiring.reducers)
-            except Exception as raised:  # a reducer is the user's code
-                raise _Failed(self.run.failed(raised, step.path)) from raised
+            layer.values = merge(layer.values, update, self.wiring.reducers)
             if layer.changes is not None:
                 layer.changes.append(update)
 
@@ -179,22 +185,19 @@ class _GraphRun:
             raise _Failed(outcome)
 
     async def _failed(self, frame: Frame, scope: Scope, node: Node, occurrence: str, raised: BaseException) -> None:
-        if isinstance(raised, asyncio.CancelledError):
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                self.run.note_cancelled(frame, node.path, occurrence)
-                raise raised
-        outcome = self.run.failed(raised, occurrence)
-        if self.run.log is not None:
-            self.run.log.append(StepFinished(self.run.now(), frame.id, node.path, occurrence, outcome))
-        await self._finish(frame, scope, node, occurrence, outcome)
+        if isinstance(raised, asyncio.CancelledError) and (frame.is_cancelled or self.run.is_aborting):
+            self.run.note_cancelled(Activation(self.run, frame, node.step, scope, occurrence, self.activation))
+            raise raised
+        await self._finish(frame, scope, node, occurrence, self.run.failed(raised, occurrence))
 
-    async def _finish(self, frame: Frame, scope: Scope, node: Node, occurrence: str, outcome: Outcome) -> None:
+    async def _finish(
+        self, frame: Frame, scope: Scope, node: Node, occurrence: str, outcome: Outcome, *, is_logged: bool = False
+    ) -> None:
         """End a node that ran in the innermost loop as any step ends: asked about, and perhaps tried again."""
         activation = Activation(self.run, frame, node.step, scope, occurrence, self.activation)
         outer, frame.activation = frame.activation, activation
         try:
-            ended = await finish_step(activation, self._apply, outcome)
+            ended = await finish_step(activation, self._apply, outcome, is_logged=is_logged)
         finally:
             frame.activation = outer
         if not isinstance(ended, Outcome):
@@ -210,11 +213,15 @@ class _GraphRun:
         known = frame.recorded.routes.pop(occurrence, None) if frame.recorded else None
         if known is not None:
             return known
+        if self.activation.is_replayed:
+            raise asyncio.CancelledError  # it never came to choose
         try:
             chosen = router.choose(state.copy())
             if chosen.__class__ is not str and inspect.isawaitable(chosen):
                 chosen = await chosen
-        except Exception as raised:  # a router is the user's code
+        except (Exception, asyncio.CancelledError) as raised:  # a router is the user's code
+            if isinstance(raised, asyncio.CancelledError) and (frame.is_cancelled or run.is_aborting):
+                raise
             raise _Failed(run.failed(raised, occurrence)) from raised
         targets = self._targets(name, chosen, router.targets)
         if run.log is not None:
@@ -230,15 +237,20 @@ class _GraphRun:
                 target = names.get(each, each) if names is not None else each
             except TypeError:  # not even a key
                 target = each
-            if target != self.wiring.end and not (isinstance(target, str) and target in self.nodes):
-                raise UnknownRoute(source, each, next(iter(get_close_matches(str(each), self.nodes, n=1)), None))
+            is_node = isinstance(target, str) and (target in self.nodes or target == self.wiring.end)
+            if not is_node or (names is not None and target not in names.values()):
+                known = [*names, *names.values()] if names is not None else list(self.nodes)
+                near = get_close_matches(str(each), map(str, known), n=1)
+                raise UnknownRoute(source, each, near[0] if near else None)
             if target != self.wiring.end and target not in targets:
                 targets.append(target)
         return tuple(targets)
 
-    async def _fan_out(self, frame: Frame, scope: Scope, targets: tuple[str, ...]) -> tuple[str, ...]:
-        """Run a branch from each target to where they meet, and join what they wrote."""
-        meeting = self.wiring.meeting_points(targets)
+    async def _fan_out(
+        self, frame: Frame, scope: Scope, targets: tuple[str, ...], outer: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Run a branch from each target to where they meet, here or further out, and join what they wrote."""
+        meeting = self.wiring.meeting_points(targets) | outer
         starting = [target for target in targets if target not in meeting]
         arrived: dict[str, tuple[str, ...]] = {target: (target,) for target in targets if target in meeting}
         if not starting:  # a circle: each branch runs its own first node all the same

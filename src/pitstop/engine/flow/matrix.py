@@ -7,6 +7,7 @@ from typing import Any
 from pitstop.engine.flow.parallel import Branch, rule_of, run_branches
 from pitstop.engine.flow.sequence import PASSED, run_body, take_over
 from pitstop.engine.frame import Activation, Frame
+from pitstop.errors import StepFailure
 from pitstop.events.outcome import Outcome
 from pitstop.plan.expressions import render
 
@@ -18,8 +19,10 @@ async def run_matrix(activation: Activation, config: Mapping[str, Any]) -> Outco
     if config.get("parallel", False):
         return await run_branches(activation, branches, rule_of(config, len(branches)))
     for branch in branches:
-        outcome = await branch.body(activation.frame)
-        take_over(activation.scope, branch.scope.own)
+        try:
+            outcome = await branch.body(activation.frame)
+        finally:
+            take_over(activation.scope, branch.scope.own)
         if outcome.is_failure:
             return outcome
     return PASSED
@@ -27,6 +30,9 @@ async def run_matrix(activation: Activation, config: Mapping[str, Any]) -> Outco
 
 def combinations_of(axes: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     """Every combination, the last axis changing quickest, as people write nested loops."""
+    for axis, values in axes.items():
+        if not isinstance(values, list | tuple):
+            raise StepFailure(f"matrix axis {axis!r} is a {type(values).__name__}: give it a list of values")
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 

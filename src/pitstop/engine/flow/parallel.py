@@ -35,9 +35,11 @@ class Rule:
     at_once: int | None = None
 
     def failure(self, outcomes: Sequence[Outcome | None]) -> Outcome | None:
-        """The outcome that makes success impossible, if there is one."""
+        """The failure that makes success impossible, if there is one; being cancelled is what is told last."""
         bad = [each for each in outcomes if each is not None and not _is_good(each)]
-        return bad[0] if self.is_lost(len(bad), len(outcomes)) else None
+        if not self.is_lost(len(bad), len(outcomes)):
+            return None
+        return next((each for each in bad if each.is_failure), bad[0])
 
     def is_lost(self, bad: int, count: int) -> bool:
         """Whether so many that did not pass, of all of them, are too many."""
@@ -77,9 +79,11 @@ def _branch(activation: Activation, child: Step) -> Branch:
 
 async def run_branches(activation: Activation, branches: Sequence[Branch], rule: Rule) -> Outcome:
     """Run the branches to their ends, let what they wrote be seen, and judge them by the rule."""
-    outcomes = await live_branches(activation, activation.frame, branches, rule)
-    for branch in branches:
-        take_over(activation.scope, branch.scope.own)
+    try:
+        outcomes = await live_branches(activation, activation.frame, branches, rule)
+    finally:
+        for branch in branches:
+            take_over(activation.scope, branch.scope.own)
     failure = rule.failure(outcomes)
     if failure is None:
         return PASSED
@@ -92,6 +96,8 @@ async def live_branches(
 ) -> list[Outcome | None]:
     """The outcomes of the branches, in their order. All frames are made before any of them runs."""
     run = activation.run
+    if activation.is_replayed:
+        rule = Rule()  # how it ended is known: each branch does again what it did then, to its own end
     frames = open_frames(run, [(branch.id, branch.name) for branch in branches], parent, activation.occurrence)
     outcomes: list[Outcome | None] = [None] * len(branches)
     turn = asyncio.Semaphore(rule.at_once) if rule.at_once else None

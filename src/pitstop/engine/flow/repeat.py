@@ -6,6 +6,7 @@ from typing import Any
 
 from pitstop.engine.flow.sequence import PASSED, run_body, take_over
 from pitstop.engine.frame import Activation
+from pitstop.errors import StepFailure
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.plan.expressions import truth
 
@@ -13,14 +14,18 @@ from pitstop.plan.expressions import truth
 async def run_repeat(activation: Activation, config: Mapping[str, Any]) -> Outcome:
     """Turn by turn; `.repeat.index` counts from 0. `until` that never came true is a failure."""
     until, times, every_seconds = config.get("until"), config.get("times"), config.get("every_seconds", 0.0)
+    if until is None and times is None:
+        raise StepFailure("a repeat needs `until`, `times` or both, or it would never end")
     turn = 0
     while times is None or turn < times:
-        if turn and every_seconds:
-            await asyncio.sleep(every_seconds)
         address = f"{activation.occurrence}[{turn}]"
+        if turn and every_seconds and not activation.frame.recorded.has_begun(address):
+            await asyncio.sleep(every_seconds)
         scope = activation.scope.child(address, {"repeat": {"index": turn}})
-        outcome = await run_body(activation, activation.frame, scope, activation.step.children, address)
-        take_over(activation.scope, scope.own)
+        try:
+            outcome = await run_body(activation, activation.frame, scope, activation.step.children, address)
+        finally:
+            take_over(activation.scope, scope.own)
         if outcome.is_failure:
             return outcome
         if until is not None and await truth(until, activation.scope.values(), activation.run.ports.evaluator):

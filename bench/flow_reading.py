@@ -1,0 +1,136 @@
+"""What reading and planning a large flow costs, beside PyYAML's C loader, which only makes dicts of it.
+
+CPU time, the minimum of interleaved samples. Run it alone: python bench/flow_reading.py
+"""
+
+import argparse
+import asyncio
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+from measure import Contender, interleave
+from pitstop.definition.flow import Flow, StepTypeInfo
+from pitstop.definition.yaml_reader import read_flow
+from pitstop.plan.expressions import parse_template
+from pitstop.plan.plan import Plan
+from pitstop.plan.planner import plan_flow
+from pitstop.steps.run import RunStep
+from pitstop.steps.sleep import SleepStep
+
+STEP_TYPES: dict[str, StepTypeInfo] = {"run": RunStep, "sleep": SleepStep}
+STEPS = 10_000
+CHECKED_LINES = 5_000
+SECONDS_TO_CHECK = 0.5
+TIMES_TO_REACH = 3.0
+
+PLAIN_STEP = """\
+  - id: build-{number}
+    name: Build part {number}
+    run: make part-{number}
+"""
+FULL_STEP = """\
+  - id: test-{number}
+    run: |
+      make test PART={number}
+      echo "python=${{{{ .inputs.python }}}}" >> "$PITSTOP_OUTPUT"
+    if: .steps["build-{number}"].status == "passed"
+    env: {{PART: "{number}", CI: "1"}}
+    timeout: 10m
+    retry: {{times: 2, delay: 5s}}
+"""
+CHECK = """\
+import sys
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from flow_reading import check
+check(Path(sys.argv[1]))
+"""
+
+
+def flow_text(steps: int) -> str:
+    written = "".join((PLAIN_STEP if number % 2 else FULL_STEP).format(number=number // 2) for number in range(steps))
+    return f'name: large\ninputs:\n  python: {{default: "3.12"}}\nsteps:\n{written}'
+
+
+def read(text: str, file: str) -> Flow:
+    return read_flow(
+        text, file, STEP_TYPES, read_file=lambda file: Path(file).read_bytes(), parse_template=parse_template
+    )
+
+
+def read_and_plan(text: str) -> Plan:
+    return plan_flow(read(text, "flow.yaml"))
+
+
+def check(file: Path) -> None:
+    """The work of `pitstop check`."""
+    plan_flow(read(file.read_text(), str(file)))
+
+
+async def compare_with_loader(rounds: int) -> None:
+    text = flow_text(STEPS)
+
+    async def load() -> object:
+        return yaml.load(text, yaml.CSafeLoader)
+
+    async def ours() -> Plan:
+        return read_and_plan(text)
+
+    contenders = [
+        Contender("PyYAML", load, check=lambda loaded: len(loaded["steps"]) == STEPS),
+        Contender("read + plan", ours, check=lambda plan: len(plan.steps) == STEPS),
+    ]
+    taken = await interleave(contenders, rounds)
+    floor, cost = taken["PyYAML"].seconds, taken["read + plan"].seconds
+    ratio = cost / floor
+    print(
+        f"{STEPS:,} steps, {text.count(chr(10)):,} lines   PyYAML C loader {floor:.3f} s   read + plan {cost:.3f} s"
+        f"   {ratio:.2f}x (to reach: {TIMES_TO_REACH:g}x)"
+    )
+
+
+def measure_check(rounds: int) -> None:
+    """A process that only checks, from its start to its end, beside one that does nothing."""
+    lines_of_two_steps = PLAIN_STEP.count("\n") + FULL_STEP.count("\n")
+    text = flow_text(2 * CHECKED_LINES // lines_of_two_steps)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "flow.yaml")
+        file.write_text(text)
+        commands = {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "PyYAML": [sys.executable, "-c", f"import yaml; yaml.load(open({str(file)!r}), yaml.CSafeLoader)"],
+            "check": [sys.executable, "-c", CHECK.format(folder=str(Path(__file__).parent)), str(file)],
+        }
+        samples: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+        for _ in range(rounds):
+            for name, command in commands.items():
+                samples[name].append(_cost_of(command))
+    for name, taken in samples.items():
+        cpu, wall = min(cpu for cpu, _ in taken), min(wall for _, wall in taken)
+        goal = f"   (to reach: {SECONDS_TO_CHECK} s)" if name == "check" else ""
+        print(f"{text.count(chr(10)):,} lines, {name:15} CPU {cpu * 1e3:6.0f} ms   wall {wall * 1e3:6.0f} ms{goal}")
+
+
+def _cost_of(command: list[str]) -> tuple[float, float]:
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10, help="samples of each, at least")
+    rounds = parser.parse_args().rounds
+    asyncio.run(compare_with_loader(rounds))
+    measure_check(rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""A flow as it was written: checked, frozen, and every part of it with its place in the file."""
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+InputType = Literal["string", "number", "boolean", "array", "object"]  # jq's words, for jq is what sees the values
+Effects = Literal["workspace", "external"]
+Workspace = Literal["keep", "fresh"]
+
+
+class Position(NamedTuple):
+    """Where in a file; both count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The lines of a file that something was written in; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """A value that a run is given. Without a `type` and a default it may be anything."""
+
+    default: Any = None
+    description: str = ""
+    required: bool = True
+    type: InputType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySpec:
+    """How often a failed step is tried again, and how long to wait before each time."""
+
+    times: int
+    delay_seconds: float = 0.0
+    backoff: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepSpec:
+    """A step. `kind` is its step type, or the engine's word for a way of combining its children.
+
+    `config` is what stands in the file, templates and all; `positions` has the places of its values.
+    """
+
+    kind: str
+    source: Place
+    config: Mapping[str, Any] = field(default_factory=dict)
+    positions: Mapping[str, Position] = field(default_factory=dict)
+    children: tuple["StepSpec", ...] = ()
+    id: str | None = None
+    name: str | None = None
+    condition: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    timeout_seconds: float | None = None
+    retry: RetrySpec | None = None
+    continue_on_error: bool = False
+    requires: Mapping[str, Any] = field(default_factory=dict)
+    workspace: Workspace = "keep"
+    on_success: str = "next"
+    on_failure: str = "stop"
+    effects: Effects = "workspace"
+    snapshot: bool | None = None
+
+    def position_of(self, key: str) -> Position:
+        """Where the value of a config key stands; the step itself for a key that nobody wrote."""
+        return self.positions.get(key) or Position(self.source.line, self.source.column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """The definition of some work. `texts` has the files it was read from, as they were then."""
+
+    name: str
+    source: Place
+    steps: tuple[StepSpec, ...]
+    cleanup: tuple[StepSpec, ...] = ()
+    inputs: Mapping[str, InputSpec] = field(default_factory=dict)
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    timeout_seconds: float | None = None
+    on: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class StepTypeInfo(Protocol):
+    """What the reader needs to know of a step type."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one sentence."""
+
+    @property
+    def Config(self) -> type[Any]:  # noqa: N802 - it is a class
+        """A pydantic model with `extra="forbid"`; its docs are the schema's and the reference's."""
+
+    @property
+    def shorthand_field(self) -> str | None:
+        """The field that takes the value of the shorthand: with "script", `run: make` is `with: {script: make}`."""
+
+
+def type_of(value: object) -> InputType | None:
+    """jq's word for the type of a value; None for null."""
+    match value:
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case Mapping():
+            return "object"
+    return None
+
+
+def resolve_file(file: str, named_in: str = "") -> str:
+    """The path of a file that another file names: it is seen from there. Two paths of one file are the same."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(named_in), file))

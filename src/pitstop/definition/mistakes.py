@@ -1,0 +1,72 @@
+"""Mistakes in files: collected with their places, and told with the nearest valid word."""
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from pitstop.errors import BadFlow, Mistake
+
+MOST_MISTAKES = 1_000
+_LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML takes for one
+_SHOWN_CHARACTERS = 60
+
+
+class Mistakes:
+    """Everything that is wrong in the files of one flow, in the order of the files and of their lines."""
+
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        self.texts: dict[str, str] = dict(texts or {})  # by file
+        self._lines: dict[str, list[str]] = {}
+        self._found: dict[tuple[str, int, int, str], Mistake] = {}  # one that an alias repeats is told once
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, file: str, line: int, column: int, message: str, hint: str | None = None) -> None:
+        """Note a mistake; BadFlow at once when there are so many that nobody would read on."""
+        mistake = Mistake(file, line, column, message, self._line(file, line), hint)
+        self._found.setdefault((file, line, column, message), mistake)
+        if len(self._found) == MOST_MISTAKES:
+            enough = f"these are {MOST_MISTAKES:,} mistakes: what comes after them was not read"
+            raise BadFlow([*self._in_order(), Mistake(file, line, column, enough)])
+
+    def add_all(self, found: Iterable[Mistake]) -> None:
+        for mistake in found:
+            self._found.setdefault((mistake.file, mistake.line, mistake.column, mistake.message), mistake)
+
+    def raise_if_any(self) -> None:
+        if self._found:
+            raise BadFlow(self._in_order())
+
+    def _in_order(self) -> list[Mistake]:
+        files = list(dict.fromkeys([*self.texts, *(mistake.file for mistake in self._found.values())]))
+        return sorted(self._found.values(), key=lambda each: (files.index(each.file), each.line, each.column))
+
+    def _line(self, file: str, line: int) -> str:
+        if file not in self._lines:
+            self._lines[file] = _LINE_END.split(self.texts.get(file, ""))
+        lines = self._lines[file]
+        return lines[line - 1] if line <= len(lines) else ""
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """The valid word that is most like `word`, if any is."""
+    near = get_close_matches(word, words, n=1) if len(word) <= _SHOWN_CHARACTERS else []
+    return near[0] if near else None
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str | None:
+    near = nearest(word, words)
+    return f"did you mean `{near}`?" if near else None
+
+
+def quoted(word: str) -> str:
+    """A word of the user's as it stands in a message."""
+    shown = word if len(word) <= _SHOWN_CHARACTERS else word[: _SHOWN_CHARACTERS - 1] + "…"
+    return f"`{shown}`" if shown.isprintable() else f"`{shown!r}`"
+
+
+def listed(words: Iterable[str]) -> str:
+    """`a`, `b` or `c`."""
+    *others, last = map(quoted, words)
+    return f"{', '.join(others)} or {last}" if others else last

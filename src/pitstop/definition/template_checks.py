@@ -1,0 +1,129 @@
+"""Checks of the jq in a file, as far as it can be judged before anything runs."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from yaml.nodes import Node, ScalarNode
+
+from pitstop.definition.mistakes import quoted
+from pitstop.definition.yaml_nodes import Document, position_in
+from pitstop.errors import BadExpression
+
+# Most expressions have nothing in them that could hide their end, so they need not be parsed to see that it is there.
+_SIMPLE_EXPRESSION = re.compile(r'(?<!\$)\$\{\{(?P<jq>\s*[^\s"{}#\\][^"{}#\\]*)\}\}')
+_SIMPLE_CONDITION = re.compile(r'(?:[^"{}#\\]|"[^"\\]*")*')
+
+
+class ParsedTemplate(Protocol):
+    """Text and expressions in turn."""
+
+    @property
+    def parts(self) -> Sequence[object]: ...
+
+    @property
+    def expressions(self) -> Sequence[str]: ...
+
+
+ParseTemplate = Callable[[str], ParsedTemplate]  # BadExpression for what is no template
+CheckExpression = Callable[[str], str | None]  # what is wrong with some jq, if anything is
+
+
+class TemplateChecks:
+    """What is told of templates and conditions; nothing without somebody who can parse them."""
+
+    def __init__(self, parse_template: ParseTemplate | None, check_expression: CheckExpression | None) -> None:
+        self._parse = parse_template
+        self._check_expression = check_expression
+        self._answers: dict[str, str | None] = {}
+
+    def check_text(self, document: Document, node: ScalarNode) -> None:
+        """A text with `${{ }}` in it."""
+        if self._parse is None:
+            return
+        expressions: Sequence[str]
+        if "${{" not in _SIMPLE_EXPRESSION.sub("", node.value):
+            expressions = [match["jq"].strip() for match in _SIMPLE_EXPRESSION.finditer(node.value)]
+        else:
+            try:
+                expressions = self._parse(node.value).expressions
+            except BadExpression:
+                self._tell_first(document, node, self._parse)
+                return
+        for index, expression in enumerate(expressions):
+            self._check_jq(document, node, expression, index)
+
+    def check_condition(self, document: Document, node: Node, condition: str) -> None:
+        """jq that is true or not, with or without `${{ }}` around all of it."""
+        if self._parse is None or not isinstance(node, ScalarNode):
+            return
+        if "${{" in condition:
+            self._check_whole(document, node, condition, self._parse)
+            return
+        if _SIMPLE_CONDITION.fullmatch(condition):
+            self._check_jq(document, node, condition.strip(), 0)
+            return
+        try:
+            template = self._parse(f"${{{{ {condition} }}}}")
+        except BadExpression as error:
+            document.tell(node, f"no jq: {_in_place(error.reason)}")
+            return
+        if list(template.expressions) != [condition.strip()] or len(template.parts) != 1:
+            document.tell(node, "no jq: a `}` closes what was not opened")
+        else:
+            self._check_jq(document, node, condition.strip(), 0)
+
+    def _check_whole(self, document: Document, node: ScalarNode, condition: str, parse: ParseTemplate) -> None:
+        """Text around the `${{ }}` of a condition would make it true for ever."""
+        try:
+            template = parse(condition.strip())
+        except BadExpression:
+            return  # was told where the text was read
+        if len(template.parts) != 1 or not template.expressions:
+            document.tell(node, "a condition is one expression: put all of it between `${{` and `}}`")
+
+    def _check_jq(self, document: Document, node: ScalarNode, expression: str, index: int) -> None:
+        if self._check_expression is None:
+            return
+        if expression not in self._answers:
+            self._answers[expression] = self._check_expression(expression)
+        reason = self._answers[expression]
+        if reason is not None:
+            self._tell_at(document, node, index, f"no jq in {quoted(expression)}: {reason}")
+
+    def _tell_first(self, document: Document, node: ScalarNode, parse: ParseTemplate) -> None:
+        """The first `${{` that cannot be read is the last one before which everything can."""
+        text: str = node.value
+        at, index = text.index("${{"), 0
+        while (following := text.find("${{", at + 1)) >= 0 and _can_parse(text[:following], parse):
+            at, index = following, index + 1
+        try:
+            parse(text[at:])
+        except BadExpression as error:
+            self._tell_at(document, node, index, f"no template: {_in_place(error.reason)}")
+        else:
+            document.tell(node, "no template")
+
+    def _tell_at(self, document: Document, node: ScalarNode, index: int, message: str) -> None:
+        """Tell it at the `${{` with this index in what is written, where escapes and line breaks are others."""
+        written = document.text[node.start_mark.index : node.end_mark.index]
+        offset = -1
+        for _ in range(index + 1):
+            offset = written.find("${{", offset + 1)
+        document.mistakes.add(document.file, *position_in(document, node, max(0, offset)), message)
+
+
+def _can_parse(text: str, parse: ParseTemplate) -> bool:
+    try:
+        parse(text)
+    except BadExpression:
+        return False
+    return True
+
+
+def _in_place(reason: str) -> str:
+    """The reason without its columns, which are those of the template: the place in the file is told."""
+    return _COLUMN.sub("", reason)
+
+
+_COLUMN = re.compile(r" at column \d+")

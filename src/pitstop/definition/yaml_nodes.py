@@ -1,0 +1,301 @@
+"""YAML as nodes that know their places: composed by libyaml within limits, read as YAML 1.2."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from yaml import MarkedYAMLError, YAMLError
+from yaml._yaml import CParser
+from yaml.composer import ComposerError
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from pitstop.definition.flow import Place, Position
+from pitstop.definition.mistakes import Mistakes, quoted
+
+MOST_CHARACTERS = 10 * 1024 * 1024
+MOST_LEVELS = 100
+MOST_NODES = 1_000_000  # also when every alias is replaced by what it stands for
+
+Entry = tuple[Node, Node]  # a key and its value
+
+_PLAIN = "plain"  # the tag of a scalar that may be more than text
+_TEXT = "text"
+_TAG = "tag:yaml.org,2002:"
+
+
+class Document:
+    """One file. What is wrong with a node is noted in `mistakes` when somebody asks for it."""
+
+    def __init__(self, file: str, text: str, mistakes: Mistakes) -> None:
+        self.file = file
+        self.text = text
+        self.mistakes = mistakes
+        self.root: Node | None = None
+        self.size = 0  # in nodes
+        self.see_template: Callable[[ScalarNode], None] | None = None  # is shown each text with a `${{`
+
+    def tell(self, node: Node, message: str, hint: str | None = None) -> None:
+        self.mistakes.add(self.file, *position_of(node), message, hint)
+
+    def place_of(self, node: Node) -> Place:
+        line, column = position_of(node)
+        return Place(self.file, line, column, max(line, _last_line(node)))
+
+    def entries(self, node: MappingNode) -> dict[str, Entry]:
+        """A mapping by its keys, those of `<<` merged in. A key that is given twice is a mistake."""
+        self._check_tag(node, "map")
+        found: dict[str, Entry] = {}
+        merged: list[Node] = []
+        for entry in node.value:
+            key = entry[0]
+            name = key.value
+            if type(key) is not ScalarNode:
+                self.tell(key, "a key must be text, not a list or a mapping")
+            elif name == "<<" and key.tag is _PLAIN:
+                merged.append(entry[1])
+            elif name in found:
+                first = position_of(found[name][0])
+                self.tell(key, f"the key {quoted(name)} is given twice: first at {first.line}:{first.column}")
+            else:
+                found[name] = entry
+        for value in merged:
+            for source in value.value if isinstance(value, SequenceNode) else [value]:
+                if isinstance(source, MappingNode):
+                    found = {**self.entries(source), **found}
+                else:
+                    self.tell(source, "`<<` merges mappings: give it an alias of one, or a list of such aliases")
+        return found
+
+    def items(self, node: Node) -> list[Node]:
+        """The children of a list; none of anything else."""
+        if not isinstance(node, SequenceNode):
+            return []
+        self._check_tag(node, "seq")
+        children: list[Node] = node.value
+        return children
+
+    def value(self, node: Node) -> Any:
+        """The node as plain data: dict, list, str, int, float, bool or None."""
+        if isinstance(node, ScalarNode):
+            return self._scalar(node)
+        if isinstance(node, MappingNode):
+            return {name: self.value(value) for name, (_, value) in self.entries(node).items()}
+        return [self.value(child) for child in self.items(node)]
+
+    def _scalar(self, node: ScalarNode) -> Any:
+        text: str = node.value
+        if "${{" in text and self.see_template is not None:
+            self.see_template(node)
+        if node.tag is _TEXT or node.tag == f"{_TAG}str":
+            return text
+        if node.tag is _PLAIN and text and text[0] not in _BEGINS_A_VALUE:
+            return text
+        try:
+            value = plain_value(text)
+        except ValueError:
+            self.tell(node, f"the number has {len(text):,} digits, more than can be read")
+            return 0
+        if node.tag is not _PLAIN:
+            self._check_tag(node, _TAG_OF.get(type(value), ""))
+        return value
+
+    def _check_tag(self, node: Node, name: str) -> None:
+        """Refuse a tag that is neither left out nor the one called `name`."""
+        if node.tag is not _TEXT and node.tag != _TAG + name:
+            tag = quoted(node.tag.replace(_TAG, "!!"))
+            self.tell(node, f"the tag {tag} is not known, or this is no value for it", "leave the tag out")
+
+
+def position_of(node: Node) -> Position:
+    mark = node.start_mark
+    return Position(mark.line + 1, mark.column + 1)
+
+
+def position_in(document: Document, node: Node, offset: int) -> Position:
+    """The place that is `offset` characters behind the node's beginning."""
+    mark = node.start_mark
+    before = document.text[mark.index : mark.index + offset]
+    lines = before.count("\n")
+    column = len(before) - before.rfind("\n") if lines else mark.column + 1 + offset
+    return Position(mark.line + 1 + lines, column)
+
+
+def plain_value(text: str) -> Any:
+    """What an unquoted scalar is in the core schema of YAML 1.2: `on`, `yes`, `12:30:45` and dates are text."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return text
+    if match["based"]:
+        return int(text, 0)
+    return float(text.replace(".inf", "inf").replace(".nan", "nan")) if match["float"] else int(text)
+
+
+_CONSTANTS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + inf: float(f"{sign}inf") for sign in ("", "+", "-") for inf in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_NUMBER = re.compile(
+    r"""  (?P<based> 0o[0-7]+ | 0x[0-9a-fA-F]+ )
+        | [-+]? [0-9]+
+        | (?P<float> [-+]? (?: \.[0-9]+ | [0-9]+ (?:\.[0-9]*)? ) (?:[eE][-+]?[0-9]+)? )
+    """,
+    re.VERBOSE,
+)
+_BEGINS_A_VALUE = frozenset("+-.0123456789tTfFnN~")
+_TAG_OF = {int: "int", float: "float", bool: "bool", type(None): "null"}
+
+
+def read_document(file: str, data: str | bytes, mistakes: Mistakes) -> Document | None:
+    """The document in a file; None when it cannot be read at all, which `mistakes` then says why."""
+    text = _decoded(file, data, mistakes)
+    if text is None:
+        return None
+    mistakes.texts[file] = text
+    document = Document(file, text, mistakes)
+    if len(text) > MOST_CHARACTERS:
+        size = f"{len(text) / 1024**2:.1f} MB, and {MOST_CHARACTERS // 1024**2} MB is the limit"
+        mistakes.add(file, 1, 1, f"the file has {size}: divide it with `include` or `call`")
+        return None
+    try:
+        composer = _Composer(text)
+        document.root = composer.get_single_node()
+        document.size = composer.nodes
+        if document.root is None:
+            mistakes.add(file, 1, 1, "the file is empty: a flow has at least `steps:`")
+        elif "*" in text and "&" in text:
+            document.size = _Measurement().measure(document.root)[0]
+    except _BeyondLimits as beyond:
+        mistakes.add(file, beyond.line, beyond.column, beyond.reason)
+        return None
+    except (YAMLError, UnicodeEncodeError) as error:
+        _tell_syntax(document, error)
+        return None
+    return None if document.root is None else document
+
+
+class _BeyondLimits(Exception):
+    """A file that would cost too much, or crash what reads it."""
+
+    def __init__(self, node: Node | None, reason: str) -> None:
+        super().__init__(reason)
+        self.line, self.column = (1, 1) if node is None else position_of(node)
+        self.reason = reason
+
+
+class _Composer(CParser):
+    """libyaml's composer. It is recursive and in C, so only limits that are held while it works keep it alive."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.nodes = 0
+        self._levels = 0
+
+    def resolve(self, kind: type[Node], value: str, implicit: Any) -> str:
+        return _PLAIN if kind is ScalarNode and implicit[0] else _TEXT
+
+    def descend_resolver(self, parent: Node | None, index: object) -> None:
+        self.nodes += 1
+        self._levels += 1
+        if self._levels > MOST_LEVELS:
+            raise _BeyondLimits(parent, _TOO_DEEP)
+        if self.nodes > MOST_NODES:
+            raise _BeyondLimits(parent, _TOO_MANY)
+
+    def ascend_resolver(self) -> None:
+        self._levels -= 1
+
+
+_TOO_DEEP = f"nested more than {MOST_LEVELS} levels deep"
+_TOO_MANY = f"more than {MOST_NODES:,} values, with all aliases replaced by what they stand for"
+
+
+class _Measurement:
+    """How large a document is with its aliases replaced. Nothing is copied: each node is measured once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Node, tuple[int, int] | None] = {}  # None for those that we are inside of
+
+    def measure(self, node: Node) -> tuple[int, int]:
+        """Nodes and levels. An alias comes after its anchor, so this is no deeper than the file is nested."""
+        if isinstance(node, ScalarNode):
+            return 1, 1
+        if node in self._known:
+            known = self._known[node]
+            if known is None:
+                raise _BeyondLimits(node, "an anchor whose alias is inside itself has no end")
+            return known
+        self._known[node] = None
+        nodes, levels = 1, 0
+        for child in _children(node):
+            child_nodes, child_levels = self.measure(child)
+            nodes += child_nodes
+            levels = max(levels, child_levels)
+        if nodes > MOST_NODES:
+            raise _BeyondLimits(node, _TOO_MANY)
+        if levels >= MOST_LEVELS:
+            raise _BeyondLimits(node, _TOO_DEEP)
+        self._known[node] = nodes, levels + 1
+        return nodes, levels + 1
+
+
+def _children(node: Node) -> Iterator[Node]:
+    for child in node.value:
+        if isinstance(child, tuple):
+            yield from child
+        else:
+            yield child
+
+
+def _last_line(node: Node) -> int:
+    """The last line that something of the node stands on. A block's own end is where the next thing begins."""
+    if isinstance(node, MappingNode | SequenceNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return max(map(_last_line, last)) if isinstance(last, tuple) else _last_line(last)
+    end = node.end_mark
+    return end.line + 1 if end.column or end.line == node.start_mark.line else end.line
+
+
+def _decoded(file: str, data: str | bytes, mistakes: Mistakes) -> str | None:
+    try:
+        text = data if isinstance(data, str) else data.decode()
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode()
+        mistakes.texts[file] = error.object.decode(errors="replace")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        byte = error.object[error.start]
+        mistakes.add(file, line, column, f"the byte 0x{byte:02x} is not UTF-8", "save the file as UTF-8")
+        return None
+    return text.removeprefix("\ufeff")
+
+
+_NOT_IN_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _tell_syntax(document: Document, error: YAMLError | UnicodeEncodeError) -> None:
+    """Say in our words where libyaml gave up. It knows one mistake at a time."""
+    if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
+        strange = _NOT_IN_YAML.search(document.text)
+        before = document.text[: strange.start()] if strange else ""
+        what = f"the character U+{ord(strange[0]):04X} is not allowed in YAML" if strange else f"no YAML: {error}"
+        column = len(before) - before.rfind("\n")
+        document.mistakes.add(document.file, before.count("\n") + 1, column, what, "write it as an escape in quotes")
+        return
+    mark = error.problem_mark
+    message = f"no YAML: {error.problem}"
+    hint = "put the text in quotes" if error.problem == "mapping values are not allowed in this context" else None
+    if isinstance(error, ComposerError) and error.problem == "but found another document":
+        message = "a file holds one flow, and here another document begins: put it into a file of its own"
+    elif document.text[mark.index : mark.index + 1] == "\t":
+        message, hint = "YAML cannot be indented with tabs", "use spaces"
+    elif error.context and error.context_mark is not None:
+        message += f" {error.context}, which begins at line {error.context_mark.line + 1}"
+    written = document.text.rstrip()
+    line, column = mark.line + 1, mark.column + 1
+    if mark.index >= len(written):  # the end came too early: that is seen behind the last thing that is there
+        line, column = written.count("\n") + 1, len(written) - written.rfind("\n")
+    document.mistakes.add(document.file, line, column, message, hint)

@@ -1,0 +1,56 @@
+"""`check`: something that must hold."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from pitstop.engine.frame import Activation
+from pitstop.steps.conditions import holds, only_expression
+from pitstop.steps.config import read_config
+from pitstop.steps.fields import Duration, StepConfig
+from pitstop.steps.polling import NotYet, Polling, plan_polling, poll
+from pitstop.steps.workplace import Workplace
+
+
+class CheckConfig(StepConfig):
+    expression: str = Field(
+        description="jq over what the step sees, such as `.steps.build.outputs.size < 1000`. "
+        "Only false and null do not hold.",
+        min_length=1,
+    )
+    every: Duration | None = Field(None, description="Check again and again, with so much time between (1s).")
+    within: Duration | None = Field(
+        None,
+        description="Check again and again, until this time is over. Without `every` and `within` it is checked once.",
+    )
+
+
+class CheckStep:
+    """Checks that jq holds. When it does not, the failure tells what was there."""
+
+    name: ClassVar[str] = "check"
+    summary: ClassVar[str] = "Check that a jq expression holds, now or within some time."
+    shorthand_field: ClassVar[str | None] = "expression"
+    Config: ClassVar[type[CheckConfig]] = CheckConfig
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
+        mask = self._workplace.masker.mask_text
+        written = {**activation.step.config, **(activation.config or {})}.get("expression")
+        expression = only_expression(written)
+        if expression is not None:  # rendered it is the answer of one moment, and can only be asked once
+            config = {**config, "expression": expression}
+        form = read_config(self.name, CheckConfig, config, mask)
+
+        async def attempt() -> bool | NotYet:
+            found = await holds(form.expression, activation.scope.values(), activation.run.ports.evaluator)
+            return NotYet(mask(found.reason)) if isinstance(found, NotYet) else found
+
+        polling = Polling()
+        if form.every is not None or form.within is not None:
+            polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
+        await poll(mask(f"{form.expression!r} does not hold"), attempt, polling)
+        return {}

@@ -1,0 +1,133 @@
+"""One command of a step, from its start until nothing of it is left."""
+
+import asyncio
+import re
+import signal
+from collections import deque
+from dataclasses import dataclass
+
+from pitstop.engine.executor import Command, CommandRef, CommandResult
+from pitstop.engine.frame import Activation
+from pitstop.steps.workplace import Workplace
+
+LAST_LINES = 10
+_TAIL_BYTES = 32 * 1024
+_LINE_CHARACTERS = 500
+_FIRST_SIGNAL_CODE = 128  # a shell whose command was ended by signal 9 exits with 128 + 9
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended, and the last that it said, without secrets."""
+
+    result: CommandResult
+    last_lines: tuple[str, ...]
+
+
+async def run_to_end(workplace: Workplace, activation: Activation, command: Command, *, is_heard: bool = True) -> Ended:
+    """Run the command and wait for its end. Cancelling ends it, and returns when nothing of it is left.
+
+    Cancelling again, while it has time to end by itself, takes that time away.
+    """
+    executor = workplace.executor
+    ref = CommandRef(workplace.workspace.id, command.key)
+    listener = workplace.listener(activation) if is_heard else None
+    tail = Tail()
+    offset = 0
+    try:
+        await executor.start(workplace.workspace, command)
+        async for chunk in executor.logs(ref):
+            offset = chunk.end
+            tail.add(chunk.data)
+            if listener is not None:
+                listener.hear(chunk)
+        result = await executor.wait(ref)
+    except BaseException:
+        await _end(workplace, ref)
+        if listener is not None:
+            async for chunk in executor.logs(ref, offset):  # what it said to being ended
+                listener.hear(chunk)
+        raise
+    finally:
+        if listener is not None:
+            listener.finish()
+    return Ended(result, tail.last_lines(workplace))
+
+
+async def _end(workplace: Workplace, ref: CommandRef) -> None:
+    try:
+        await workplace.executor.cancel(ref, workplace.grace_seconds)
+    except asyncio.CancelledError:
+        await workplace.executor.cancel(ref, 0)
+        raise
+
+
+class Tail:
+    """The end of what a command wrote, in the order of arrival; its memory does not grow with the output."""
+
+    def __init__(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self._is_cut = False
+
+    def add(self, data: bytes) -> None:
+        if len(data) > _TAIL_BYTES:
+            data = data[-_TAIL_BYTES:]
+            self._is_cut = True
+        self._chunks.append(data)
+        self._size += len(data)
+        while self._size - len(self._chunks[0]) >= _TAIL_BYTES:
+            self._size -= len(self._chunks.popleft())
+            self._is_cut = True
+
+    def last_lines(self, workplace: Workplace, count: int = LAST_LINES) -> tuple[str, ...]:
+        """The last lines for a message: no escape sequences, no secrets, nothing that was written over."""
+        text = workplace.masker.mask_text(b"".join(self._chunks).decode(errors="replace"))
+        lines = [shown for line in text.split("\n") if (shown := _shown(line))]
+        if not self._is_cut:
+            return tuple(_beginning(line) for line in lines[-count:])
+        # The first line may begin in the middle, and so in the middle of a secret
+        whole = lines[1:][-count:]
+        return tuple(map(_beginning, whole)) or tuple("…" + line[-_LINE_CHARACTERS:] for line in lines)
+
+
+def why_it_ended(result: CommandResult) -> str:
+    """The end of a command that is not accepted, for people."""
+    if result.state == "completed":
+        return "exit code 0, which is not accepted"
+    if result.state == "lost":
+        return f"nobody saw how the command ended: {result.reason}"
+    if result.out_of_memory or result.signal is not None:
+        name = "" if result.signal is None else f" by {_signal_name(result.signal)}"
+        memory = " because there was not enough memory" if result.out_of_memory else ""
+        return f"the command was ended{name}{memory}"
+    if result.state in ("cancelled", "timeout"):
+        return f"the command did not end by itself: {result.reason}"
+    code = result.exit_code
+    if not code or (code in (126, 127) and f"code {code}" not in result.reason):
+        return result.reason  # it could not be started, or something of it could not be ended
+    if code == 127:
+        return "exit code 127: a command was not found; is it installed, and in a folder of PATH?"
+    if code == 126:
+        return "exit code 126: a command was found, but it cannot be executed"
+    if code > _FIRST_SIGNAL_CODE and _is_signal(code - _FIRST_SIGNAL_CODE):
+        return f"exit code {code}: a command in it was ended by {_signal_name(code - _FIRST_SIGNAL_CODE)}"
+    return f"exit code {code}"
+
+
+def _shown(line: str) -> str:
+    return _UNPRINTABLE.sub("", _ESCAPES.sub("", line.rstrip("\r").rpartition("\r")[2])).rstrip()
+
+
+def _beginning(line: str) -> str:
+    return line if len(line) <= _LINE_CHARACTERS else line[:_LINE_CHARACTERS] + "…"
+
+
+def _is_signal(number: int) -> bool:
+    return number in set(signal.Signals)
+
+
+def _signal_name(number: int) -> str:
+    return signal.Signals(number).name if _is_signal(number) else f"signal {number}"

@@ -1,0 +1,63 @@
+"""jq that is to hold, and what to tell when it does not."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pitstop.engine.ports import Evaluator
+from pitstop.errors import BadExpression, ExpressionTimeout
+from pitstop.plan.expressions import Expression, Template, look_up, parse_template, render
+from pitstop.plan.paths import plain_path
+from pitstop.plan.values import Json
+from pitstop.steps.config import shown
+from pitstop.steps.polling import NotYet
+
+_PATH = re.compile(r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
+_SHOWN_PATHS = 5
+_HIDDEN = "secrets"
+
+
+async def holds(expression: str, values: Mapping[str, Any], evaluator: Evaluator) -> bool | NotYet:
+    """True, or what was there. One that does not compile or does not end will never hold: BadExpression.
+
+    One that only fails on these values may hold for the next.
+    """
+    try:
+        answer: Json = await render(Template((Expression(expression, 1),)), values, evaluator)
+    except ExpressionTimeout:
+        raise
+    except BadExpression as error:
+        if not await _compiles(expression, evaluator):
+            raise
+        return NotYet(error.reason)
+    if answer is None or answer is False:
+        return NotYet(f"it is {shown(answer)}{what_was_there(expression, values)}")
+    return True
+
+
+def what_was_there(expression: str, values: Mapping[str, Any]) -> str:
+    """The values of the paths that the expression names, as far as they can be told from its text."""
+    told: list[str] = []
+    for text in dict.fromkeys(_PATH.findall(expression)):
+        parts = plain_path(text)
+        if parts and parts[0] in values and parts[0] != _HIDDEN and len(told) < _SHOWN_PATHS:
+            try:
+                told.append(f"{text} is {shown(look_up(values, parts))}")
+            except BadExpression:
+                continue
+    return f" ({', '.join(told)})" if told else ""
+
+
+def only_expression(value: object) -> str | None:
+    """The jq of a text that is one `${{ }}` and nothing else."""
+    parts = parse_template(value).parts if isinstance(value, str) else ()
+    return parts[0].text if len(parts) == 1 and isinstance(parts[0], Expression) else None
+
+
+async def _compiles(expression: str, evaluator: Evaluator) -> bool:
+    """Whether jq understands it; given no input it cannot fail in any other way."""
+    try:
+        await evaluator.evaluate(f"empty | (\n{expression}\n\n)", {})
+    except BadExpression:
+        return False
+    return True

@@ -1,0 +1,184 @@
+"""`http`: a request, and what its answer must be like."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+import msgspec
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from pitstop.engine.frame import Activation
+from pitstop.plan.values import as_json
+from pitstop.steps.conditions import holds
+from pitstop.steps.config import read_config
+from pitstop.steps.failures import NoAnswer
+from pitstop.steps.fields import Duration, StepConfig, format_duration
+from pitstop.steps.http_client import (
+    Request,
+    Response,
+    checked_headers,
+    checked_method,
+    make_request,
+    send,
+    split_url,
+    without_credentials,
+)
+from pitstop.steps.polling import NotYet, Polling, plan_polling, poll
+from pitstop.steps.workplace import Workplace
+
+_MIB = 1024 * 1024
+_CLASS_OF_STATUS = re.compile(r"[1-5]xx")
+_SHOWN_CHARACTERS = 300
+
+
+def _as_statuses(value: Any) -> tuple[str, ...]:
+    """`200`, `2xx` or several of them, as texts of three characters."""
+    texts = tuple(str(each).lower() for each in (value if isinstance(value, list | tuple) else (value,)))
+    for text in texts:
+        if not _CLASS_OF_STATUS.fullmatch(text) and not (text.isdigit() and 100 <= int(text) <= 599):
+            raise ValueError("a status is a number such as 200, or a class such as 2xx")
+    return texts
+
+
+class HttpConfig(StepConfig):
+    url: str = Field(description="Where to: `http://` or `https://`, host and path.")
+    method: str = Field("GET", description="The method: `GET`, `POST`, ...")
+    headers: dict[str, str] = Field({}, description="Headers of the request.")
+    body: str | None = Field(None, description="The body of the request, as text.")
+    json_body: Any = Field(None, alias="json", description="The body of the request, as a value that is sent as JSON.")
+    status: Annotated[
+        tuple[str, ...], BeforeValidator(_as_statuses, json_schema_input_type=int | str | list[int | str])
+    ] = Field(("2xx",), description="What the status must be: `200`, `2xx`, or a list of such.", min_length=1)
+    expect_headers: dict[str, str] = Field(
+        {}, description="Headers that the answer must have, each with a text that must be in it."
+    )
+    check: str | None = Field(
+        None, description="jq over `.status`, `.headers` and `.json` or `.body` that must hold: `.json.ready`."
+    )
+    every: Duration | None = Field(None, description="Ask again and again, with so much time between (1s).")
+    within: Duration | None = Field(
+        None,
+        description="Ask again and again until the answer is as it must be or this time is over. "
+        "Without `every` and `within` it is asked once.",
+    )
+    request_timeout: Duration = Field(30.0, description="How long one request may take.", gt=0)
+    body_limit: int = Field(
+        _MIB, description="How many bytes of the answer's body are read; the rest is left out.", ge=0, le=64 * _MIB
+    )
+    verify: bool = Field(True, description="Whether the server's certificate must be trusted.")
+
+    @field_validator("url")
+    @classmethod
+    def _can_be_asked_for(cls, url: str) -> str:
+        split_url(url)
+        return url
+
+    @field_validator("method")
+    @classmethod
+    def _is_a_method(cls, method: str) -> str:
+        return checked_method(method.upper())
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
+        return checked_headers(headers)
+
+    @model_validator(mode="after")
+    def _has_one_body(self) -> Self:
+        if self.body is not None and self.json_body is not None:
+            raise ValueError("give body or json, and not both")
+        return self
+
+    def to_request(self) -> Request:
+        headers = dict(self.headers)
+        body = None if self.body is None else self.body.encode(errors="surrogateescape")
+        if self.json_body is not None:
+            body = msgspec.json.encode(as_json(self.json_body))
+            headers.setdefault("content-type", "application/json")
+        return make_request(self.method, self.url, headers, body)
+
+
+class HttpStep:
+    """Asks a server. Its outputs: `status`, `headers`, and `json` or, where the answer is none, `body`."""
+
+    name: ClassVar[str] = "http"
+    summary: ClassVar[str] = "Send an HTTP request and check the answer, now or within some time."
+    shorthand_field: ClassVar[str | None] = "url"
+    Config: ClassVar[type[HttpConfig]] = HttpConfig
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
+        mask = self._workplace.masker.mask_text
+        form = read_config(self.name, HttpConfig, config, lambda text: mask(without_credentials(text)))
+        request = form.to_request()
+
+        async def attempt() -> dict[str, Any] | NotYet:
+            try:
+                answer = describe(await _send_in_time(request, form))
+            except NoAnswer as error:
+                return NotYet(mask(error.reason))
+            problem = what_is_wrong(answer, form)
+            if problem is None and form.check is not None:
+                found = await holds(form.check, answer, activation.run.ports.evaluator)
+                problem = f"{form.check!r} does not hold: {found.reason}" if isinstance(found, NotYet) else None
+            return answer if problem is None else NotYet(mask(problem))
+
+        polling = Polling()
+        if form.every is not None or form.within is not None:
+            polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
+        answer = await poll(mask(f"{request.method} {request.shown_url}"), attempt, polling)
+        masked: dict[str, Any] = self._workplace.masked(answer)
+        return masked
+
+
+async def _send_in_time(request: Request, form: HttpConfig) -> Response:
+    try:
+        async with asyncio.timeout(form.request_timeout):
+            return await send(request, body_limit=form.body_limit, is_verified=form.verify)
+    except TimeoutError as error:
+        raise NoAnswer(f"no answer within {format_duration(form.request_timeout)}") from error
+
+
+def describe(response: Response) -> dict[str, Any]:
+    """The answer as outputs, which is also what `check` sees."""
+    answer: dict[str, Any] = {"status": response.status, "headers": dict(response.headers)}
+    content_type = response.headers.get("content-type", "").lower()
+    if response.is_cut:
+        answer["truncated"] = True
+    elif "json" in content_type:
+        try:
+            return {**answer, "json": as_json(msgspec.json.decode(response.body))}
+        except (msgspec.MsgspecError, RecursionError):
+            pass  # it says that it is JSON, and is not
+    charset = re.search(r"charset=\"?([\w-]+)", content_type)
+    try:
+        answer["body"] = response.body.decode(charset[1] if charset else "utf-8", errors="replace")
+    except LookupError:
+        answer["body"] = response.body.decode(errors="replace")
+    return answer
+
+
+def what_is_wrong(answer: Mapping[str, Any], form: HttpConfig) -> str | None:
+    """What about status or headers is not as it must be; None if all is."""
+    status = str(answer["status"])
+    if status not in form.status and f"{status[0]}xx" not in form.status:
+        leads = f" to {answer['headers']['location']}" if "location" in answer["headers"] else ""
+        return f"the status is {status}{leads}, not {' or '.join(form.status)}{_beginning_of_body(answer)}"
+    for name, text in form.expect_headers.items():
+        value = answer["headers"].get(name.lower())
+        if value is None:
+            return f"the answer has no header {name!r}"
+        if text not in value:
+            return f"the header {name!r} is {value!r}, without {text!r} in it"
+    return None
+
+
+def _beginning_of_body(answer: Mapping[str, Any]) -> str:
+    body = answer.get("body") or answer.get("json")
+    if not body:
+        return ""
+    text = body if isinstance(body, str) else msgspec.json.encode(body).decode()
+    return f"; it says {text[:_SHOWN_CHARACTERS].strip()!r}"

@@ -1,0 +1,66 @@
+"""Trying again until it holds, or until the time is over."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pitstop.steps.failures import NeverHeld
+
+DEFAULT_EVERY_SECONDS = 1.0
+DEFAULT_LIMIT_SECONDS = 60.0
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """It does not hold; `reason` is what was there instead."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Polling:
+    """How often to try. `limit_seconds` None is once."""
+
+    every_seconds: float = DEFAULT_EVERY_SECONDS
+    limit_seconds: float | None = None
+
+
+def plan_polling(every: float | None, within: float | None, step_timeout: float | None) -> Polling:
+    """How to try until it holds. Without `within` it is the step's timeout that counts, and else a minute."""
+    if within is None:
+        within = DEFAULT_LIMIT_SECONDS if step_timeout is None else just_before(step_timeout)
+    return Polling(DEFAULT_EVERY_SECONDS if every is None else every, within)
+
+
+def just_before(timeout_seconds: float) -> float:
+    """A little before the step's timeout, for then nobody can tell any more what was there."""
+    return timeout_seconds - min(0.5, timeout_seconds / 10)
+
+
+async def poll(what: str, attempt: Callable[[], Awaitable[Value | NotYet]], polling: Polling) -> Value:
+    """The first value that is not `NotYet`; NeverHeld when there is none in time. An exception ends it at once."""
+    limit = polling.limit_seconds
+    if limit is None:
+        found = await attempt()
+        if isinstance(found, NotYet):
+            raise NeverHeld(what, found.reason, tries=1, seconds=None)
+        return found
+    tries = 0
+    reason = "the first try had not ended"
+    timeout = asyncio.timeout(limit)
+    try:
+        async with timeout:
+            while True:
+                tries += 1
+                found = await attempt()
+                if not isinstance(found, NotYet):
+                    return found
+                reason = found.reason
+                await asyncio.sleep(polling.every_seconds)
+    except TimeoutError:
+        if not timeout.expired():
+            raise
+        raise NeverHeld(what, reason, tries=tries, seconds=limit) from None

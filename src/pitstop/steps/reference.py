@@ -1,0 +1,111 @@
+"""Help and reference of the step types, written from their models."""
+
+import inspect
+import json
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pitstop.steps.fields import format_duration
+from pitstop.steps.registry import DescribedStepType
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FieldHelp:
+    """One field of a configuration, as the user writes it."""
+
+    name: str
+    kind: str
+    description: str
+    is_required: bool
+    default: str
+
+
+def describe_fields(step_type: type[DescribedStepType]) -> Iterator[FieldHelp]:
+    schema = step_type.Config.model_json_schema()
+    required = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        kind = kind_of(field)
+        yield FieldHelp(
+            name=name,
+            kind=kind,
+            description=field.get("description", ""),
+            is_required=name in required,
+            default=_default(field.get("default"), kind),
+        )
+
+
+def kind_of(schema: dict[str, Any]) -> str:
+    """The type of a field in words: `text`, `number or list of number`, `duration`."""
+    if schema.get("title") == "Duration":
+        return "duration"
+    if "anyOf" in schema:
+        kinds = dict.fromkeys(kind_of(each) for each in schema["anyOf"] if each.get("type") != "null")
+        return " or ".join(kinds)
+    match schema.get("type"):
+        case "array":
+            return f"list of {kind_of(schema.get('items', {}))}"
+        case "object":
+            return "mapping"
+        case "string":
+            return "text"
+        case "boolean":
+            return "true or false"
+        case "integer" | "number":
+            return "number"
+    return "anything"
+
+
+def help_for(step_type: type[DescribedStepType]) -> str:
+    """What the type does and takes, as plain text."""
+    lines = [f"{step_type.name}: {step_type.summary}", *_paragraphs(step_type), "", usage_of(step_type), "", "Fields:"]
+    for field in describe_fields(step_type):
+        notes = [field.kind]
+        notes += ["required"] if field.is_required else []
+        notes += [f"default {field.default}"] if field.default else []
+        lines.append(f"  {field.name}  ({', '.join(notes)})")
+        lines += textwrap.wrap(field.description, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    return "\n".join(lines) + "\n"
+
+
+def reference_markdown(step_types: Iterable[type[DescribedStepType]]) -> str:
+    """The reference of the step types, one section for each."""
+    return "\n".join(_section(step_type) for step_type in step_types)
+
+
+def usage_of(step_type: type[DescribedStepType]) -> str:
+    """How it is written in a flow, in one line."""
+    if step_type.shorthand_field is not None:
+        return f"- {step_type.name}: <{step_type.shorthand_field}>"
+    fields = ", ".join(field.name for field in describe_fields(step_type))
+    return f"- {step_type.name}: {{{fields}}}"
+
+
+def _section(step_type: type[DescribedStepType]) -> str:
+    lines = [f"## `{step_type.name}`", "", step_type.summary, ""]
+    lines += [*_paragraphs(step_type)[1:], ""] if step_type.__doc__ else []
+    lines += ["```yaml", usage_of(step_type), "```", ""]
+    lines += ["| field | type | default | meaning |", "| --- | --- | --- | --- |"]
+    for field in describe_fields(step_type):
+        default = "required" if field.is_required else f"`{field.default}`" if field.default else ""
+        description = field.description.replace("|", "\\|")
+        lines.append(f"| `{field.name}` | {field.kind} | {default} | {description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _default(value: Any, kind: str) -> str:
+    if value in (None, "", {}, []):
+        return ""
+    return format_duration(value) if kind == "duration" else json.dumps(value)
+
+
+def _paragraphs(step_type: type[DescribedStepType]) -> list[str]:
+    """What the class says of itself, if it says anything."""
+    told = inspect.cleandoc(step_type.__doc__ or "")
+    lines: list[str] = []
+    for paragraph in filter(None, told.split("\n\n")):
+        lines += ["", *textwrap.wrap(" ".join(paragraph.split()), _WIDTH)]
+    return lines

@@ -1,0 +1,205 @@
+"""`run`: a script in a shell, with what it hands on."""
+
+import asyncio
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from pitstop.engine.executor import Command, CommandResult
+from pitstop.engine.frame import Activation
+from pitstop.errors import StepFailure
+from pitstop.plan.values import as_json
+from pitstop.steps.commands import Ended, run_to_end, why_it_ended
+from pitstop.steps.config import read_config
+from pitstop.steps.failures import CommandFailed, NotAvailable, NothingMatches
+from pitstop.steps.fields import OneOrMoreCodes, OneOrMoreTexts, StepConfig
+from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
+from pitstop.steps.junit import TestCounts, read_report
+from pitstop.steps.script_outputs import read_outputs
+from pitstop.steps.workplace import BASH, SH, Workplace
+
+SHELLS = {"bash": BASH, "sh": SH, "python": ("python3", "-u")}
+_PLACEHOLDER = re.compile(r"\{(file|script)\}")
+_NAMED_TESTS = 5
+
+
+class RunConfig(StepConfig):
+    script: str = Field(description="What to run, in one line or many.")
+    shell: str | tuple[str, ...] | None = Field(
+        None,
+        description="`bash` (`bash -eo pipefail`, the default where there is one), `sh`, `python`, or any other "
+        "command, as text or as a list. `{file}` in it stands for a file with the script, `{script}` for its text; "
+        "with neither, `-c` and the script come last.",
+    )
+    working_directory: str = Field(".", description="The folder to run in; it cannot be outside the workspace.")
+    env: dict[str, Any] = Field({}, description="Variables for this script, over those of the flow and of the step.")
+    stdin: str | None = Field(None, description="Text that the script can read; without it the input is empty.")
+    accept: OneOrMoreCodes = Field(
+        (0,), description="The exit codes that count as passed, such as `[0, 3]`.", min_length=1
+    )
+    tests: OneOrMoreTexts = Field(
+        (),
+        description="Patterns of the JUnit XML reports that the script writes, such as `reports/*.xml`: counted, and "
+        "the failing cases listed, in the output `tests`.",
+    )
+    artifacts: OneOrMoreTexts = Field(
+        (),
+        description="Patterns of files that are kept: copied to `$PITSTOP_ARTIFACTS`, and listed in the output "
+        "`artifacts`.",
+    )
+    image: str | None = Field(None, description="The image of a container to run in.")
+    requires: dict[str, Any] = Field({}, description="What the machine must have, by label.")
+
+    @field_validator("shell")
+    @classmethod
+    def _is_a_command(cls, shell: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """The words of the command, whichever way it was written."""
+        if shell is None:
+            return None
+        words = SHELLS.get(shell) or tuple(shlex.split(shell)) if isinstance(shell, str) else shell
+        if not words or not words[0]:
+            raise ValueError("name the command that runs the script")
+        return words
+
+    @field_validator("accept")
+    @classmethod
+    def _are_exit_codes(cls, codes: tuple[int, ...]) -> tuple[int, ...]:
+        if not all(0 <= code <= 255 for code in codes):
+            raise ValueError("exit codes are between 0 and 255")
+        return codes
+
+
+class RunStep:
+    """Runs a script. Its outputs: `exit_code`, what it wrote to $PITSTOP_OUTPUT, `tests` and `artifacts`."""
+
+    name: ClassVar[str] = "run"
+    summary: ClassVar[str] = "Run a script in a shell."
+    shorthand_field: ClassVar[str | None] = "script"
+    Config: ClassVar[type[RunConfig]] = RunConfig
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
+        workplace = self._workplace
+        form = read_config(self.name, RunConfig, config, workplace.masker.mask_text)
+        _refuse_other_places(form)
+        before = await asyncio.to_thread(self._trace_reports, form) if form.tests else {}
+        env = await workplace.environment(activation, form.env)
+        with ExitStack() as files:
+            output_file = files.enter_context(workplace.control_file("output"))
+            command = Command(
+                key=workplace.next_key(activation),
+                cwd=form.working_directory,
+                env={**env, "PITSTOP_OUTPUT": str(output_file)},
+                stdin=None if form.stdin is None else form.stdin.encode(errors="surrogateescape"),
+                **self._what_to_run(form, files),
+            )
+            ended = await run_to_end(workplace, activation, command)
+            outputs, problems = await self._gather(form, ended.result, output_file, before)
+        if not is_accepted(ended.result, form.accept):
+            raise _failure(ended, outputs, problems)
+        if problems:
+            raise problems[0]
+        return outputs
+
+    def _what_to_run(self, form: RunConfig, files: ExitStack) -> dict[str, Any]:
+        shell = form.shell or self._workplace.shell
+        named = {name for word in shell for name in _PLACEHOLDER.findall(word)}
+        if not named:
+            return {"script": form.script, "shell": shell}
+        meant = {"script": form.script}
+        if "file" in named:
+            meant["file"] = str(files.enter_context(self._workplace.control_file("script", form.script)))
+        return {"argv": tuple(_PLACEHOLDER.sub(lambda name: meant[name[1]], word) for word in shell)}
+
+    async def _gather(
+        self, form: RunConfig, result: CommandResult, output_file: Path, before: Traces
+    ) -> tuple[dict[str, Any], list[StepFailure]]:
+        """What the script handed on, also when it failed, and what was wrong with it."""
+        outputs: dict[str, Any] = {"exit_code": result.exit_code}
+        problems: list[StepFailure] = []
+        with _noted_in(problems):
+            outputs.update({name: as_json(value) for name, value in read_outputs(output_file).items()})
+        if form.tests:
+            with _noted_in(problems):
+                outputs["tests"] = await asyncio.to_thread(self._read_reports, form, before, problems)
+        if form.artifacts:
+            with _noted_in(problems):
+                outputs["artifacts"] = await asyncio.to_thread(self._collect_artifacts, form, problems)
+        masked: dict[str, Any] = self._workplace.masked(outputs)
+        return masked, problems
+
+    def _find(self, form: RunConfig, field: str, patterns: tuple[str, ...]) -> FoundFiles:
+        folder = self._workplace.path("working_directory", form.working_directory)
+        return find_files(field, patterns, folder, self._workplace.repo.resolve())
+
+    def _trace_reports(self, form: RunConfig) -> Traces:
+        return trace_files(self._find(form, "tests", form.tests))
+
+    def _read_reports(self, form: RunConfig, before: Traces, problems: list[StepFailure]) -> dict[str, Any]:
+        """The counts of the reports that this command wrote: one from an earlier run tells nothing of it."""
+        found = self._find(form, "tests", form.tests)
+        written = only_written(found, before)
+        counts, files = TestCounts(), []
+        with _noted_in(problems):
+            require_all("tests", found, "the script wrote no report that matches")
+            if not written.files:
+                raise NothingMatches("tests", ", ".join(form.tests), "the script wrote none of the reports anew:")
+            for path in written.files:
+                shown_path = path.relative_to(self._workplace.repo.resolve()).as_posix()
+                counts.add(read_report(path, shown_path))
+                files.append(shown_path)
+        return counts.as_outputs(files)
+
+    def _collect_artifacts(self, form: RunConfig, problems: list[StepFailure]) -> list[dict[str, object]]:
+        found = self._find(form, "artifacts", form.artifacts)
+        with _noted_in(problems):
+            require_all("artifacts", found, "the script left no file that matches")
+        return collect_files(found, self._workplace.repo.resolve(), Path(self._workplace.workspace.artifacts))
+
+
+def is_accepted(result: CommandResult, accept: tuple[int, ...]) -> bool:
+    """Whether the command ended by itself with one of the exit codes."""
+    if result.state == "completed":
+        return 0 in accept
+    return result.state == "failed" and bool(result.exit_code) and result.exit_code in accept
+
+
+@contextmanager
+def _noted_in(problems: list[StepFailure]) -> Iterator[None]:
+    """Go on after a failure, which is kept."""
+    try:
+        yield
+    except StepFailure as problem:
+        problems.append(problem)
+
+
+def _failure(ended: Ended, outputs: dict[str, Any], problems: list[StepFailure]) -> CommandFailed:
+    result = ended.result
+    reason = "; ".join([why_it_ended(result), *_failing_tests(outputs.get("tests")), *map(str, problems)])
+    return CommandFailed(reason, ended.last_lines, exit_code=result.exit_code, signal=result.signal, outputs=outputs)
+
+
+def _failing_tests(tests: dict[str, Any] | None) -> list[str]:
+    if not tests or not tests["failing"]:
+        return []
+    titles = [f"{case['classname']}.{case['name']}".lstrip(".") for case in tests["failing"]]
+    more = f" and {len(titles) - _NAMED_TESTS} more" if len(titles) > _NAMED_TESTS else ""
+    return [
+        f"{tests['failed'] + tests['errors']} of {tests['total']} tests failed: "
+        f"{', '.join(titles[:_NAMED_TESTS])}{more}"
+    ]
+
+
+def _refuse_other_places(form: RunConfig) -> None:
+    if form.image is not None:
+        raise NotAvailable("image", form.image, "this executor runs processes on its own machine, not containers")
+    if form.requires:
+        asked = ", ".join(f"{name}={value}" for name, value in form.requires.items())
+        raise NotAvailable("requires", asked, "this executor has one machine only, so a step cannot choose another")

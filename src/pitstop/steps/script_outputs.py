@@ -1,0 +1,88 @@
+"""What a script hands on through the file $PITSTOP_OUTPUT."""
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pitstop.steps.failures import BadOutput
+
+MOST_BYTES = 1024 * 1024
+RESERVED = frozenset({"exit_code", "tests", "artifacts"})
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_ENTRY = re.compile(r"(?P<name>[^=<]*?)\s*(?:(?P<block><<)|=)(?P<rest>.*)", re.DOTALL)
+_SHOWN_CHARACTERS = 80
+
+
+def read_outputs(path: Path) -> dict[str, Any]:
+    """The outputs in the file; BadOutput. No file, or nothing in it, is no outputs."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise BadOutput(f"it cannot be read: {error.strerror}") from error
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadOutput("it is no file any more: write into it, and do not put something else in its place")
+        if status.st_size > MOST_BYTES:
+            raise BadOutput(f"it has {status.st_size:,} bytes, and {MOST_BYTES:,} are allowed: hand on a file instead")
+        data = os.read(file, MOST_BYTES)
+    finally:
+        os.close(file)
+    try:
+        return parse_outputs(data.decode())
+    except UnicodeDecodeError as error:
+        raise BadOutput(f"byte {error.start} is not UTF-8") from error
+
+
+def parse_outputs(text: str) -> dict[str, Any]:
+    """`key=value` lines, `key<<END` blocks, or one JSON object; BadOutput. Of two values for a key the last counts."""
+    outputs = _parse_json(text) if text.lstrip().startswith("{") else _parse_lines(text.split("\n"))
+    for name in outputs:
+        if name in RESERVED:
+            raise BadOutput(f"{name!r} is a name that Pitstop uses itself: choose another")
+    return outputs
+
+
+def _parse_json(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise BadOutput(f"it begins like a JSON object, but is none: {error}") from error
+
+
+def _parse_lines(lines: list[str]) -> dict[str, Any]:
+    outputs: dict[str, Any] = {}
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip("\r")
+        at += 1
+        if not line.strip():
+            continue
+        entry = _ENTRY.fullmatch(line)
+        if entry is None or not _NAME.fullmatch(entry["name"].lstrip()):
+            raise BadOutput(f"line {at} is {_shown(line)}, where key=value or key<<END is expected")
+        name, rest = entry["name"].lstrip(), entry["rest"]
+        if entry["block"]:
+            end = _end_of_block(lines, at, rest)
+            rest = "\n".join(line.rstrip("\r") for line in lines[at:end])
+            at = end + 1
+        outputs[name] = rest
+    return outputs
+
+
+def _end_of_block(lines: list[str], begin: int, mark: str) -> int:
+    for number in range(begin, len(lines)):
+        if lines[number].rstrip("\r") == mark and mark:
+            return number
+    raise BadOutput(f"the block that begins in line {begin} has no line {_shown(mark)} that ends it")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…")

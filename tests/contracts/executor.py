@@ -1,0 +1,473 @@
+"""What every executor promises. A subclass names its place; each test is then run there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from signal import SIGKILL, SIGTERM
+from typing import Any, Protocol
+
+import pytest
+
+from pitstop.engine.executor import (
+    Command,
+    CommandRef,
+    CommandResult,
+    Executor,
+    ExecutorEvent,
+    LogChunk,
+    Placement,
+    Shell,
+    WorkspaceRef,
+)
+from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.executors.fake import FakeCommand
+
+
+@dataclass(frozen=True)
+class Program:
+    """The same behaviour twice: as a script for real places, as a function for the fake."""
+
+    script: str
+    fake: Callable[[FakeCommand], None]
+
+
+def _says_hello(command: FakeCommand) -> None:
+    command.say("hello\n")
+    command.say("oops\n", "stderr")
+    command.exit(3)
+
+
+def _ends_itself(command: FakeCommand) -> None:
+    command.die(SIGKILL)
+
+
+def _runs_on(command: FakeCommand) -> None:
+    command.say("up\n")
+
+
+def _ignores_term(command: FakeCommand) -> None:
+    command.on_term = lambda: command.say("no\n")
+    command.say("up\n")
+
+
+def _ends_well_on_term(command: FakeCommand) -> None:
+    command.on_term = command.exit
+    command.say("up\n")
+
+
+def _counts(command: FakeCommand) -> None:
+    for number in range(1, 2001):
+        command.say(f"{number}\n")
+    command.exit()
+
+
+def _says_bytes(command: FakeCommand) -> None:
+    command.say(bytes(range(256)))
+    command.exit()
+
+
+def _repeats_input(command: FakeCommand) -> None:
+    command.say(command.command.stdin or b"")
+    command.exit()
+
+
+def _tells_colour(command: FakeCommand) -> None:
+    command.say(command.command.env["COLOUR"])
+    command.exit()
+
+
+def _writes_a_and_b(command: FakeCommand) -> None:
+    command.files.update(a=b"first", b=b"second")
+    command.exit()
+
+
+def _spoils_a_and_adds_c(command: FakeCommand) -> None:
+    command.files.update(a=b"spoiled", c=b"third")
+    command.files.pop("b", None)
+    command.exit()
+
+
+def _shows_files(command: FakeCommand) -> None:
+    for name, content in sorted(command.files.items()):
+        command.say(f"{name}={content.decode()}\n")
+    command.exit()
+
+
+PROGRAMS: Mapping[str, Program] = {
+    "says hello": Program("echo hello; echo oops >&2; exit 3", _says_hello),
+    "does nothing": Program("true", FakeCommand.exit),
+    "ends itself": Program("kill -KILL $$", _ends_itself),
+    "runs on": Program("echo up; exec sleep 1000", _runs_on),
+    "ignores TERM": Program("trap 'echo no' TERM; echo up; while true; do sleep 0.01 || true; done", _ignores_term),
+    "ends well on TERM": Program(
+        "trap 'exit 0' TERM; echo up; while true; do sleep 0.01 || true; done", _ends_well_on_term
+    ),
+    "counts": Program("seq 2000", _counts),
+    "says bytes": Program('for i in $(seq 0 255); do printf "\\\\$(printf %o $i)"; done', _says_bytes),
+    "repeats its input": Program("cat", _repeats_input),
+    "tells its colour": Program("printf %s $COLOUR", _tells_colour),
+    "writes a and b": Program("printf first > a; printf second > b", _writes_a_and_b),
+    "spoils a, adds c": Program("printf spoiled > a; rm -f b; printf third > c", _spoils_a_and_adds_c),
+    "shows files": Program('for f in *; do echo "$f=$(cat $f)"; done', _shows_files),
+}
+
+
+class Place(Protocol):
+    """One implementation, as the contract needs it."""
+
+    executor: Executor
+    question: bytes  # to type into a shell,
+    answer: bytes  # and what is then to be read
+
+    def command(self, program: str, key: str, **fields: Any) -> Command:
+        """The command that behaves like the program of that name."""
+        ...
+
+
+class ExecutorContract:
+    """The promises. `place` is the subclass's fixture."""
+
+    @pytest.fixture
+    async def workspace(self, place: Place) -> WorkspaceRef:
+        return await place.executor.acquire(Placement())
+
+    # --- How a command ends
+
+    async def test_a_command_tells_what_it_said_on_each_stream_and_how_it_ended(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        command = await place.executor.start(workspace, place.command("says hello", "k"))
+
+        chunks = await all_chunks(place, command)
+        result = await place.executor.wait(command)
+
+        assert said(chunks, "stdout") == b"hello\n"
+        assert said(chunks, "stderr") == b"oops\n"
+        assert (result.state, result.exit_code, result.signal) == ("failed", 3, None)
+        assert result.started_at <= chunks[0].time <= chunks[-1].time <= result.ended_at
+
+    async def test_exit_code_0_is_completed_and_has_no_reason(self, place: Place, workspace: WorkspaceRef) -> None:
+        result = await run(place, workspace, "does nothing")
+
+        assert (result.state, result.exit_code, result.reason) == ("completed", 0, "")
+        assert result.duration_seconds >= 0
+
+    async def test_the_end_by_a_signal_is_told_from_an_exit_code(self, place: Place, workspace: WorkspaceRef) -> None:
+        result = await run(place, workspace, "ends itself")
+
+        assert (result.state, result.exit_code, result.signal) == ("failed", None, SIGKILL)
+        assert "SIGKILL" in result.reason
+        assert not result.out_of_memory
+
+    async def test_a_command_that_does_not_exist_fails_with_127_and_its_log_names_it(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        command = await place.executor.start(workspace, Command(key="k", argv=("no-such-command",)))
+
+        log = said(await all_chunks(place, command), "stderr")
+        result = await place.executor.wait(command)
+
+        assert (result.state, result.exit_code) == ("failed", 127)
+        assert "no-such-command" in result.reason
+        assert b"no-such-command" in log
+
+    async def test_a_folder_outside_the_workspace_is_refused(self, place: Place, workspace: WorkspaceRef) -> None:
+        for number, cwd in enumerate(("..", "../home", "a/../../b", "/")):
+            result = await run(place, workspace, "does nothing", key=str(number), cwd=cwd)
+
+            assert (result.state, result.exit_code) == ("failed", 126)
+            assert "outside the workspace" in result.reason
+
+    async def test_many_may_wait_and_each_gets_the_one_result(self, place: Place, workspace: WorkspaceRef) -> None:
+        command = await place.executor.start(workspace, place.command("says hello", "k"))
+
+        first, second = await asyncio.gather(place.executor.wait(command), place.executor.wait(command))
+
+        assert first == second == await place.executor.wait(command)
+
+    async def test_a_command_that_nobody_started_is_lost(self, place: Place, workspace: WorkspaceRef) -> None:
+        result = await place.executor.wait(CommandRef(workspace.id, "never started"))
+
+        assert result.state == "lost"
+
+    # --- What a command is given
+
+    async def test_a_command_gets_its_input_and_an_empty_one_if_there_is_none(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        given = bytes(range(256)) * 1000
+
+        assert await output(place, workspace, "repeats its input", key="1", stdin=given) == given
+        assert await output(place, workspace, "repeats its input", key="2", stdin=b"") == b""
+        assert await output(place, workspace, "repeats its input", key="3") == b""
+
+    async def test_a_command_gets_its_environment(self, place: Place, workspace: WorkspaceRef) -> None:
+        assert await output(place, workspace, "tells its colour", env={"COLOUR": "grün"}) == "grün".encode()
+
+    async def test_a_second_start_with_the_same_key_starts_nothing(self, place: Place, workspace: WorkspaceRef) -> None:
+        first = await place.executor.start(workspace, place.command("says hello", "k"))
+        second = await place.executor.start(workspace, place.command("does nothing", "k"))
+
+        assert first == second
+        assert (await place.executor.wait(second)).exit_code == 3
+
+    # --- Logs
+
+    async def test_a_log_can_be_read_while_the_command_runs(self, place: Place, workspace: WorkspaceRef) -> None:
+        async with running(place, workspace, "runs on") as command:
+            async for chunk in place.executor.logs(command):
+                assert chunk.data == b"up\n"
+                break
+
+    async def test_a_log_can_be_read_again_from_any_offset(self, place: Place, workspace: WorkspaceRef) -> None:
+        command = await place.executor.start(workspace, place.command("counts", "k"))
+        whole = said(await all_chunks(place, command))
+
+        for offset in (0, 1, 5, len(whole) // 2, len(whole) - 1, len(whole), len(whole) + 10):
+            chunks = await all_chunks(place, command, offset)
+            assert said(chunks) == whole[offset:]
+            assert not chunks or chunks[0].offset == offset
+            assert all(chunk.end == following.offset for chunk, following in pairwise(chunks))
+
+    async def test_every_reader_gets_everything_and_none_holds_up_another(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        command = await place.executor.start(workspace, place.command("counts", "k"))
+        stuck = place.executor.logs(command)
+        first = await anext(stuck)  # and never goes on while the others read
+
+        logs = await asyncio.gather(*(all_chunks(place, command) for _ in range(5)))
+        result = await place.executor.wait(command)
+
+        assert result.state == "completed"
+        assert {said(log) for log in logs} == {"".join(f"{number}\n" for number in range(1, 2001)).encode()}
+        assert first.data + b"".join([chunk.data async for chunk in stuck]) == said(logs[0])
+
+    async def test_bytes_that_are_no_text_survive(self, place: Place, workspace: WorkspaceRef) -> None:
+        assert await output(place, workspace, "says bytes") == bytes(range(256))
+
+    # --- Cancelling
+
+    async def test_a_cancelled_command_is_told_from_one_that_took_too_long(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        async with running(place, workspace, "runs on", "1") as command:
+            await place.executor.cancel(command)
+            result = await place.executor.wait(command)
+            assert (result.state, result.signal) == ("cancelled", SIGTERM)
+
+        async with running(place, workspace, "runs on", "2") as command:
+            await place.executor.cancel(command, timed_out=True)
+            result = await place.executor.wait(command)
+            assert (result.state, result.signal) == ("timeout", SIGTERM)
+
+    async def test_a_command_that_ignores_term_is_killed_when_its_grace_is_over(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        async with running(place, workspace, "ignores TERM") as command:
+            await place.executor.cancel(command, grace=0.1)
+            result = await place.executor.wait(command)
+
+        assert (result.state, result.signal) == ("cancelled", SIGKILL)
+        assert b"no\n" in said(await all_chunks(place, command))
+
+    async def test_a_command_that_ends_well_on_term_was_cancelled_all_the_same(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        async with running(place, workspace, "ends well on TERM") as command:
+            await place.executor.cancel(command)
+            result = await place.executor.wait(command)
+
+        assert (result.state, result.exit_code) == ("cancelled", 0)
+
+    async def test_a_second_cancel_with_less_grace_shortens_the_first(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        async with running(place, workspace, "ignores TERM") as command, asyncio.TaskGroup() as group:
+            group.create_task(place.executor.cancel(command, grace=1000))
+            await wait_said(place, command, b"no\n")
+            await place.executor.cancel(command, grace=0)
+
+        assert (await place.executor.wait(command)).signal == SIGKILL
+
+    async def test_cancelling_what_has_ended_changes_nothing(self, place: Place, workspace: WorkspaceRef) -> None:
+        command = await place.executor.start(workspace, place.command("says hello", "k"))
+        before = await place.executor.wait(command)
+
+        await place.executor.cancel(command)
+
+        assert await place.executor.wait(command) == before
+
+    async def test_cancelling_a_wait_does_not_cancel_the_command(self, place: Place, workspace: WorkspaceRef) -> None:
+        async with running(place, workspace, "ends well on TERM") as command:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await place.executor.wait(command)
+            await place.executor.cancel(command)
+
+            assert (await place.executor.wait(command)).exit_code == 0
+
+    # --- Workspaces
+
+    async def test_a_placement_that_cannot_be_met_says_what_was_asked_and_what_there_is(self, place: Place) -> None:
+        with pytest.raises(NoRunner) as caught:
+            await place.executor.acquire(Placement(requires={"arch": "pdp-11"}))
+
+        (runner,) = await place.executor.runners()
+        assert "pdp-11" in str(caught.value)
+        assert runner.id in str(caught.value)
+
+    async def test_a_runner_can_be_asked_for_by_its_id(self, place: Place) -> None:
+        (runner,) = await place.executor.runners()
+
+        workspace = await place.executor.acquire(Placement(requires={"runner": runner.id}))
+
+        assert workspace.runner == runner.id
+
+    async def test_a_released_workspace_is_lost_and_what_ran_in_it_has_ended(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        async with running(place, workspace, "runs on") as command, asyncio.TaskGroup() as group:
+            waiting = group.create_task(place.executor.wait(command))
+            await asyncio.sleep(0)  # the task begins
+            await place.executor.release(workspace)
+            await place.executor.release(workspace)
+
+        assert waiting.result().state == "cancelled"
+        with pytest.raises(WorkspaceLost):
+            await place.executor.start(workspace, place.command("does nothing", "later"))
+        with pytest.raises(WorkspaceLost):
+            await anext(place.executor.logs(command))
+
+    async def test_two_workspaces_do_not_see_each_other(self, place: Place, workspace: WorkspaceRef) -> None:
+        other = await place.executor.acquire(Placement())
+        await run(place, workspace, "writes a and b")
+
+        assert other.id != workspace.id
+        assert b"first" not in await output(place, other, "shows files", key="other")
+
+    async def test_a_restored_workspace_has_exactly_the_files_of_the_snapshot(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        await run(place, workspace, "writes a and b", key="1")
+        snapshot = [chunk async for chunk in place.executor.snapshot(workspace)]
+        await run(place, workspace, "spoils a, adds c", key="2")
+
+        await place.executor.restore(workspace, stream_of(snapshot))
+
+        assert await output(place, workspace, "shows files", key="3") == b"a=first\nb=second\n"
+
+    async def test_a_snapshot_can_be_restored_in_another_workspace(self, place: Place, workspace: WorkspaceRef) -> None:
+        await run(place, workspace, "writes a and b", key="1")
+        other = await place.executor.acquire(Placement())
+
+        await place.executor.restore(other, place.executor.snapshot(workspace))
+
+        assert await output(place, other, "shows files", key="2") == b"a=first\nb=second\n"
+
+    async def test_a_damaged_snapshot_changes_nothing(self, place: Place, workspace: WorkspaceRef) -> None:
+        await run(place, workspace, "writes a and b", key="1")
+        snapshot = b"".join([chunk async for chunk in place.executor.snapshot(workspace)])
+        await run(place, workspace, "spoils a, adds c", key="2")
+
+        for damaged in (b"", snapshot[: len(snapshot) // 2], b"nonsense" * 1000):
+            with pytest.raises(Unavailable, match="damaged"):
+                await place.executor.restore(workspace, stream_of([damaged]))
+
+        assert await output(place, workspace, "shows files", key="3") == b"a=spoiled\nc=third\n"
+
+    # --- Shells, and the end of all
+
+    async def test_a_shell_answers_what_is_typed_and_ends_when_it_is_closed(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        shell = await place.executor.shell(workspace)
+        await shell.write(place.question)
+        await wait_answered(shell, place.answer)
+        shell.resize(50, 132)
+
+        await shell.close()
+
+        assert (await shell.wait()).state == "cancelled"
+        assert await read_to_end(shell) is not None
+
+    async def test_closing_ends_everything(self, place: Place, workspace: WorkspaceRef) -> None:
+        shell = await place.executor.shell(workspace)
+        async with asyncio.TaskGroup() as group:
+            command = await place.executor.start(workspace, place.command("runs on", "k"))
+            waiting = group.create_task(place.executor.wait(command))
+            events = group.create_task(all_events(place))
+            await wait_said(place, command, b"up\n")
+            await place.executor.close()
+
+        assert waiting.result().state == "cancelled"
+        assert (await shell.wait()).state == "cancelled"
+        assert [event.state for event in events.result()] == ["ready"]
+        with pytest.raises(Unavailable):
+            await place.executor.acquire(Placement())
+
+
+# --- In one breath
+
+
+@asynccontextmanager
+async def running(place: Place, workspace: WorkspaceRef, program: str, key: str = "k") -> AsyncIterator[CommandRef]:
+    """The command, once it has said `up`; it does not outlive the block."""
+    command = await place.executor.start(workspace, place.command(program, key))
+    try:
+        await wait_said(place, command, b"up\n")
+        yield command
+    finally:
+        await place.executor.cancel(command, grace=0)
+
+
+async def run(place: Place, workspace: WorkspaceRef, program: str, *, key: str = "k", **fields: Any) -> CommandResult:
+    return await place.executor.wait(await place.executor.start(workspace, place.command(program, key, **fields)))
+
+
+async def output(place: Place, workspace: WorkspaceRef, program: str, *, key: str = "k", **fields: Any) -> bytes:
+    command = await place.executor.start(workspace, place.command(program, key, **fields))
+    return said(await all_chunks(place, command), "stdout")
+
+
+async def all_chunks(place: Place, command: CommandRef, offset: int = 0) -> list[LogChunk]:
+    return [chunk async for chunk in place.executor.logs(command, offset)]
+
+
+async def all_events(place: Place) -> list[ExecutorEvent]:
+    return [event async for event in place.executor.events()]
+
+
+async def wait_said(place: Place, command: CommandRef, text: bytes) -> None:
+    log = b""
+    async for chunk in place.executor.logs(command):
+        log += chunk.data
+        if text in log:
+            return
+    raise AssertionError(f"it ended and had said {log!r}")
+
+
+async def wait_answered(shell: Shell, text: bytes) -> None:
+    seen = b""
+    while text not in seen:
+        said_now = await shell.read()
+        assert said_now, f"the shell ended and had said {seen!r}"
+        seen += said_now
+
+
+async def read_to_end(shell: Shell) -> bytes:
+    seen = b""
+    while said_now := await shell.read():
+        seen += said_now
+    return seen
+
+
+async def stream_of(chunks: list[bytes]) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
+
+
+def said(chunks: list[LogChunk], stream: str | None = None) -> bytes:
+    return b"".join(chunk.data for chunk in chunks if stream in (None, chunk.stream))

@@ -1,0 +1,223 @@
+"""From a flow to its plan, and to what its first step sees."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pitstop.definition.flow import Flow
+from pitstop.definition.yaml_reader import read_flow
+from pitstop.errors import BadFlow, BadInputs
+from pitstop.plan.plan import Plan, Retry, Source
+from pitstop.plan.planner import first_values, plan_flow
+from tests.definition.flow_types import STEP_TYPES, read
+
+
+def plan(text: str, files: Mapping[str, str] | None = None, inputs: Mapping[str, Any] | None = None) -> Plan:
+    """The plan of a flow in a folder with these files."""
+
+    def load_flow(path: str) -> Flow:
+        if files is None or path not in files:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return read(files[path], file=path)
+
+    return plan_flow(read(text), inputs, load_flow)
+
+
+def mistakes_of(text: str, files: Mapping[str, str] | None = None) -> list[str]:
+    with pytest.raises(BadFlow) as caught:
+        plan(text, files)
+    return [str(mistake).splitlines()[0] for mistake in caught.value.found]
+
+
+def test_a_step_is_called_by_its_number_or_its_id() -> None:
+    made = plan(
+        """
+steps:
+  - run: a
+  - parallel:
+      - {id: lint, run: b}
+      - {run: c}
+  - {id: deploy, steps: [{run: d}, {matrix: {x: [1]}, steps: [{run: e}]}]}
+"""
+    )
+    assert list(made.steps) == ["1", "2", "2.lint", "2.2", "deploy", "deploy.1", "deploy.2", "deploy.2.1"]
+
+
+def test_what_runs_beside_others_has_a_name_of_its_own() -> None:
+    made = plan("steps: [{background: [{run: serve}], steps: [{run: smoke}, {id: last, run: stop}]}]")
+    assert list(made.steps) == ["1", "1.background", "1.background.1", "1.1", "1.last"]
+    assert [child.local for child in made.steps["1"].children] == ["background", "1", "last"]
+
+
+def test_cleanup_is_told_apart_all_the_way_down() -> None:
+    made = plan("steps: [{run: a}]\ncleanup: [{run: b}, {id: down, steps: [{run: c}]}]")
+    assert [step.path for step in made.root.cleanup] == ["cleanup-1", "down"]
+    assert [path for path, step in made.steps.items() if step.is_cleanup] == ["cleanup-1", "down", "down.1"]
+
+
+def test_a_step_keeps_what_was_said_about_it() -> None:
+    made = plan(
+        """
+timeout: 30m
+steps:
+  - id: tests
+    name: Test
+    if: .inputs.test
+    run: pytest
+    env: {CI: "1"}
+    timeout: 10m
+    retry: {times: 2, delay: 1s, backoff: 2}
+    continue_on_error: true
+    effects: external
+"""
+    )
+    step = made.steps["tests"]
+    assert (step.kind, step.config, step.name, step.condition) == ("run", {"script": "pytest"}, "Test", ".inputs.test")
+    assert (step.env, step.timeout_seconds, step.retry) == ({"CI": "1"}, 600.0, Retry(2, 1.0, 2.0))
+    assert (step.continue_on_error, step.effects) == (True, "external")
+    assert step.source == Source("flow.yaml", 4, 5, 12)
+    assert (made.root.kind, made.root.timeout_seconds, made.name) == ("sequence", 1800.0, "flow")
+    assert made.path_at_line("flow.yaml", 9) == "tests"
+
+
+# --- Flows that are called -------------------------------------------------------------------------------------------
+
+DEPLOY = """\
+inputs: {tag: {type: string}, region: {default: eu}}
+vars: {retries: 3}
+env: {CI: "1"}
+timeout: 5m
+steps: [{id: push, run: push}]
+cleanup: [{run: undo}]
+outputs: {url: "${{ .steps.push.outputs.url }}"}
+"""
+
+
+def test_a_flow_that_is_called_is_planned_in_its_place() -> None:
+    made = plan(
+        "steps: [{id: deploy, call: flows/deploy.yaml, with: {tag: '${{ .vars.t }}'}}]", {"flows/deploy.yaml": DEPLOY}
+    )
+    call = made.steps["deploy"]
+    assert ([child.path for child in call.children], [step.path for step in call.cleanup]) == (
+        ["deploy.push"],
+        ["deploy.cleanup-1"],
+    )
+    assert call.config == {
+        "call": "flows/deploy.yaml",
+        "with": {"tag": "${{ .vars.t }}"},
+        "values": {"inputs": {"tag": None, "region": "eu"}, "vars": {"retries": 3}, "env": {"CI": "1"}, "steps": {}},
+        "outputs": {"url": "${{ .steps.push.outputs.url }}"},
+    }
+    assert call.timeout_seconds == 300.0
+    assert made.steps["deploy.push"].source == Source("flows/deploy.yaml", 5, 9, 5)
+
+
+def test_files_are_named_as_seen_from_the_file_that_names_them() -> None:
+    files = {"flows/a.yaml": "steps: [{call: b.yaml}]", "flows/b.yaml": "steps: [{run: x}]"}
+    assert list(plan("steps: [{call: flows/a.yaml}]", files).steps) == ["1", "1.1", "1.1.1"]
+
+
+def test_every_mistake_in_the_calls_is_told_at_once() -> None:
+    files = {"deploy.yaml": DEPLOY, "bad.yaml": "steps: [{rnu: x}]"}
+    assert mistakes_of(
+        """\
+steps:
+  - {call: deploy.yaml, with: {tga: v1}}
+  - {call: deploy.yaml, with: {tag: 5}}
+  - {call: nowhere.yaml}
+  - {call: bad.yaml}
+""",
+        files,
+    ) == [
+        "flow.yaml:2:12: the input `tag` is missing",
+        "flow.yaml:2:32: flow 'deploy' has no input `tga`; did you mean `tag`?",
+        "flow.yaml:3:32: the input `tag` is a string, not 5",
+        "flow.yaml:4:12: the flow `nowhere.yaml` cannot be read: No such file or directory",
+        "bad.yaml:1:10: no step type is called `rnu`",
+    ]
+
+
+def test_flows_that_call_each_other_in_a_circle_are_named() -> None:
+    files = {"a.yaml": "steps: [{call: sub/b.yaml}]", "sub/b.yaml": "steps: [{group: [{call: ../flow.yaml}]}]"}
+    assert mistakes_of("steps: [{call: a.yaml}]", files) == [
+        "sub/b.yaml:1:25: the flow calls itself: flow.yaml -> a.yaml -> sub/b.yaml -> flow.yaml"
+    ]
+
+
+def test_flows_that_call_each_other_twice_are_counted() -> None:
+    files = {f"{n}.yaml": f"steps: [{{call: {n + 1}.yaml}}, {{call: {n + 1}.yaml}}]" for n in range(40)}
+    (told,) = mistakes_of("steps: [{call: 0.yaml}]", {**files, "40.yaml": "steps: [{run: x}]"})
+    assert "more than 100,000 steps" in told
+
+
+def test_flows_that_call_each_other_without_end_end() -> None:
+    files = {f"{n}.yaml": f"steps: [{{call: {n + 1}.yaml}}]" for n in range(1_000)}
+    (told,) = mistakes_of("steps: [{call: 0.yaml}]", files)
+    assert "more than 50 levels deep" in told
+
+
+def test_a_call_needs_somebody_who_loads_flows() -> None:
+    with pytest.raises(BadFlow, match="cannot be called"):
+        plan_flow(read("steps: [{call: a.yaml}]"))
+
+
+def test_two_steps_with_one_path_are_a_mistake() -> None:
+    (told,) = mistakes_of("steps: [{background: [{run: x}], steps: [{id: background, run: y}]}]")
+    assert told.startswith("flow.yaml:1:42: the path `1.background` is that of the step at flow.yaml:1:23")
+
+
+def test_a_template_that_nobody_checked_is_a_mistake_of_the_plan() -> None:
+    flow = read_flow("steps: [{run: 'a ${{ .b'}]", "flow.yaml", STEP_TYPES, read_file=lambda path: "")
+    with pytest.raises(BadFlow, match=r"flow.yaml:1:9: no template: the \$\{\{ at column 3 has no \}\}"):
+        plan_flow(flow)
+
+
+# --- Inputs, and what the first step sees ----------------------------------------------------------------------------
+
+RELEASE = """\
+inputs:
+  tag: {description: What to release}
+  count: {default: 1}
+  dry: {default: false}
+  targets: {type: array, default: [eu]}
+vars: {region: eu}
+env: {CI: 1}
+steps: [{run: x}]
+"""
+
+
+def test_the_first_step_sees_inputs_with_their_defaults_and_what_the_run_was_told() -> None:
+    values = first_values(
+        read(RELEASE), {"tag": "v1"}, trigger={"kind": "push"}, secrets={"TOKEN": "hidden"}, run={"id": "r1"}
+    )
+    assert values == {
+        "inputs": {"tag": "v1", "count": 1, "dry": False, "targets": ["eu"]},
+        "vars": {"region": "eu"},
+        "env": {"CI": "1"},
+        "steps": {},
+        "run": {"id": "r1"},
+        "trigger": {"kind": "push"},
+        "secrets": {"TOKEN": "hidden"},
+    }
+
+
+def test_inputs_from_a_command_line_are_text_until_their_type_is_known() -> None:
+    given = {"tag": "5", "count": "5", "dry": "true", "targets": '["us"]'}
+    assert first_values(read(RELEASE), given)["inputs"] == {"tag": "5", "count": 5, "dry": True, "targets": ["us"]}
+
+
+def test_everything_that_is_wrong_with_the_inputs_is_told_at_once() -> None:
+    with pytest.raises(BadInputs) as caught:
+        plan(RELEASE, inputs={"cuont": 2, "count": "many", "dry": 1})
+    assert caught.value.mistakes == (
+        "flow 'flow' has no input `cuont`; did you mean `count`?",
+        "the input `tag` is missing: What to release",
+        'the input `count` is a number, not "many"',
+        "the input `dry` is a boolean, not 1",
+    )
+
+
+def test_a_flow_without_inputs_says_so() -> None:
+    with pytest.raises(BadInputs, match="flow 'flow' has no input `a`; it has none"):
+        plan("steps: [{run: x}]", inputs={"a": 1})

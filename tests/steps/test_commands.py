@@ -1,0 +1,48 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pitstop.engine.executor import CommandResult
+from pitstop.executors.masking import Masker
+from pitstop.steps.commands import Tail, why_it_ended
+from tests.steps.bench import Bench
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ({"state": "completed", "exit_code": 0}, "exit code 0, which is not accepted"),
+        ({"state": "failed", "exit_code": 3, "reason": "it exited with code 3"}, "exit code 3"),
+        ({"state": "failed", "exit_code": 127, "reason": "it exited with code 127"}, "a command was not found"),
+        ({"state": "failed", "exit_code": 126, "reason": "it exited with code 126"}, "it cannot be executed"),
+        ({"state": "failed", "exit_code": 127, "reason": "command not found: zsh"}, "command not found: zsh"),
+        ({"state": "failed", "exit_code": 143, "reason": "it exited with code 143"}, "ended by SIGTERM"),
+        ({"state": "failed", "exit_code": 255, "reason": "it exited with code 255"}, "exit code 255"),
+        ({"state": "failed", "signal": 11, "reason": "it was ended by SIGSEGV"}, "the command was ended by SIGSEGV"),
+        ({"state": "failed", "signal": 63, "reason": "?"}, "the command was ended by signal 63"),
+        ({"state": "failed", "signal": 9, "out_of_memory": True}, "by SIGKILL because there was not enough memory"),
+        ({"state": "failed", "exit_code": 0, "reason": "processes could not be ended: 7"}, "could not be ended: 7"),
+        ({"state": "cancelled", "reason": "it was cancelled"}, "did not end by itself: it was cancelled"),
+        ({"state": "lost", "reason": "the runner is gone"}, "nobody saw how the command ended: the runner is gone"),
+    ],
+)
+def test_every_end_of_a_command_is_told_apart(result: dict[str, Any], told: str) -> None:
+    assert told in why_it_ended(CommandResult(**result))
+
+
+async def test_half_a_secret_at_the_cut_of_the_output_is_not_told(bench: Bench) -> None:
+    workplace = replace(bench.workplace, masker=Masker({"token": "hunter2hunter2"}))
+    for padding in range(32 * 1024 - 40, 32 * 1024):
+        tail = Tail()
+        tail.add(b"hunter2hunter2" + b"x" * padding + b"\nthe last line\n")
+        assert tail.last_lines(workplace)[-1] == "the last line"
+        assert "ter2" not in "".join(tail.last_lines(workplace))
+
+
+async def test_the_end_is_found_in_many_small_chunks(bench: Bench) -> None:
+    tail = Tail()
+    for number in range(100_000):
+        tail.add(f"line {number}\n".encode())
+
+    assert tail.last_lines(bench.workplace, 2) == ("line 99998", "line 99999")

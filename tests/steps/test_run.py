@@ -1,0 +1,430 @@
+import asyncio
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pitstop.events.outcome import Status
+from pitstop.plan.plan import Retry
+from pitstop.steps.failures import CommandFailed
+from tests.steps.bench import Bench, is_alive, open_bench
+
+# --- What a script gets ----------------------------------------------------------------------------------------------
+
+
+async def test_a_script_runs_in_the_workspace_and_its_output_can_be_watched(bench: Bench) -> None:
+    outputs = await bench.outputs("run", {"script": "pwd; echo to stderr >&2"})
+
+    assert outputs == {"exit_code": 0}
+    assert str(bench.repo) in bench.said
+    assert "to stderr" in bench.said
+
+
+async def test_the_first_failing_command_ends_a_script_also_in_a_pipe(bench: Bench) -> None:
+    assert "exit code 1" in await bench.failure("run", {"script": "false\necho not reached"})
+    assert "exit code 1" in await bench.failure("run", {"script": "false | true\necho not reached"})
+    assert "not reached" not in bench.said
+
+
+async def test_without_bash_it_is_sh_that_stops_at_the_first_failure(tmp_path: Path) -> None:
+    async with open_bench(tmp_path, shell=("sh", "-e")) as bench:
+        assert "exit code 1" in await bench.failure("run", {"script": "false\necho not reached"})
+        assert bench.said == ""
+
+
+@pytest.mark.parametrize(
+    ("shell", "script"),
+    [
+        ("sh", 'echo "said by $0"'),
+        ("python", "import sys; print('said by', sys.executable)"),
+        ("python3 -X utf8", "print('said by a command with words')"),
+        (["python3", "{file}"], "import sys; print('said by', sys.argv[0])"),
+        (["python3", "-c", "{script}"], "print('said by the text')"),
+        (["sh"], "echo said by a list without a place for the script"),
+    ],
+)
+async def test_a_script_can_choose_its_shell(bench: Bench, shell: str | list[str], script: str) -> None:
+    await bench.outputs("run", {"script": script, "shell": shell})
+
+    assert "said by" in bench.said
+
+
+async def test_the_inner_variables_win_over_the_outer_ones(tmp_path: Path) -> None:
+    async with open_bench(tmp_path, env={"A": "base", "B": "base", "C": "base", "D": "base"}) as bench:
+        await bench.outputs(
+            "run",
+            {"script": 'echo "$A $B $C $D"', "env": {"D": "config"}},
+            values={"env": {"B": "flow", "C": "flow", "D": "flow"}, "vars": {"name": "step"}},
+            env={"C": "${{ .vars.name }}", "D": "step"},
+        )
+        assert bench.said == "base flow step config\n"
+
+
+async def test_variables_that_are_no_text_are_json(bench: Bench) -> None:
+    env = {"NUMBER": 1, "TRUE": True, "NOTHING": None, "LIST": [1, "a"]}
+    await bench.outputs("run", {"script": 'echo "$NUMBER $TRUE <$NOTHING> $LIST"', "env": env})
+
+    assert bench.said == '1 true <> [1,"a"]\n'
+
+
+async def test_a_script_knows_where_it_is(bench: Bench) -> None:
+    await bench.outputs("run", {"script": 'echo "$PITSTOP_RUN $PITSTOP_STEP $PITSTOP_OCCURRENCE $PITSTOP_ATTEMPT"'})
+    await bench.outputs("run", {"script": 'echo "$PITSTOP_WORKSPACE $HOME $PITSTOP_ARTIFACTS"'})
+
+    workspace = bench.workspace
+    assert bench.said == f"bench it it 1\n{workspace.repo} {workspace.home} {workspace.artifacts}\n"
+
+
+async def test_a_script_reads_the_stdin_that_it_is_given_and_else_nothing(bench: Bench) -> None:
+    await bench.outputs("run", {"script": "cat", "stdin": "grüße\n"})
+    await bench.outputs("run", {"script": "cat; echo end of input"})
+
+    assert bench.said == "grüße\nend of input\n"
+
+
+async def test_a_script_can_run_in_a_folder_of_the_workspace(bench: Bench) -> None:
+    (bench.repo / "sub").mkdir()
+    await bench.outputs("run", {"script": "pwd", "working_directory": "sub"})
+
+    assert bench.said.strip().endswith("/repo/sub")
+
+
+@pytest.mark.parametrize("folder", ["..", "/", "sub/../../..", "link"])
+async def test_a_script_never_runs_outside_the_workspace(bench: Bench, folder: str) -> None:
+    (bench.repo / "link").symlink_to("/")
+    error = await bench.failure("run", {"script": "echo escaped", "working_directory": folder})
+
+    assert "outside the workspace" in error
+    assert "escaped" not in bench.said
+
+
+async def test_a_folder_that_is_missing_is_named(bench: Bench) -> None:
+    assert "missing" in await bench.failure("run", {"script": "true", "working_directory": "missing"})
+
+
+# --- How it ends -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_failure_has_the_exit_code_and_the_last_lines(bench: Bench) -> None:
+    error = await bench.failure("run", {"script": "for i in $(seq 1 50); do echo line $i; done; echo why >&2; exit 3"})
+
+    assert error.startswith("CommandFailed: exit code 3\n")
+    assert "line 50" in error
+    assert "why" in error
+    assert "line 40\n" not in error
+
+
+async def test_the_last_lines_are_readable_also_when_the_output_is_not(bench: Bench) -> None:
+    script = r"printf 'half\r\033[31mred\033[0m\n\xff\xfe\n' ; head -c 3000000 /dev/zero | tr '\0' x; exit 1"
+    error = await bench.failure("run", {"script": script})
+
+    assert len(error) < 1_000
+    assert error.endswith("xxx")
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, Status.PASSED), (3, Status.PASSED), (1, Status.FAILED)])
+async def test_exit_codes_can_be_accepted(bench: Bench, code: int, status: Status) -> None:
+    outcome = await bench.act("run", {"script": f"exit {code}", "accept": [0, 3]})
+
+    assert outcome.status is status
+    assert status is Status.FAILED or outcome.outputs == {"exit_code": code}
+
+
+async def test_only_the_accepted_codes_pass(bench: Bench) -> None:
+    assert await bench.outputs("run", {"script": "exit 1", "accept": 1}) == {"exit_code": 1}
+    assert "exit code 0" in await bench.failure("run", {"script": "true", "accept": 1})
+
+
+async def test_an_end_by_a_signal_is_told_apart_from_an_exit_code(bench: Bench) -> None:
+    assert "ended by SIGKILL" in await bench.failure("run", {"script": "kill -KILL $$"})
+    assert "exit code 139: a command in it was ended by SIGSEGV" in await bench.failure(
+        "run", {"script": "sh -c 'kill -SEGV $$' ; true"}
+    )
+
+
+async def test_a_command_that_is_missing_is_explained(bench: Bench) -> None:
+    error = await bench.failure("run", {"script": "no-such-command --help"})
+
+    assert "exit code 127: a command was not found; is it installed, and in a folder of PATH?" in error
+    assert "no-such-command" in error
+
+
+async def test_a_shell_that_is_missing_is_explained(bench: Bench) -> None:
+    assert "command not found: no-such-shell" in await bench.failure("run", {"script": "x", "shell": "no-such-shell"})
+
+
+async def test_closing_its_output_does_not_end_a_script_early(bench: Bench) -> None:
+    script = "exec >&- 2>&-; sleep 0.05; touch done; exit 4"
+
+    assert "exit code 4" in await bench.failure("run", {"script": script})
+    assert (bench.repo / "done").exists()
+
+
+async def test_a_flood_of_output_is_watched_to_the_end_in_bounded_memory(bench: Bench) -> None:
+    await bench.outputs("run", {"script": "head -c 50000000 /dev/zero; echo the end"})
+
+    assert bench.said_bytes == 50_000_000 + len("the end\n")
+    assert bench.said.endswith("the end\n")
+
+
+async def test_a_daemon_does_not_outlive_the_step_that_started_it(bench: Bench) -> None:
+    script = "setsid sh -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do :; done"
+    await bench.outputs("run", {"script": script})
+
+    assert not is_alive(int((bench.repo / "pid").read_text()))
+
+
+# --- Cancel and timeout ----------------------------------------------------------------------------------------------
+
+STUBBORN = """
+trap 'echo asked to end' TERM
+sh -c 'trap "" TERM; echo $$ > child; exec sleep 1000' &
+echo $$ > parent
+while [ ! -s child ]; do :; done
+echo ready
+while true; do sleep 1000 & wait $!; done
+"""
+
+
+def pids(bench: Bench) -> list[int]:
+    return [int((bench.repo / name).read_text()) for name in ("parent", "child")]
+
+
+async def test_a_timeout_leaves_nothing_of_the_command_also_where_it_ignores_term(bench: Bench) -> None:
+    outcome = await bench.act("run", {"script": STUBBORN}, timeout_seconds=1.0)
+
+    assert outcome.status is Status.TIMED_OUT
+    assert [is_alive(pid) for pid in pids(bench)] == [False, False]
+    assert "asked to end" in bench.said
+
+
+async def test_cancelling_leaves_nothing_of_the_command_and_goes_on_up(bench: Bench) -> None:
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(bench.act("run", {"script": STUBBORN}))
+        await bench.wait_said("ready")
+        running.cancel()
+
+    assert running.cancelled()
+    assert [is_alive(pid) for pid in pids(bench)] == [False, False]
+
+
+async def test_cancelling_twice_takes_the_time_to_end_away(bench: Bench) -> None:
+    bench.workplace = replace(bench.workplace, grace_seconds=60.0)
+    os.mkfifo(bench.repo / "asked")
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(
+            bench.act("run", {"script": STUBBORN.replace("echo asked", "echo > asked; echo asked")})
+        )
+        await bench.wait_said("ready")
+        running.cancel()
+        await asyncio.to_thread((bench.repo / "asked").read_text)  # a pipe: it blocks until TERM has arrived
+        running.cancel()
+
+    assert [is_alive(pid) for pid in pids(bench)] == [False, False]
+
+
+async def test_each_attempt_runs_the_script_again(bench: Bench) -> None:
+    outcome = await bench.act(
+        "run", {"script": 'echo "attempt $PITSTOP_ATTEMPT"; test $PITSTOP_ATTEMPT = 3'}, retry=Retry(times=2)
+    )
+
+    assert outcome.status is Status.PASSED
+    assert bench.said == "attempt 1\nattempt 2\nattempt 3\n"
+
+
+# --- Outputs ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_script_hands_on_values_as_lines_or_as_json(bench: Bench) -> None:
+    lines = 'echo "tag=v1" >> "$PITSTOP_OUTPUT"; printf "notes<<END\\na\\nb\\nEND\\n" >> "$PITSTOP_OUTPUT"'
+
+    assert await bench.outputs("run", {"script": lines}) == {"exit_code": 0, "tag": "v1", "notes": "a\nb"}
+    assert await bench.outputs("run", {"script": """echo '{"n": [1, {"a": null}]}' > "$PITSTOP_OUTPUT" """}) == {
+        "exit_code": 0,
+        "n": [1, {"a": None}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ('head -c 100000000 /dev/zero > "$PITSTOP_OUTPUT"', "100,000,000 bytes"),
+        ('head -c 100 /dev/urandom | tr -d "\\n=<" > "$PITSTOP_OUTPUT"', "$PITSTOP_OUTPUT"),
+        (r"""printf 'a=\xff\n' > "$PITSTOP_OUTPUT" """, "not UTF-8"),
+        ('echo "just words" > "$PITSTOP_OUTPUT"', "line 1 is 'just words'"),
+        ('mkdir "$PITSTOP_OUTPUT"', "no file any more"),
+        ('mkfifo "$PITSTOP_OUTPUT"', "no file any more"),
+        ('ln -sf /etc/passwd "$PITSTOP_OUTPUT"', "cannot be read"),
+        ('echo "exit_code=0" > "$PITSTOP_OUTPUT"', "a name that Pitstop uses itself"),
+    ],
+)
+async def test_garbage_in_the_output_file_fails_the_step_with_a_reason(bench: Bench, script: str, told: str) -> None:
+    error = await bench.failure("run", {"script": script})
+
+    assert error.startswith("BadOutput")
+    assert told in error
+
+
+async def test_an_output_file_that_was_removed_is_no_outputs(bench: Bench) -> None:
+    assert await bench.outputs("run", {"script": 'touch "$PITSTOP_OUTPUT"; rm "$PITSTOP_OUTPUT"'}) == {"exit_code": 0}
+
+
+async def test_of_a_failed_script_the_outputs_are_not_lost(bench: Bench) -> None:
+    await bench.failure("run", {"script": 'echo "tag=v1" >> "$PITSTOP_OUTPUT"; exit 1'})
+
+    assert isinstance(bench.raised, CommandFailed)
+    assert bench.raised.outputs == {"exit_code": 1, "tag": "v1"}
+
+
+async def test_the_step_leaves_no_files_of_its_own(bench: Bench) -> None:
+    await bench.outputs("run", {"script": "true", "shell": ["sh", "{file}"]})
+
+    assert not [path for path in bench.files_in(bench.workspace.control) if path.endswith((".output", ".script"))]
+
+
+# --- Test reports and artifacts --------------------------------------------------------------------------------------
+
+REPORT = (
+    '<testsuite><testcase classname="a" name="good" time="0.5"/><testcase classname="a" name="bad">'
+    '<failure type="AssertionError" message="1 != 2">trace</failure></testcase></testsuite>'
+)
+
+
+async def test_test_reports_are_counted_and_failing_cases_listed(bench: Bench) -> None:
+    (bench.repo / "report").write_text(REPORT)
+    outputs = await bench.outputs("run", {"script": "mkdir r; cp report r/a.xml", "tests": "r/*.xml"})
+
+    tests = outputs["tests"]
+    assert (tests["total"], tests["passed"], tests["failed"], tests["seconds"]) == (2, 1, 1, 0.5)
+    assert tests["failing"][0]["message"] == "1 != 2"
+    assert tests["files"] == ["r/a.xml"]
+
+
+async def test_a_failing_command_names_the_tests_that_failed(bench: Bench) -> None:
+    (bench.repo / "report").write_text(REPORT)
+    error = await bench.failure("run", {"script": "cp report a.xml; exit 1", "tests": "*.xml"})
+
+    assert "exit code 1; 1 of 2 tests failed: a.bad" in error
+    assert isinstance(bench.raised, CommandFailed)
+    assert bench.raised.outputs["tests"]["total"] == 2
+
+
+async def test_a_report_from_before_the_command_does_not_count(bench: Bench) -> None:
+    (bench.repo / "old.xml").write_text(REPORT)
+
+    assert "none of the reports anew" in await bench.failure("run", {"script": "true", "tests": "*.xml"})
+    assert (await bench.outputs("run", {"script": "cp old.xml new.xml", "tests": "*.xml"}))["tests"]["total"] == 2
+
+
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        ("<testsuite><testcase", "line 1: unclosed token"),
+        ("", "line 1: no element found"),
+        ("<html></html>", "begins with <html>"),
+        (
+            '<!DOCTYPE lolz [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><testsuite>&b;</testsuite>',
+            "a document type is not allowed",
+        ),
+    ],
+)
+async def test_a_report_that_cannot_be_read_fails_the_step(bench: Bench, report: str, told: str) -> None:
+    (bench.repo / "report").write_text(report)
+    error = await bench.failure("run", {"script": "cp report a.xml", "tests": "*.xml"})
+
+    assert "test report 'a.xml' cannot be read" in error
+    assert told in error
+
+
+async def test_a_bad_report_does_not_hide_why_the_command_failed(bench: Bench) -> None:
+    error = await bench.failure("run", {"script": "echo nonsense > a.xml; exit 9", "tests": "*.xml"})
+
+    assert error.startswith("CommandFailed: exit code 9; test report 'a.xml' cannot be read")
+
+
+async def test_artifacts_are_kept_under_their_paths(bench: Bench) -> None:
+    script = "mkdir -p dist/deep; echo 1 > dist/a.txt; echo 22 > dist/deep/b.txt; echo 3 > c.log"
+    outputs = await bench.outputs("run", {"script": script, "artifacts": ["dist", "*.log"]})
+
+    assert outputs["artifacts"] == [
+        {"path": "dist/a.txt", "size": 2},
+        {"path": "dist/deep/b.txt", "size": 3},
+        {"path": "c.log", "size": 2},
+    ]
+    assert bench.files_in(bench.workspace.artifacts)["dist/deep/b.txt"] == "22\n"
+
+
+async def test_artifacts_of_a_failed_command_are_kept_too(bench: Bench) -> None:
+    await bench.failure("run", {"script": "echo 1 > core.log; exit 1", "artifacts": ["*.log", "*.missing"]})
+
+    assert bench.files_in(bench.workspace.artifacts) == {"core.log": "1\n"}
+
+
+@pytest.mark.parametrize("field", ["artifacts", "tests"])
+async def test_a_pattern_that_matches_nothing_is_a_failure(bench: Bench, field: str) -> None:
+    error = await bench.failure("run", {"script": "true", field: ["no/*.such"]})
+
+    assert error.startswith("NothingMatches")
+    assert "'no/*.such'" in error
+
+
+@pytest.mark.parametrize("pattern", ["../*", "/etc/*", "a/../../*", "link/*", "secret"])
+async def test_a_pattern_cannot_reach_out_of_the_workspace(bench: Bench, pattern: str) -> None:
+    script = "ln -s /etc link; ln -s /etc/passwd secret"
+    error = await bench.failure("run", {"script": script, "artifacts": pattern})
+
+    assert error.startswith("OutsideWorkspace")
+    assert bench.files_in(bench.workspace.artifacts) == {}
+
+
+# --- Secrets and bad configuration -----------------------------------------------------------------------------------
+
+
+async def test_secrets_are_in_no_output_no_error_and_no_live_text(tmp_path: Path) -> None:
+    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}) as bench:
+        script = (
+            'echo "the token is $TOKEN"; echo "tag=$TOKEN" >> $PITSTOP_OUTPUT; printf hunter2; sleep 0.05; echo hunter2'
+        )
+        outputs = await bench.outputs("run", {"script": script, "env": {"TOKEN": "hunter2hunter2"}})
+        error = await bench.failure("run", {"script": "echo hunter2hunter2; exit 1"})
+
+        assert outputs["tag"] == "***"
+        assert "hunter2" not in bench.said
+        assert "hunter2" not in error
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({}, "run: script is missing"),
+        ({"scirpt": "x", "script": "x"}, "there is no field 'scirpt'; did you mean 'script'?"),
+        ({"script": 5}, "script is 5"),
+        ({"script": "x", "accept": ["zero"]}, 'accept.0 is "zero"'),
+        ({"script": "x", "accept": [256]}, "exit codes are between 0 and 255"),
+        ({"script": "x", "shell": ""}, "name the command that runs the script"),
+        ({"script": "x", "env": {"A=B": "1"}}, "'A=B' cannot be the name of a variable"),
+    ],
+)
+async def test_a_bad_configuration_names_field_and_value(bench: Bench, config: dict[str, Any], told: str) -> None:
+    error = await bench.failure("run", config)
+
+    assert error.startswith("BadConfig")
+    assert told in error
+
+
+async def test_a_secret_is_masked_in_a_configuration_that_is_wrong(tmp_path: Path) -> None:
+    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}) as bench:
+        assert "hunter2" not in await bench.failure("run", {"script": "x", "accept": "hunter2hunter2"})
+
+
+async def test_containers_and_other_machines_are_refused_by_name(bench: Bench) -> None:
+    assert "image: golang:1.23 cannot be met" in await bench.failure("run", {"script": "x", "image": "golang:1.23"})
+    assert "requires: arch=arm64 cannot be met" in await bench.failure(
+        "run", {"script": "x", "requires": {"arch": "arm64"}}
+    )
+
+
+async def test_a_script_with_a_nul_is_refused_and_not_cut(bench: Bench) -> None:
+    assert "null byte" in await bench.failure("run", {"script": "echo a\0b"})

@@ -1,0 +1,102 @@
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from pitstop.steps.wait import split_address
+from tests.steps.bench import Bench, is_alive
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def serve_nothing(port: int) -> asyncio.Server:
+    return await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port)
+
+
+async def test_it_waits_until_a_port_accepts_connections(bench: Bench, free_port: int) -> None:
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(bench.outputs("wait", {"port": free_port, "every": "10ms"}))
+        await bench.wait_said("waiting for port")
+        server = await serve_nothing(free_port)
+        assert (await waiting)["seconds"] >= 0
+        server.close()
+        await server.wait_closed()
+
+
+async def test_a_port_that_never_answers_is_told_with_the_reason(bench: Bench, free_port: int) -> None:
+    config = {"port": f"127.0.0.1:{free_port}", "every": "20ms", "within": "100ms"}
+    error = await bench.failure("wait", config)
+
+    assert f"waited for port {free_port} of 127.0.0.1, tried" in error
+    assert error.endswith("Connection refused")
+
+
+async def test_a_host_that_nobody_knows_is_told(bench: Bench) -> None:
+    error = await bench.failure("wait", {"port": f"{'x' * 70}.invalid:80", "within": "1s"})
+
+    assert error.startswith("NeverHeld: waited for port 80 of xxx")
+
+
+async def test_it_waits_until_a_file_is_there(bench: Bench) -> None:
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(bench.outputs("wait", {"file": "out/ready", "every": "10ms"}))
+        await bench.wait_said("waiting for file")
+        (bench.repo / "out").mkdir()
+        (bench.repo / "out" / "ready").touch()
+        await waiting
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "link/passwd"])
+async def test_it_does_not_look_outside_the_workspace(bench: Bench, path: str) -> None:
+    (bench.repo / "link").symlink_to("/etc")
+
+    assert (await bench.failure("wait", {"file": path, "within": "1h"})).startswith("OutsideWorkspace")
+
+
+async def test_it_waits_until_a_command_succeeds(bench: Bench) -> None:
+    config = {"command": 'echo x >> tries; test "$(wc -l < tries)" -ge 3', "every": "5ms"}
+    await bench.outputs("wait", config)
+
+    assert (bench.repo / "tries").read_text() == "x\n" * 3
+
+
+async def test_a_command_that_never_succeeds_is_told_with_what_it_said(bench: Bench) -> None:
+    error = await bench.failure("wait", {"command": "echo no database; exit 2", "within": "300ms", "every": "10ms"})
+
+    assert "exit code 2\n  no database" in error
+
+
+async def test_a_command_that_hangs_is_ended_when_the_time_is_over(bench: Bench) -> None:
+    error = await bench.failure("wait", {"command": "echo $$ > pid; exec sleep 1000", "within": "500ms"})
+
+    assert "the first try had not ended" in error
+    assert not is_alive(int((bench.repo / "pid").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({}, "say what to wait for: one of port, file and command"),
+        ({"port": 1, "file": "a"}, "say what to wait for: one of port, file and command"),
+        ({"port": 70_000}, "port is 70000: a port is a number from 1 to 65535, or host:port"),
+        ({"port": "db:http"}, 'port is "db:http"'),
+        ({"file": "a", "within": "soon"}, "within is \"soon\": 'soon' is no duration"),
+        ({"file": "a\0b"}, "is no path"),
+    ],
+)
+async def test_a_bad_configuration_is_explained(bench: Bench, config: dict[str, Any], told: str) -> None:
+    assert told in await bench.failure("wait", config)
+
+
+@pytest.mark.parametrize(
+    ("port", "address"), [(80, ("localhost", 80)), ("db:5432", ("db", 5432)), ("[::1]:80", ("::1", 80))]
+)
+def test_addresses(port: int | str, address: tuple[str, int]) -> None:
+    assert split_address(port) == address
