@@ -5,6 +5,7 @@ CPU time, the minimum of interleaved samples. Run it alone: python bench/flow_re
 
 import argparse
 import asyncio
+import os
 import resource
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from measure import Contender, interleave
-from pitstop.definition.flow import Flow, StepTypeInfo
+from pitstop.definition.flow import StepTypeInfo
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.plan import Plan
@@ -47,9 +48,16 @@ FULL_STEP = """\
 CHECK = """\
 import sys
 from pathlib import Path
-sys.path.insert(0, {folder!r})
-from flow_reading import check
-check(Path(sys.argv[1]))
+
+from pitstop.definition.yaml_reader import read_flow
+from pitstop.plan.expressions import parse_template
+from pitstop.plan.planner import plan_flow
+from pitstop.steps.run import RunStep
+from pitstop.steps.sleep import SleepStep
+
+file = Path(sys.argv[1])
+step_types = {"run": RunStep, "sleep": SleepStep}
+plan_flow(read_flow(file.read_bytes(), str(file), step_types, read_file=Path.read_bytes, parse_template=parse_template))
 """
 
 
@@ -58,19 +66,13 @@ def flow_text(steps: int) -> str:
     return f'name: large\ninputs:\n  python: {{default: "3.12"}}\nsteps:\n{written}'
 
 
-def read(text: str, file: str) -> Flow:
-    return read_flow(
-        text, file, STEP_TYPES, read_file=lambda file: Path(file).read_bytes(), parse_template=parse_template
-    )
-
-
 def read_and_plan(text: str) -> Plan:
-    return plan_flow(read(text, "flow.yaml"))
+    flow = read_flow(text, "flow.yaml", STEP_TYPES, read_file=_no_file, parse_template=parse_template)
+    return plan_flow(flow)
 
 
-def check(file: Path) -> None:
-    """The work of `pitstop check`."""
-    plan_flow(read(file.read_text(), str(file)))
+def _no_file(path: str) -> str:
+    raise FileNotFoundError(path)
 
 
 async def compare_with_loader(rounds: int) -> None:
@@ -105,21 +107,26 @@ def measure_check(rounds: int) -> None:
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "PyYAML": [sys.executable, "-c", f"import yaml; yaml.load(open({str(file)!r}), yaml.CSafeLoader)"],
-            "check": [sys.executable, "-c", CHECK.format(folder=str(Path(__file__).parent)), str(file)],
+            "check": [sys.executable, "-c", CHECK, str(file)],
         }
+        compiled = {"PYTHONPYCACHEPREFIX": str(Path(folder, "pyc")), "PYTHONDONTWRITEBYTECODE": ""}
+        environment = {**os.environ, **compiled}  # as installed: nobody compiles Pitstop each time
+        for command in commands.values():
+            _cost_of(command, environment)
         samples: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
         for _ in range(rounds):
             for name, command in commands.items():
-                samples[name].append(_cost_of(command))
+                samples[name].append(_cost_of(command, environment))
     for name, taken in samples.items():
         cpu, wall = min(cpu for cpu, _ in taken), min(wall for _, wall in taken)
         goal = f"   (to reach: {SECONDS_TO_CHECK} s)" if name == "check" else ""
         print(f"{text.count(chr(10)):,} lines, {name:15} CPU {cpu * 1e3:6.0f} ms   wall {wall * 1e3:6.0f} ms{goal}")
 
 
-def _cost_of(command: list[str]) -> tuple[float, float]:
+def _cost_of(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
+    """CPU and wall seconds."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True)
+    subprocess.run(command, env=environment, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.perf_counter() - start
 

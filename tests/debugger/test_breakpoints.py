@@ -358,6 +358,25 @@ async def test_a_breakpoint_can_be_switched_off_and_on() -> None:
         await run.end()
 
 
+async def test_the_log_tells_every_breakpoint_as_it_is() -> None:
+    session = Session()
+    session.add_breakpoint("n", condition=lambda scope: True, group="mine")
+    session.add_breakpoint("z", enabled=False)
+    async with debugging(LOOP, {}, session) as run:
+        stop = await run.stop()
+        session.enable_breakpoint(3)
+        session.remove_breakpoint(1)
+
+        told = fold(run.log.read()).breakpoints
+        assert {number: (each["enabled"], each["hit_count"]) for number, each in told.items()} == {
+            2: (True, 1),
+            3: (True, 0),
+        }
+        await session.detach()
+        await run.end()
+        assert stop.breakpoints == (2,)
+
+
 async def test_a_group_is_switched_together() -> None:
     session = session_with("a", group="early")
     session.add_breakpoint("b", group="early")

@@ -160,6 +160,25 @@ async def test_a_value_can_be_set_in_the_layer_of_a_branch_alone() -> None:
     assert (result.state["steps"]["x"]["outputs"], result.state["steps"]["y"]["outputs"]) == (2, 1)
 
 
+async def test_a_value_set_in_the_layer_of_a_branch_hides_nothing_beside_it() -> None:
+    async with debugging(BRANCHES, {"vars": {"n": 1, "m": 2}}, breaking("x", "z")) as run:
+        stop = await run.stop()
+        await run.session.set(stop, ".vars.n", 5, layer="p.x")
+        assert stop.scope["vars"] == {"n": 5, "m": 2}
+        stop = await run.on(stop)
+        assert stop.scope["vars"]["m"] == 2
+
+
+async def test_an_edit_that_is_undone_in_a_branch_is_not_brought_by_the_join() -> None:
+    async with debugging(BRANCHES, {"vars": {"n": 1, "m": 2}}, breaking("x", "z")) as run:
+        stop = await run.stop()
+        await run.session.set(stop, ".vars.n", 5, layer="p.x")
+        await run.session.undo(stop)
+        assert stop.scope["vars"] == {"n": 1, "m": 2}
+        stop = await run.on(stop)
+        assert stop.scope["vars"] == {"n": 1, "m": 2}
+
+
 async def test_a_new_value_goes_to_the_innermost_layer() -> None:
     async with debugging(BRANCHES, {"vars": {"n": 1}}, breaking("x")) as run:
         stop = await run.stop()
@@ -244,6 +263,52 @@ async def test_an_edit_in_a_branch_wins_over_what_its_branch_had_reduced() -> No
         await run.session.set(stop, ".n", 100)
         await run.session.continue_(stop)
         assert (await run.end()).state["n"] == 100
+
+
+@pytest.mark.parametrize("branch", ["l", "r"])
+@pytest.mark.parametrize(("path", "value"), [(".k[1]", 9), (".k", [0, 9])])
+async def test_an_edit_of_what_is_reduced_keeps_what_the_siblings_added(branch: str, path: str, value: Any) -> None:
+    app = graph(
+        "a > l + r > z", l=lambda state: {"k": [1]}, r=lambda state: {"k": [2]}, reducers={"k": operator.add}
+    ).compile()
+    async with debugging(app, {"k": [0]}, breaking(after=branch)) as run:
+        stop = await run.stop()
+        assert stop.scope["k"] == [0, {"l": 1, "r": 2}[branch]]
+        await run.session.set(stop, path, value)
+        await run.session.continue_(stop)
+        result = await run.end()
+
+    assert sorted(result.state["k"]) == sorted([0, 9, {"l": 2, "r": 1}[branch]])
+    assert (await app.invoke(None, log=run.log)).state == result.state
+
+
+async def test_an_edit_of_what_is_reduced_in_a_graph_is_not_reduced_twice() -> None:
+    inner = graph("x > y", x=lambda state: {"k": [1]}, reducers={"k": operator.add})
+    app = graph("a > g > z", g=inner, reducers={"k": operator.add})
+    async with debugging(app, {"k": [0]}, breaking("g.y")) as run:
+        stop = await run.stop()
+        await run.session.set(stop, ".k", [0, 1, 5])
+        await run.session.continue_(stop)
+
+        assert (await run.end()).state["k"] == [0, 1, 5]
+
+
+async def test_what_is_unset_in_a_graph_is_gone_in_the_graph_around_it() -> None:
+    async with debugging(graph("a > g > z", g=graph("x > y")), {"n": 0}, breaking("g.y")) as run:
+        stop = await run.stop()
+        await run.session.unset(stop, ".n")
+        await run.session.continue_(stop)
+
+        assert "n" not in (await run.end()).state
+
+
+async def test_what_is_unset_in_a_branch_is_gone_after_the_join() -> None:
+    async with debugging(graph("a > l + r > z"), {"n": 0}, breaking("l")) as run:
+        stop = await run.stop()
+        await run.session.unset(stop, ".n")
+        await run.session.continue_(stop)
+
+        assert "n" not in (await run.end()).state
 
 
 async def test_an_edit_in_a_graph_reaches_the_graph_around_it() -> None:

@@ -342,6 +342,32 @@ async def test_stepping_back_in_one_frame_leaves_the_other_stopped() -> None:
         assert not stops["before p.r.c"].is_over
 
 
+async def test_stepping_back_in_one_frame_does_not_forget_the_stops_of_another() -> None:
+    async with debugging(TWO, {}, breaking("a", "c")) as run:
+        stops = await run.stops(2)
+        right = await run.over(stops["before p.r.c"])
+        left = await run.back(await run.over(stops["before p.l.a"]))
+        assert at(left) == "before p.l.a"
+
+        assert at(await run.back(right)) == "before p.r.c"
+
+
+@pytest.mark.parametrize("index", [0, 1])
+async def test_running_to_a_step_that_several_frames_come_to_stops_once(index: int) -> None:
+    async with debugging(SIDE_BY_SIDE, {}, both_at("x")) as run:
+        stops = await run.stops(2)
+        await run.session.run_to(stops[f"before m[{index}].x"], "y")
+        await run.session.continue_(stops[f"before m[{1 - index}].x"])
+
+        assert len(await run.trail("continue_")) == 1
+
+
+def both_at(step: str) -> Session:
+    session = Session(stop_on_error=False)
+    session.add_breakpoint(step)
+    return session
+
+
 async def test_a_breakpoint_in_another_frame_does_not_end_a_step() -> None:
     async with debugging(TWO, {}, breaking("a", "d")) as run:
         stops = await run.stops(2)
@@ -383,9 +409,9 @@ GRAPH_ROWS = [
     Row("a loop", LOOP, "n", "over", "before n@2"),
     Row("out of a loop", LOOP, "n", "over over over", "before z"),
     Row("plain", CHAIN, "a", "out", None),
-    Row("of a branch", LONG_ARMS, "x", "out", None),
+    Row("of a branch", LONG_ARMS, "x", "out", "before z"),
     Row("of a graph", OUTER, "g.x", "out", "before z"),
-    Row("of a branch in a graph", INNER_FAN, "g.l", "out", "before z"),
+    Row("of a branch in a graph", INNER_FAN, "g.l", "out", "before g.y"),
     Row("of a graph with branches to come", INNER_FAN, "g.x", "out", "before z"),
     Row("of a loop in a graph", INNER_LOOP, "g.n", "out", "before z"),
     Row("of a graph in a branch", IN_A_BRANCH, "g.x", "out", "before z"),

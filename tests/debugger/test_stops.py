@@ -192,8 +192,9 @@ async def test_all_stopped_is_told_when_the_last_running_frame_stops() -> None:
         assert [event.stops for event in run.told(AllStopped)] == [(1, 2)]
 
 
+@virtual_time
 async def test_all_stopped_is_told_when_the_last_running_frame_ends() -> None:
-    plan = flow(parallel("p", leaf("x"), leaf("y", takes(0.01))), leaf("z"))
+    plan = flow(parallel("p", leaf("x"), leaf("y", takes(1))), leaf("z"))
     async with debugging(plan, {}, breaking("x")) as run:
         await run.stop()
         assert run.told(AllStopped) == []
@@ -299,8 +300,9 @@ async def test_everybody_who_waits_for_a_stop_is_told_of_the_end() -> None:
     assert [each.result() for each in waiting] == [None, None, None]
 
 
+@virtual_time
 async def test_a_stop_that_ended_meanwhile_is_not_given() -> None:
-    plan = flow(parallel("p", leaf("x"), leaf("y", takes_then_fails(0.01)), config={"fail_fast": True}))
+    plan = flow(parallel("p", leaf("x"), leaf("y", takes_then_fails(1)), config={"fail_fast": True}))
     async with debugging(plan, {}, breaking("x")) as run:
         await run.event(StopEnded)
 
@@ -580,6 +582,25 @@ async def test_aborting_twice_at_once_is_aborting_once_more_not_an_error() -> No
 async def test_an_abort_leaves_nobody_waiting_also_with_a_last_look_asked_for() -> None:
     async with debugging(graph("a > b"), {}, breaking("a", stop_at_end=True)) as run:
         await run.stop()
+        await run.session.abort()
+
+        assert (await run.end()).status is Status.CANCELLED
+
+
+async def test_an_abort_on_the_heels_of_a_step_back_ends_the_run() -> None:
+    async with debugging(graph("a > b"), {}, breaking("a", "b")) as run:
+        stop = await run.on(await run.stop())
+        await run.session.step_back(stop)
+        await run.session.abort()
+
+        assert (await run.end()).status is Status.CANCELLED
+
+
+@pytest.mark.parametrize("verb", ["continue_", "step_over", "skip"])
+async def test_an_abort_on_the_heels_of_any_command_ends_the_run(verb: str) -> None:
+    async with debugging(graph("a > b"), {}, breaking("a", "b")) as run:
+        stop = await run.stop()
+        await getattr(run.session, verb)(stop)
         await run.session.abort()
 
         assert (await run.end()).status is Status.CANCELLED

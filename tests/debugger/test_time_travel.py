@@ -238,6 +238,17 @@ async def test_a_frame_can_be_restarted() -> None:
     assert sorted(run.ran) == ["a", "p", "p.l", "p.l", "p.l.x", "p.l.x", "p.l.y", "p.r", "z"]
 
 
+async def test_a_frame_that_was_opened_again_is_restarted_from_its_first_step() -> None:
+    async with debugging(LEFT_RIGHT, {}, breaking("w")) as run:
+        stop = await run.stop()
+        await run.event(FrameEnded, frame="p.l")
+        await run.session.rewind(stop, point(run, "before p.l.y"))
+        stops = await run.stops(2)
+        await run.session.restart_frame(stops["before p.r.w"])
+
+        assert at(await run.stop()) == "before p.r"
+
+
 async def test_restarting_the_main_frame_starts_the_run_again() -> None:
     async with debugging(CHAIN, {"n": 0}, breaking("c")) as run:
         await run.session.restart_frame(await run.stop())

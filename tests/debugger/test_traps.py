@@ -46,7 +46,7 @@ def breaking(*steps: str, **options: Any) -> Session:
         (flow(matrix("m", {"n": [1]}, leaf("x"), config={"parallel": True})), "before m[0].x"),
         (flow(matrix("m", {"n": [1]}, leaf("x"))), "before m[0].x"),
         (flow(repeat("r", leaf("x"), config={"times": 1})), "before r[0].x"),
-        (flow(background("g", sequence("s", leaf("x")), leaf("y", takes(0.01)))), "before g.s.x"),
+        (flow(background("g", sequence("s", leaf("x")), leaf("y", takes(60)))), "before g.s.x"),
         (flow(conditional("c", leaf("x"))), "before c.x"),
         (flow(sequence("s", leaf("x"))), "before s.x"),
     ],

@@ -73,7 +73,7 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{http: {}}", 2, "`http` needs `url`", None),
         ("{http: {url: x}, url: y}", 18, "`url` is given twice: first at 1:17", None),
         ("{wait: 8080}", 8, "`wait` takes a mapping of `file` or `port`", None),
-        ("{agent: claude}", 2, "`agent` needs `prompt`", None),
+        ("{agent: writer}", 2, "`agent` needs `prompt`", None),
         ("{uses: agnet, with: {}}", 8, "there is no step type `agnet`", "did you mean `agent`?"),
         ("{uses: run, script: x}", 13, "`script` belongs into `with`", None),
         ("{uses: run, with: x}", 19, "`with` takes a mapping", None),
@@ -90,7 +90,11 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{choose: [{run: x}, {if: .a, run: y}]}", 11, "a step without `if` is the else", None),
         ("{call: '${{ .file }}'}", 8, "a flow that is called is known before the run", None),
         ("{run: x, if: '${{ .a }} == 1'}", 14, "a condition is one expression", None),
-        ("{run: x, if: '.a }'}", 14, "no jq: ", None),
+        ("{run: x, if: ''}", 14, "a condition cannot be empty", None),
+        ("{run: x, if: '.a }'}", 14, "no jq: a `{` or `}` has no partner", None),
+        ("{run: x, if: '.a }} ${{ .b'}", 14, "no template: the ${{ has no }} that ends it", None),
+        ("{run: x, if: '{a: 1}} | .a'}", 14, "no jq: a `{` or `}` has no partner", None),
+        ("{run: x, if: '${{ .a'}", 15, "no template: the ${{ has no }} that ends it", None),
         ("{run: x, if: [a]}", 14, "`if` must be text, not a list", None),
         ("{run: 'a ${{ .b }} c ${{ }} d'}", 22, "no template: nothing is between the ${{ and }}", None),
         ("{run: !!binary x}", 7, "the tag `!!binary` is not known", "leave the tag out"),
@@ -254,40 +258,19 @@ def test_whoever_knows_jq_is_asked_about_each_expression_once() -> None:
     assert caught.value.found[0].message == "no jq in `1 + + 2`: syntax error"
 
 
-words = st.sampled_from(
-    [
-        "steps",
-        "run",
-        "id",
-        "if",
-        "env",
-        "parallel",
-        "matrix",
-        "repeat",
-        "uses",
-        "with",
-        "include",
-        "call",
-        "choose",
-        "true",
-        "5",
-        "2s",
-        "x",
-        "é",
-        "<<",
-        "&a",
-        "*a",
-        "!!int",
-        "!x",
-    ]
-) | st.sampled_from(["${{ .a }}", "${{", "}}", "'", '"', "|", ">", "\t"])
+keys = st.sampled_from(["steps", "run", "id", "if", "env", "parallel", "matrix", "repeat", "uses", "with", "include"])
+values = st.sampled_from(
+    ["${{ .a }}", "${{", "}}", "true", "5", "2s", "x", "é", "'", '"', "|", ">", "\t", "&a", "*a", "!x"]
+)
 marks = st.sampled_from(
-    [": ", "\n", "\n  ", "\n  - ", "\n    ", "- ", "{", "}", "[", "]", ", ", "? ", "#", "---\n", "%"]
+    [": ", "<<: ", "\n", "\n  ", "\n  - ", "\n    ", "- ", "{", "}", "[", "]", ", ", "? ", "#", "---\n", "%"]
 )
 
 
 @given(
-    st.text() | st.binary() | st.lists(words | marks, max_size=40).map(lambda parts: "steps:\n  - " + "".join(parts))
+    st.text()
+    | st.binary()
+    | st.lists(keys | values | marks, max_size=40).map(lambda parts: "steps:\n  - " + "".join(parts))
 )
 @example("{[]: x}")
 @example("steps: [{run: x, <<: [{<<: 5}]}]")

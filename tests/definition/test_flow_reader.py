@@ -1,6 +1,7 @@
 """What a flow file says, and what it becomes."""
 
 import gc
+import json
 
 import pytest
 from hypothesis import given
@@ -45,7 +46,7 @@ steps:
       - run: ./smoke.sh
   - repeat: {until: '.steps.poll.outputs.ready', every: 2s, times: 30}
     steps: [{id: poll, run: ./poll.sh}]
-  - agent: claude
+  - agent: writer
     prompt: Write release notes for ${{ .steps.package.outputs.tag }}
   - call: flows/deploy.yaml
     with: {tag: "${{ .steps.package.outputs.tag }}"}
@@ -183,6 +184,26 @@ def test_a_template_is_a_value_of_any_field_until_it_is_known() -> None:
         '{http: "${{ .u }}", retries: "${{ .n }}", codes: ["${{ .c }}"], expect: {status: "${{ .s }}"}}'
     ).config
     assert config["retries"] == "${{ .n }}"
+
+
+@pytest.mark.parametrize(
+    "jq",
+    [
+        ".a",
+        ' .a == "}" ',
+        "{a: 1} | .a",
+        '"\\\\(.a)" == "x" # why',
+        '${{ .a == "${{" }}',
+        "${{ {a: {b: 1}} | .a.b }}",
+        "not",
+    ],
+)
+def test_a_condition_is_jq_with_or_without_its_braces(jq: str) -> None:
+    assert step(f"{{run: x, if: {json.dumps(jq)}}}").condition == jq
+
+
+def test_a_dollar_before_it_takes_the_meaning_of_a_template_away() -> None:
+    assert step("{run: 'echo $${{ ${{ .a }}'}").config == {"script": "echo $${{ ${{ .a }}"}
 
 
 def test_scalars_are_those_of_yaml_1_2() -> None:

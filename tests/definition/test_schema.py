@@ -60,7 +60,7 @@ BAD_STEPS = [
     "{http: x, retries: 10}",
     "{http: x, expect: {satus: 1}}",
     "{wait: 8080}",
-    "{agent: claude}",
+    "{agent: writer}",
     "{uses: run}",
     "{uses: nothing, with: {}}",
     "{include: x.yaml, if: .a}",

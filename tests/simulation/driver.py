@@ -197,7 +197,7 @@ class Driver:
             session._goals[:],
             sorted(session._pausing),
             sorted(session._held),
-            session._arrival,
+            sorted(session._arrivals),
             [stop.scope.as_dict() for stop in session.stops],
         )
 

@@ -1,5 +1,6 @@
 """Breakpoints: one shape, found by the step they name, so that all the others cost nothing."""
 
+import inspect
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -9,10 +10,11 @@ from pitstop.engine.hook import Position
 from pitstop.errors import BadBreakpoint, BadExpression, UnknownBreakpoint
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.plan import Plan
+from pitstop.plan.values import as_json
 
 Condition = str | Callable[[dict[str, Any]], object]
 
-_OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once", "group", "state", "hit_count")
+_OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once", "group", "state")
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
 
 
@@ -61,6 +63,8 @@ class Breakpoint:
             raise BadBreakpoint(f"hits {self.hits!r}: write for example '>= 3', '== 5' or '% 2'")
         if not isinstance(self.equals, Unset) and self.state is None:
             raise BadBreakpoint("equals needs state=..., the path whose value it is compared with")
+        if inspect.iscoroutinefunction(self.condition):
+            raise BadBreakpoint("a condition that is a function answers at once: it cannot be async")
         if self.log is not None:
             try:
                 parse_template(self.log)
@@ -114,12 +118,15 @@ class Breakpoint:
         shown: dict[str, Any] = {"id": self.id, "position": self.position, "enabled": self.enabled}
         for name in _OPTIONAL:
             value = getattr(self, name)
-            if value:
+            if value is not None and value is not False:
                 shown[name] = value
+        if self.hit_count:
+            shown["hit_count"] = self.hit_count
         if self.equals is not UNSET:
-            shown["equals"] = self.equals
+            shown["equals"] = as_json(self.equals)
         if callable(self.condition):
-            shown["condition"] = None
+            del shown["condition"]
+            shown["enabled"] = False  # without its condition it would stop everywhere
             shown["condition_was"] = getattr(self.condition, "__name__", "a function")
         return shown
 
@@ -154,6 +161,9 @@ class BreakpointTable:
 
     def __iter__(self) -> Iterator[Breakpoint]:
         return iter(self._all.values())
+
+    def __contains__(self, breakpoint: Breakpoint) -> bool:
+        return self._all.get(breakpoint.id) is breakpoint
 
     def __getitem__(self, breakpoint_id: int) -> Breakpoint:
         try:

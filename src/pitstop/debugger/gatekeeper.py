@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pitstop.debugger.breakpoints import EVERYWHERE, Breakpoint, BreakpointTable
-from pitstop.debugger.matching import Watched, hits_at
+from pitstop.debugger.matching import Watched, hits_at, take_watched
 from pitstop.debugger.stepping import Goal, after_frame, at_fork, is_ended_by, rests_at
 from pitstop.debugger.stops import Held, Stop, describe
 from pitstop.engine.frame import Activation, Frame
@@ -31,6 +31,7 @@ from pitstop.events.types import (
 )
 from pitstop.events.view import is_intervention
 from pitstop.plan.plan import Step
+from pitstop.plan.scope import Edit, Scope
 
 LeasePolicy = Literal["abort", "continue"]
 
@@ -47,6 +48,8 @@ class Gatekeeper:
         self.gate = Gate()
         self.stop_at_entry = stop_at_entry
         self.stop_at_end = stop_at_end
+        if on_lease_end not in ("abort", "continue"):
+            raise ValueError(f"on_lease_end is 'abort' or 'continue', not {on_lease_end!r}")
         self.lease_seconds = min(lease_seconds, LEASE_LIMIT_SECONDS)
         self.on_lease_end = on_lease_end
         self.watches: tuple[str, ...] = ()
@@ -57,14 +60,16 @@ class Gatekeeper:
         self._run: Run | None = None
         self._is_ended = False
         self._is_detached = False
+        self._is_aborted = False
         self._is_entry_due = stop_at_entry
         self._frames: dict[str, Frame] = {}
         self._pausing: set[str] = set()
         self._goals: list[Goal] = []
-        self._arrival: tuple[str, str] | None = None
+        self._arrivals: set[tuple[str, str]] = set()  # the points that frames are going back to
         self._held: dict[int, Held] = {}
         self._live_frames = 0
-        self._waiting: dict[str, int] = {}  # frames that wait for those they opened, and for how many
+        self._waiting: dict[str, set[str]] = {}  # frames that wait for those they opened
+        self._edits: list[tuple[int, str, Edit, Scope]] = []  # each with its number in the log and its frame
         self._last_stop = 0
         self._unseen: deque[Stop] = deque()
         self._news = asyncio.Event()
@@ -78,19 +83,20 @@ class Gatekeeper:
         return position == "error" or step.path in self.gate.paths or step.is_injected
 
     def returns_to(self, occurrence: str, position: Position) -> bool:
-        return self._arrival == (occurrence, position)
+        return (occurrence, position) in self._arrivals
 
     async def at(self, point: Point) -> Verdict:
         activation = point.activation
         frame = activation.frame
-        has_arrived = self._arrival == (activation.occurrence, point.position)
+        here = (activation.occurrence, point.position)
+        has_arrived = here in self._arrivals
         if self._is_detached or (point.is_replayed and not has_arrived):
             return PROCEED
         reasons: set[str] = set()
         hit: list[Breakpoint] = []
         problems: list[str] = []
         if has_arrived:
-            self._arrival = None
+            self._arrivals.discard(here)
             reasons.add("step")
         elif not point.is_repeated:
             hit, problems = await self._hit_breakpoints(point)
@@ -110,10 +116,10 @@ class Gatekeeper:
             self._refresh_gate()
             return PROCEED
         for each in hit:
-            if each.once:
-                self._breakpoints.remove(each.id)
-                self._append(BreakpointRemoved(self._running().now(), each.id))
-        return await self._hold(point, reasons, [each.id for each in hit], problems)
+            self._use_up(each)
+        verdict = await self._hold(point, reasons, [each.id for each in hit], problems)
+        await take_watched(self._breakpoints, activation, self._watched)
+        return verdict
 
     def attach(self, run: Run) -> None:
         if self._run is not None:
@@ -121,6 +127,8 @@ class Gatekeeper:
         self._run = run
         if run.log is not None:
             self.log = run.log
+            stops = (event.stop for event in run.log.read() if isinstance(event, Stopped))
+            self._last_stop = max(stops, default=0)
         self._breakpoints.find_places(run.plan)
 
     def run_started(self) -> None:
@@ -135,7 +143,7 @@ class Gatekeeper:
         parent = frames[0].parent if frames else None
         self._live_frames += len(frames)
         if parent is not None and is_waited_for:
-            self._waiting[parent.id] = len(frames)
+            self._waiting[parent.id] = {frame.id for frame in frames}
         for frame in frames:
             self._frames[frame.id] = frame
             if parent is not None and parent.id in self._pausing:
@@ -150,7 +158,7 @@ class Gatekeeper:
         self._live_frames -= 1
         parent = frame.parent.id if frame.parent is not None else None
         if parent in self._waiting:
-            self._waiting[parent] -= 1
+            self._waiting[parent].discard(frame.id)
             if not self._waiting[parent]:
                 del self._waiting[parent]
         if self._goals:
@@ -165,7 +173,7 @@ class Gatekeeper:
         self._refresh_gate()
 
     async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:
-        if not self.stop_at_end or self._is_detached:
+        if not self.stop_at_end or self._is_detached or self._is_aborted:
             return PROCEED
         return await self._hold(Point(root, "after", outcome), {"completed"}, [], [])
 
@@ -220,7 +228,6 @@ class Gatekeeper:
             raise
         finally:
             held.release()
-            self._forget_watched(frame.id)
 
     def _resume(self, held: Held, verb: str, verdict: Verdict, goal: Goal | None = None) -> None:
         run, stop = self._running(), held.stop
@@ -239,6 +246,8 @@ class Gatekeeper:
         due: list[Breakpoint] = []
         for hit in hits:
             breakpoint = hit.breakpoint
+            if breakpoint not in self._breakpoints or not breakpoint.enabled:
+                continue  # while its condition was worked out it went away, or stopped another frame for once
             breakpoint.hit_count += 1
             self._append(BreakpointHit(run.now(), breakpoint.id, breakpoint.hit_count, activation.occurrence))
             if hit.problem is not None:
@@ -250,20 +259,21 @@ class Gatekeeper:
             else:
                 where = (activation.frame.id, activation.step.path, activation.occurrence)
                 self._append(Logged(run.now(), breakpoint.id, *where, hit.message))
+                self._use_up(breakpoint)
         return due, [hit.problem for hit in hits if hit.problem is not None]
+
+    def _use_up(self, breakpoint: Breakpoint) -> None:
+        if breakpoint.once:
+            self._breakpoints.remove(breakpoint.id)
+            self._append(BreakpointRemoved(self._running().now(), breakpoint.id))
 
     def _rests(self, activation: Activation) -> bool:
         frame, base, path = activation.frame.id, activation.base, activation.step.path
         return any(rests_at(goal, frame, base, path) for goal in self._goals)
 
-    def _forget_watched(self, frame: str) -> None:
-        """What was edited at a stop is known: only what changes after it is a change."""
-        for key in [key for key in self._watched if key[1] == frame]:
-            del self._watched[key]
-
     def _previous(self, stop: Stop) -> Stop | None:
-        """The stop that this frame had before."""
-        past = [each for each in self._past.get(stop.frame, ())[-2:] if each is not stop]
+        """The stop that this frame had before this one."""
+        past = [each for each in self._past.get(stop.frame, ()) if each.id < stop.id]
         return past[-1] if past else None
 
     def _lease(self, held: Held, seconds: float) -> None:
@@ -285,7 +295,7 @@ class Gatekeeper:
             run.abort(f"nobody attended to stop {held.stop.id}")
 
     def _refresh_gate(self) -> None:
-        is_open = self._goals or self._pausing or self._is_entry_due or self._arrival is not None
+        is_open = self._goals or self._pausing or self._is_entry_due or self._arrivals
         if self._is_detached:
             self.gate.paths = frozenset()
         else:

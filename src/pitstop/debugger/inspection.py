@@ -1,12 +1,22 @@
 """Looking at a stop: variables and where they come from, and the step's config as it would be now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pitstop.debugger.stops import Held
 from pitstop.errors import BadExpression
-from pitstop.events.types import AnyEvent, FrameOpened, RunStarted, ScopeEdited, StepFinished
+from pitstop.events.types import (
+    AnyEvent,
+    EditUndone,
+    FrameOpened,
+    RunStarted,
+    ScopeEdited,
+    StepFinished,
+    StepStarted,
+    Stopped,
+)
+from pitstop.events.view import events_that_count
 from pitstop.plan.expressions import expressions_in, render
 from pitstop.plan.paths import format_path
 
@@ -44,30 +54,48 @@ def variables_of(held: Held, events: Sequence[AnyEvent]) -> list[Variable]:
 
 
 def _origins(events: Sequence[AnyEvent], held: Held) -> dict[str, str]:
-    """The last occurrence, edit or input that set each variable, in the frames that lead to the stop."""
-    line = {frame.id for frame in held.point.activation.frame.lineage()}
+    """The last occurrence, edit or input that set each variable, as far as the stopped step can see it."""
+    activation = held.point.activation
+    graph = activation.parent.occurrence if activation.parent and activation.parent.step.kind == "graph" else None
+    line = {frame.id for frame in activation.frame.lineage()}
     parents: dict[str, str | None] = {}
+    waiting: dict[str | None, list[tuple[str, str]]] = {}  # what branches wrote, until the frame around them goes on
     origins: dict[str, str] = {}
-    for event in events:
+    edited: list[tuple[str, str | None]] = []
+    for _, event in events_that_count(events):
+        if isinstance(event, StepStarted | StepFinished | Stopped):
+            joined = waiting.pop(event.frame, [])
+            waiting.setdefault(parents.get(event.frame), []).extend([] if event.frame in line else joined)
+            origins.update(joined if event.frame in line else [])
         match event:
             case RunStarted():
                 origins.update(dict.fromkeys(event.inputs, "input"))
             case FrameOpened():
                 parents[event.frame] = event.parent
             case StepFinished():
-                if isinstance(event.outcome.outputs, Mapping) and _led_here(event.frame, parents, line):
-                    origins.update(dict.fromkeys(event.outcome.outputs, event.occurrence))
+                written = [(name, event.occurrence) for name in _written(event, graph)]
+                if event.frame in line:
+                    origins.update(written)
+                else:
+                    waiting.setdefault(parents.get(event.frame), []).extend(written)
             case ScopeEdited():
-                if _led_here(event.frame, parents, line):
-                    origins[str(event.path[0])] = f"edit at stop {event.stop}"
+                name = str(event.path[0])
+                edited.append((name, origins.get(name)))
+                origins[name] = f"edit at stop {event.stop}"
+            case EditUndone():
+                name, before = edited.pop()
+                origins.pop(name) if before is None else origins.update({name: before})
             case _:
                 pass
     return origins
 
 
-def _led_here(frame: str | None, parents: Mapping[str, str | None], line: set[str]) -> bool:
-    """Whether what a frame wrote can be seen from the stop: it is on the way, or was joined into it."""
-    return frame in line or (frame is not None and parents.get(frame) in line)
+def _written(event: StepFinished, graph: str | None) -> Iterable[str]:
+    """The top-level variables that a step set: in its graph those it updated, in a flow what is known of steps."""
+    head, _, _ = event.occurrence.rpartition(".")
+    if graph is None:
+        return ("steps",)
+    return event.outcome.outputs if head == graph and isinstance(event.outcome.outputs, Mapping) else ()
 
 
 async def preview_config(held: Held) -> ConfigPreview:

@@ -1,13 +1,15 @@
 """Which breakpoints a point hits: their conditions, watched values and log texts, worked out."""
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pitstop.debugger.breakpoints import Breakpoint, Unset
+from pitstop.engine.frame import Activation
 from pitstop.engine.hook import Point
 from pitstop.errors import PitstopError
-from pitstop.plan.expressions import render, truth
+from pitstop.plan.expressions import Evaluator, render, truth
 
 CONDITION_SECONDS = 0.1
 
@@ -53,23 +55,39 @@ async def _hit(breakpoint: Breakpoint, point: Point, watched: Watched) -> Hit | 
             return None
         if breakpoint.log is None:
             return Hit(breakpoint)
-        message = await render(breakpoint.log, values, evaluator, timeout_seconds=CONDITION_SECONDS)
-        return Hit(breakpoint, message=str(message))
+        return Hit(breakpoint, message=await _message(breakpoint.log, values, evaluator))
     except PitstopError as error:
         return Hit(breakpoint, problem=f"breakpoint {breakpoint.id}: {error}")
 
 
+async def _message(text: str, values: Mapping[str, Any], evaluator: Evaluator) -> str:
+    """The text of a log point; one that cannot be made says so, for a log point never stops."""
+    try:
+        return str(await render(text, values, evaluator, timeout_seconds=CONDITION_SECONDS))
+    except PitstopError as error:
+        return f"{text} ({error})"
+
+
+async def take_watched(breakpoints: Iterable[Breakpoint], activation: Activation, watched: Watched) -> None:
+    """Take the watched values as they are now, so that only what changes after this is a change."""
+    for breakpoint in breakpoints:
+        if breakpoint.state is not None:
+            with contextlib.suppress(PitstopError):
+                watched[breakpoint.id, activation.frame.id] = await _value(breakpoint, activation)
+
+
 async def _has_changed(breakpoint: Breakpoint, point: Point, watched: Watched) -> bool:
-    activation = point.activation
-    evaluator = activation.run.ports.evaluator
-    found = await evaluator.evaluate(
-        str(breakpoint.state), activation.scope.values(), timeout_seconds=CONDITION_SECONDS
-    )
-    value = found[0] if len(found) == 1 else found
-    key = (breakpoint.id, activation.frame.id)
+    value = await _value(breakpoint, point.activation)
+    key = (breakpoint.id, point.activation.frame.id)
     is_known = key in watched
     before = watched.get(key)
     watched[key] = value
     if not isinstance(breakpoint.equals, Unset):
         return value == breakpoint.equals and not (is_known and before == value)
     return is_known and before != value
+
+
+async def _value(breakpoint: Breakpoint, activation: Activation) -> Any:
+    evaluator, values = activation.run.ports.evaluator, activation.scope.values()
+    found = await evaluator.evaluate(str(breakpoint.state), values, timeout_seconds=CONDITION_SECONDS)
+    return found[0] if len(found) == 1 else found

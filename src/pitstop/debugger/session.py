@@ -10,14 +10,24 @@ from pitstop.debugger.gatekeeper import Gatekeeper, LeasePolicy
 from pitstop.debugger.inspection import ConfigPreview, Variable, preview_config, variables_of
 from pitstop.debugger.stepping import StepVerb, goal_of
 from pitstop.debugger.stops import Held, Stop
-from pitstop.debugger.time_travel import HistoryPoint, external_steps, point_numbered, points_in, scope_at, way_back
+from pitstop.debugger.time_travel import (
+    HistoryPoint,
+    external_steps,
+    frames_cut,
+    point_numbered,
+    points_in,
+    scope_at,
+    way_back,
+)
 from pitstop.engine.frame import Frame
 from pitstop.engine.hook import Position
+from pitstop.engine.recover import frames_under
 from pitstop.errors import (
     BadBreakpoint,
     BadEdit,
     BadExpression,
     BadLog,
+    CommandRefused,
     ExternalEffects,
     NotAllowed,
     NothingToUndo,
@@ -47,7 +57,7 @@ from pitstop.events.types import (
     WatchesChanged,
 )
 from pitstop.plan.paths import parse_path
-from pitstop.plan.scope import Snapshot, plan_edit
+from pitstop.plan.scope import Edit, Snapshot, plan_edit
 from pitstop.plan.values import Change, diff
 
 EXPORT_VERSION = 1
@@ -198,7 +208,7 @@ class Session(Gatekeeper):
         self._is_detached = True
         self._goals.clear()
         self._pausing.clear()
-        self._arrival = None
+        self._arrivals.clear()
         self._is_entry_due = False
         self._append(Detached(run.now()))
         for held in self._waiting_for_word():
@@ -208,6 +218,7 @@ class Session(Gatekeeper):
     async def abort(self, reason: str = "aborted by hand") -> None:
         """End every frame as cancelled, then clean up. Asked again: end the cleanup too."""
         run = self._running()
+        self._is_aborted = True
         self._goals.clear()
         self._pausing.clear()
         self._append(Aborted(run.now(), reason))
@@ -277,18 +288,27 @@ class Session(Gatekeeper):
         edit = plan_edit(scope, parts, value, layer=layer, removes=removes)
         edit.apply(scope)
         held.edits.append(edit)
+        held.done.append(edit)
         held.stop.scope = scope.snapshot()
         stop = held.stop
         where = (stop.id, stop.frame, stop.step, stop.occurrence, stop.position)
         self._append(ScopeEdited(self._running().now(), *where, edit.layer, edit.path, value, removes))
+        self._edits.append((len(self.log), stop.frame, edit, scope))
 
     async def undo(self, stop: Stop | int) -> None:
-        """Take back the last edit made at this stop."""
+        """Take back the last edit made at this stop, of the scope or of the step's config."""
         held = self._at(stop, "undo")
-        if not held.edits:
+        if not held.done:
             raise NothingToUndo(held.stop.id)
+        last = held.done.pop()
+        if not isinstance(last, Edit):
+            held.config = last
+            self._tell_config(held)
+            return
         scope = held.point.activation.scope
-        held.edits.pop().undo(scope)
+        held.edits.remove(last)
+        self._edits = [each for each in self._edits if each[2] is not last]
+        last.undo(scope)
         held.stop.scope = scope.snapshot()
         where = (held.stop.id, held.stop.frame, held.stop.occurrence, held.stop.position)
         self._append(EditUndone(self._running().now(), *where))
@@ -296,7 +316,13 @@ class Session(Gatekeeper):
     async def override_config(self, stop: Stop | int, config: Mapping[str, Any]) -> None:
         """Put these keys in place of the step's own, for its next run here; an empty mapping takes it back."""
         held = self._at(stop, "config")
+        if not isinstance(config, Mapping):
+            raise BadEdit(f"a config is a mapping of keys to values, not a {type(config).__name__}")
+        held.done.append(held.config)
         held.config = {**(held.config or {}), **config} if config else None
+        self._tell_config(held)
+
+    def _tell_config(self, held: Held) -> None:
         told, activation = held.stop, held.point.activation
         is_next = told.position != "before"  # then it is for the attempt that a retry makes
         occurrence = f"{activation.base}#{activation.attempt + 1}" if is_next else told.occurrence
@@ -315,16 +341,14 @@ class Session(Gatekeeper):
         if previous is None:
             raise NotAllowed("step_back", held.stop.id, "this is the first stop of its frame")
         where = (previous.frame, previous.step, previous.occurrence, previous.position)
-        self._go_back(held, "step_back", HistoryPoint(previous.after_event, *where, 0.0), external)
+        point = HistoryPoint(previous.after_event, *where, 0.0, previous.after_event)
+        self._go_back(held, "step_back", point, external)
 
     async def rewind(self, stop: Stop | int, point: HistoryPoint | Stop | int, *, external: bool = False) -> None:
         """Go back to a point of the history: what came after it in its frames is undone and runs again."""
         held = self._at(stop, "rewind")
-        if isinstance(point, Stop):
-            point = point.after_event
-        if isinstance(point, int):
-            point = point_numbered(self.history(), point)
-        self._go_back(held, "rewind", point, external)
+        number = point if isinstance(point, int) else point.after_event if isinstance(point, Stop) else point.number
+        self._go_back(held, "rewind", point_numbered(self.history(), number), external)
 
     async def restart_frame(self, stop: Stop | int, *, external: bool = False) -> None:
         """Start this frame again from its first step, and stop there."""
@@ -344,9 +368,14 @@ class Session(Gatekeeper):
         undone = external_steps(run.plan, self.log.read(), back)
         if undone and not external:
             raise ExternalEffects(undone)
-        self._arrival = (back.occurrence, back.position)
-        for stops in self._past.values():
-            stops[:] = [each for each in stops if each.after_event < back.after]
+        self._arrivals.add((back.occurrence, back.position))
+        cut, under = frames_cut(self.log.read(), back), frames_under(self.log.read(), back.frame)
+        for frame in cut & set(self._past):
+            self._past[frame] = [each for each in self._past[frame] if each.after_event < back.after]
+        for _, frame, edit, scope in reversed(self._edits):
+            if frame in under:  # those that still count are made again on the way
+                edit.undo(scope)
+        self._edits = [each for each in self._edits if each[1] not in under]
         self._resume(held, verb, back)
         self._refresh_gate()
 
@@ -483,7 +512,8 @@ class Session(Gatekeeper):
 
     async def scope_at(self, point: HistoryPoint | int) -> Snapshot:
         """How the scope was at any point of the history."""
-        found = point_numbered(self.history(), point) if isinstance(point, int) else point
+        number = point if isinstance(point, int) else point.number
+        found = point_numbered(self.history(), number)
         if self._run is None:
             raise NotRunning
         return await scope_at(self._run, self.log.read(), found)
@@ -519,15 +549,17 @@ class Session(Gatekeeper):
     @classmethod
     def from_export(cls, data: Mapping[str, Any]) -> "Session":
         """A new session set up like the exported one; its `log` has what happened then, to look at or to go on from."""
-        if data.get("version") != EXPORT_VERSION:
+        if not isinstance(data, Mapping) or data.get("version") != EXPORT_VERSION:
             raise BadLog(f"this is no exported session of version {EXPORT_VERSION}")
         try:
             session = cls(stop_on_error=False, **data["options"])
             for each in data["breakpoints"]:
                 session._breakpoints.add(Breakpoint.from_dict({**each, "hit_count": 0}))
+            if not all(isinstance(each, str) for each in data["watches"]) or isinstance(data["watches"], str):
+                raise BadLog("the exported session is damaged: watches are a list of expressions")
             session.watches = tuple(data["watches"])
             session.log = MemoryLog(events_from_json(data["events"]))
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, CommandRefused) as error:
             raise BadLog(f"the exported session is damaged: {error}") from error
         session._refresh_gate()
         return session

@@ -51,6 +51,7 @@ class Held:
     verdict: asyncio.Future[Verdict]
     edits: list[Edit] = field(default_factory=list)
     config: dict[str, Any] | None = None
+    done: list[Edit | dict[str, Any] | None] = field(default_factory=list)  # to undo: edits, and configs as they were
     inject_before: list[Step] = field(default_factory=list)
     inject_after: list[Step] = field(default_factory=list)
     lease: asyncio.TimerHandle | None = None
@@ -71,16 +72,18 @@ class Held:
         return Proceed(tuple(self.inject_before), tuple(self.inject_after), self.config)
 
     def force(self, outcome: Outcome) -> Force:
-        return Force(outcome, tuple(self.inject_after))
+        return Force(outcome, tuple(self.inject_before), tuple(self.inject_after), tuple(self.edits))
 
     def again(self) -> Again:
-        return Again(tuple(self.edits), self.config)
+        return Again(tuple(self.edits), self.config, inject_after=tuple(self.inject_after))
 
 
 def describe(point: Point, number: int, reasons: tuple[str, ...], after_event: int, **more: Any) -> Stop:
     """The stop at a point, with the verbs that fit it."""
     activation, step = point.activation, point.activation.step
-    allowed = COMPLETED if "completed" in reasons else BEFORE if point.position == "before" else AFTER
+    allowed: tuple[str, ...] = BEFORE if point.position == "before" else AFTER
+    if not step.path:  # the whole run: it has nothing beside it to step to
+        allowed = COMPLETED if "completed" in reasons else (*COMPLETED, "force", *LOOKING)
     return Stop(
         id=number,
         frame=activation.frame.id,

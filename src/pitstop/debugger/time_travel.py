@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pitstop.debugger.breakpoints import EVERYWHERE
 from pitstop.engine.frame import Activation, Frame
 from pitstop.engine.hook import PROCEED, Gate, GoBack, Point, Position, Verdict
+from pitstop.engine.recover import frames_under
 from pitstop.engine.run import Run
 from pitstop.errors import UnknownPoint
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status
-from pitstop.events.types import AnyEvent, FrameOpened, Rewound, RunStarted, StepFinished, StepStarted, Stopped
-from pitstop.events.view import frames_after
+from pitstop.events.types import AnyEvent, FrameOpened, RunStarted, StepFinished, StepStarted, Stopped
+from pitstop.events.view import events_that_count, frames_after
 from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Snapshot
 
@@ -21,7 +22,7 @@ REPLAY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """A place in the past of a run. `number` names it: the last event of the log that had happened there."""
+    """A place in the past of a run. `number` names it; a rewind to it keeps the log's events up to `keeps`."""
 
     number: int
     frame: str
@@ -29,35 +30,33 @@ class HistoryPoint:
     occurrence: str
     position: Position
     at: float
+    keeps: int
     status: Status | None = None
     stop: int | None = None
 
 
 def points_in(events: Sequence[AnyEvent]) -> list[HistoryPoint]:
     """Every point that the run, as it is now, has behind it, in the order of the log."""
-    points: list[HistoryPoint] = []
-    opened: dict[str, tuple[int, str | None]] = {}
-    for number, event in enumerate(events, 1):
-        match event:
-            case FrameOpened():
-                opened.setdefault(event.frame, (number, event.parent))
-            case Rewound():
-                cut = frames_after(opened, event.point_frame, event.frame, event.after)
-                points = [each for each in points if each.number <= event.after or each.frame not in cut]
-                opened = {name: known for name, known in opened.items() if known[0] <= event.after or name not in cut}
-            case Stopped():
-                position: Position = event.position  # type: ignore[assignment]
-                where = (event.frame, event.step, event.occurrence, position)
-                points.append(HistoryPoint(number, *where, event.at, stop=event.stop))
-            case StepStarted():
-                points.append(HistoryPoint(number - 1, event.frame, event.step, event.occurrence, "before", event.at))
-            case StepFinished():
-                status = event.outcome.status
-                at_end: Position = "error" if status.is_failure else "after"
-                points.append(HistoryPoint(number, event.frame, event.step, event.occurrence, at_end, event.at, status))
-            case _:
-                pass
-    return points
+    return [point for number, event in events_that_count(events) if (point := _point(number, event)) is not None]
+
+
+def _point(number: int, event: AnyEvent) -> HistoryPoint | None:
+    match event:
+        case Stopped():
+            position: Position = event.position  # type: ignore[assignment]
+            where = (event.frame, event.step, event.occurrence, position)
+            return HistoryPoint(number, *where, event.at, number, stop=event.stop)
+        case StepStarted():
+            where = (event.frame, event.step, event.occurrence, "before")
+            return HistoryPoint(number, *where, event.at, number - 1)
+        case StepFinished():
+            status = event.outcome.status
+            if status is Status.CANCELLED:  # nobody was asked about it
+                return None
+            where = (event.frame, event.step, event.occurrence, "error" if status.is_failure else "after")
+            return HistoryPoint(number, *where, event.at, number, status)
+        case _:
+            return None
 
 
 def point_numbered(points: Iterable[HistoryPoint], number: int) -> HistoryPoint:
@@ -76,26 +75,29 @@ def way_back(current: Frame, frames: Iterable[Frame], point: HistoryPoint) -> Go
         candidate = candidate.parent
     if candidate is None:
         raise UnknownPoint(point.number)
-    return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.number)
+    return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.keeps)
+
+
+def frames_cut(events: Iterable[AnyEvent], back: GoBack) -> set[str]:
+    """The frames whose events after the point would be undone."""
+    opened: dict[str, tuple[int, str | None]] = {}
+    for number, event in events_that_count(events):
+        if isinstance(event, FrameOpened):
+            opened.setdefault(event.frame, (number, event.parent))
+    return frames_after(opened, back.point_frame, back.frame, back.after)
 
 
 def external_steps(plan: Plan, events: Sequence[AnyEvent], back: GoBack) -> list[str]:
-    """The steps whose effects cannot be undone and which would run again."""
-    opened: dict[str, tuple[int, str | None]] = {}
-    for number, event in enumerate(events, 1):
-        if isinstance(event, FrameOpened):
-            opened.setdefault(event.frame, (number, event.parent))
-    cut = frames_after(opened, back.point_frame, back.frame, back.after)
-    undone = [
-        event.step
-        for event in events[back.after :]
-        if isinstance(event, StepFinished) and event.frame in cut and event.outcome.status is not Status.SKIPPED
-    ]
-    return [path for path in dict.fromkeys(undone) if _is_external(plan.steps.get(path))]
-
-
-def _is_external(step: Step | None) -> bool:
-    return step is not None and step.effects == "external"
+    """The steps whose effects cannot be undone and which would run again: those that ended, and those at work now."""
+    cut, under = frames_cut(events, back), frames_under(events, back.frame)
+    undone: dict[str, str] = {}
+    for number, event in events_that_count(events):
+        if isinstance(event, StepStarted) and event.frame in under:
+            undone[event.occurrence] = event.step
+        elif isinstance(event, StepFinished) and (number <= back.after or event.frame not in cut):
+            undone.pop(event.occurrence, None)
+    steps = (plan.steps.get(path) for path in dict.fromkeys(undone.values()))
+    return [step.path for step in steps if step is not None and step.effects == "external"]
 
 
 async def scope_at(run: Run, events: Sequence[AnyEvent], point: HistoryPoint) -> Snapshot:
@@ -104,7 +106,7 @@ async def scope_at(run: Run, events: Sequence[AnyEvent], point: HistoryPoint) ->
     if first is None:
         raise UnknownPoint(point.number)
     replay = _Replay(point)
-    log = MemoryLog(events[: point.number])
+    log = MemoryLog(events[: point.keeps])
     shadow = Run(run.plan, dict(first.inputs), run.ports, log=log, hook=replay)
     try:
         async with asyncio.timeout(REPLAY_SECONDS):
@@ -133,12 +135,14 @@ class _Replay:
         return (occurrence, position) == self._target
 
     async def at(self, point: Point) -> Verdict:
-        activation = point.activation
-        if (activation.occurrence, point.position) == self._target and self._run is not None:
-            self.found = activation.scope.snapshot()
-            self._run.abort("found")
+        self._look(point.activation, point.position)
         await asyncio.get_running_loop().create_future()
         return PROCEED
+
+    def _look(self, activation: Activation, position: Position) -> None:
+        if (activation.occurrence, position) == self._target and self._run is not None:
+            self.found = activation.scope.snapshot()
+            self._run.abort("found")
 
     def attach(self, run: Run) -> None:
         self._run = run
@@ -156,6 +160,7 @@ class _Replay:
         pass
 
     async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:
+        self._look(root, "after")
         return PROCEED
 
     def run_ended(self, outcome: Outcome) -> None:

@@ -19,9 +19,6 @@ class Mistakes:
         self._lines: dict[str, list[str]] = {}
         self._found: dict[tuple[str, int, int, str], Mistake] = {}  # one that an alias repeats is told once
 
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
     def add(self, file: str, line: int, column: int, message: str, hint: str | None = None) -> None:
         """Note a mistake; BadFlow at once when there are so many that nobody would read on."""
         mistake = Mistake(file, line, column, message, self._line(file, line), hint)

@@ -60,18 +60,24 @@ class TemplateChecks:
         if "${{" in condition:
             self._check_whole(document, node, condition, self._parse)
             return
-        if _SIMPLE_CONDITION.fullmatch(condition):
-            self._check_jq(document, node, condition.strip(), 0)
-            return
+        expression = condition.strip()
+        if not expression:
+            document.tell(node, "a condition cannot be empty")
+        elif _SIMPLE_CONDITION.fullmatch(expression) or self._is_balanced(document, node, expression, self._parse):
+            self._check_jq(document, node, expression, 0)
+
+    def _is_balanced(self, document: Document, node: ScalarNode, expression: str, parse: ParseTemplate) -> bool:
+        """Whether strings and braces end, which shows when the expression is put between `${{` and `}}`."""
+        reason = "a `{` or `}` has no partner"
         try:
-            template = self._parse(f"${{{{ {condition} }}}}")
+            template = parse(f"${{{{ {expression} }}}}")
+            if len(template.parts) == 1 and list(template.expressions) == [expression]:
+                return True
         except BadExpression as error:
-            document.tell(node, f"no jq: {_in_place(error.reason)}")
-            return
-        if list(template.expressions) != [condition.strip()] or len(template.parts) != 1:
-            document.tell(node, "no jq: a `}` closes what was not opened")
-        else:
-            self._check_jq(document, node, condition.strip(), 0)
+            if "${{" not in error.reason:  # which is ours, and nothing that anybody wrote
+                reason = _in_place(error.reason)
+        document.tell(node, f"no jq: {reason}")
+        return False
 
     def _check_whole(self, document: Document, node: ScalarNode, condition: str, parse: ParseTemplate) -> None:
         """Text around the `${{ }}` of a condition would make it true for ever."""

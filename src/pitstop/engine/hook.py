@@ -39,10 +39,12 @@ class Proceed:
 
 @dataclass(frozen=True, slots=True)
 class Force:
-    """The occurrence ends with this outcome, whatever it did or would have done."""
+    """The occurrence ends with this outcome, whatever it did or would have done; edits made here stay."""
 
     outcome: Outcome
+    inject: tuple[Step, ...] = ()
     inject_after: tuple[Step, ...] = ()
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Again:
     edits: tuple[Edit, ...] = ()
     config: dict[str, Any] | None = None
     delay_seconds: float = 0.0
+    inject_after: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

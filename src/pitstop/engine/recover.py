@@ -11,7 +11,6 @@ from pitstop.events.types import (
     EditUndone,
     FrameOpened,
     OutcomeForced,
-    Rewound,
     ScopeEdited,
     StepFinished,
     StepInjected,
@@ -19,7 +18,7 @@ from pitstop.events.types import (
     StepRouted,
     StepStarted,
 )
-from pitstop.events.view import frames_after
+from pitstop.events.view import events_that_count
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
 
@@ -53,10 +52,6 @@ class Recorded:
         """Whether anything is left to be taken."""
         return bool(self.outcomes or self.routes or self.edits or self.injected or self.configs)
 
-    def has_begun(self, address: str) -> bool:
-        """Whether anything inside this occurrence is known."""
-        return any(each.startswith(f"{address}.") for known in (self.outcomes, self.started) for each in known)
-
     def forget(self, address: str) -> None:
         """Let an occurrence, and what is in it, run again."""
         for occurrence in [each for each in self.outcomes if each == address or each.startswith(f"{address}.")]:
@@ -74,20 +69,10 @@ NOTHING_RECORDED = Recorded()  # shared: taking from it changes nothing
 
 def recorded_in(events: Sequence[AnyEvent]) -> dict[str, Recorded]:
     """What the events let each frame take over. A cancelled occurrence does not count: it runs again."""
-    opened: dict[str, tuple[int, str | None]] = {}
-    facts: list[tuple[int, _Fact]] = []
-    for number, event in enumerate(events, 1):
-        if isinstance(event, FrameOpened):
-            opened.setdefault(event.frame, (number, event.parent))
-        elif isinstance(event, Rewound):
-            cut = frames_after(opened, event.point_frame, event.frame, event.after)
-            facts = [(at, fact) for at, fact in facts if at <= event.after or fact.frame not in cut]
-            opened = {name: known for name, known in opened.items() if known[0] <= event.after or name not in cut}
-        elif isinstance(event, _Fact):
-            facts.append((number, event))
     by_frame: dict[str, Recorded] = {}
-    for _, fact in facts:
-        _keep(by_frame.setdefault(fact.frame, Recorded()), fact)
+    for _, event in events_that_count(events):
+        if isinstance(event, _Fact):
+            _keep(by_frame.setdefault(event.frame, Recorded()), event)
     return by_frame
 
 
@@ -120,13 +105,11 @@ def _keep(recorded: Recorded, fact: _Fact) -> None:
             edit = Edit(fact.layer, fact.path, fact.value, fact.removes)
             recorded.edits.setdefault((occurrence, fact.position), []).append(edit)
         case EditUndone():
-            undone = recorded.edits.get((occurrence, fact.position))
-            if fact.what == "config":
-                recorded.configs.pop(occurrence, None)
-            elif undone:
-                undone.pop()
+            recorded.edits[occurrence, fact.position].pop()
         case ConfigOverridden():
-            recorded.configs[occurrence] = fact.config
+            recorded.configs.pop(occurrence, None)
+            if fact.config:
+                recorded.configs[occurrence] = fact.config
         case StepInjected():
             step = Step(fact.step, fact.type, fact.config, id=fact.id, is_injected=True)
             recorded.injected.setdefault((occurrence, fact.position), []).append(step)

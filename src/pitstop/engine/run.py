@@ -14,7 +14,7 @@ from pitstop.engine.flow.parallel import run_parallel
 from pitstop.engine.flow.repeat import run_repeat
 from pitstop.engine.flow.sequence import run_sequence
 from pitstop.engine.frame import MAIN, Activation, Frame, FrameRewound, live_frame, open_frames
-from pitstop.engine.hook import GoBack, Hook
+from pitstop.engine.hook import Force, GoBack, Hook, Point
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded, frames_under, recorded_in
 from pitstop.errors import BadLog, UnknownStep
@@ -171,6 +171,12 @@ class Run:
             root.meter.unlimit()
         if limit.expired():
             return Outcome(Status.TIMED_OUT, error=StepError("Timeout", f"the run took longer than {seconds:g} s"))
+        is_own_failure = outcome.error is not None and outcome.error.origin == root.occurrence
+        if is_own_failure and self.hook is not None and self.hook.wants(root.step, "error"):
+            verdict = await self.hook.at(Point(root, "error", outcome))
+            if isinstance(verdict, GoBack):
+                raise FrameRewound(verdict)
+            outcome = verdict.outcome if isinstance(verdict, Force) else outcome
         return outcome
 
     async def _until_aborted(self, work: Awaitable[Any]) -> Any:

@@ -1,8 +1,11 @@
 """The life of one step: asked about, run, asked about again, tried again."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from pitstop.engine.frame import Activation, Frame, FrameRewound
 from pitstop.engine.hook import Again, Force, GoBack, Point, Position
@@ -11,7 +14,7 @@ from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import StepFinished, StepRetried, StepStarted
 from pitstop.plan.expressions import render, truth
 from pitstop.plan.plan import Step
-from pitstop.plan.scope import Scope
+from pitstop.plan.scope import Edit, Scope
 
 # Writes an outcome into the scope that the following steps see
 Apply = Callable[[Scope, Step, Outcome, int], None]
@@ -36,14 +39,16 @@ async def run_step(
     """Run a step to the end of its last attempt. A failure is an outcome; only cancelling and rewinding are raised."""
     outer = frame.activation
     config: dict[str, Any] | None = None
+    inject_after: tuple[Step, ...] = ()
     try:
         while True:
             activation = Activation(parent.run, frame, step, scope, base, parent, attempt)
             activation.config = config
             frame.activation = activation
-            ended = await _attempt(activation, apply)
+            ended = await _attempt(activation, apply, inject_after)
             if isinstance(ended, Outcome):
                 return ended
+            inject_after = ended.inject_after
             if ended.delay_seconds and not activation.is_replayed:
                 await asyncio.sleep(ended.delay_seconds)
             config = ended.config
@@ -52,7 +57,7 @@ async def run_step(
         frame.activation = outer
 
 
-async def _attempt(activation: Activation, apply: Apply) -> Outcome | Again:
+async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Step, ...]) -> Outcome | Again:
     run, step, frame, occurrence = activation.run, activation.step, activation.frame, activation.occurrence
     _leave_if_ending(activation)
     recorded = frame.recorded
@@ -70,12 +75,12 @@ async def _attempt(activation: Activation, apply: Apply) -> Outcome | Again:
             edit.apply(activation.scope)
         for injected in recorded.take_injected(occurrence, "before"):
             await _run_injected(activation, injected, apply)
-    inject_after: tuple[Step, ...] = ()
     forced: Outcome | None = None
     if run.hook is not None and (
         run.hook.returns_to(occurrence, "before") if is_begun else run.hook.wants(step, "before")
     ):
-        forced, inject_after = await _ask_before(activation, apply)
+        forced, injected_after = await _ask_before(activation, apply)
+        inject_after += injected_after
         _leave_if_ending(activation)
     if forced is not None:
         outcome = forced
@@ -114,6 +119,8 @@ async def _ask_before(activation: Activation, apply: Apply) -> tuple[Outcome | N
             Point(activation, "before", will_run=await _would_run(activation), is_repeated=is_repeated)
         )
         if isinstance(verdict, Force):
+            for injected in verdict.inject:
+                await _run_injected(activation, injected, apply)
             return verdict.outcome, inject_after + verdict.inject_after
         if isinstance(verdict, GoBack):
             raise FrameRewound(verdict)
@@ -165,6 +172,8 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
         outcome = run.failed(exception, occurrence)
     if known is None and activation.is_replayed:
         raise asyncio.CancelledError  # it was ended before its time, with what is around it
+    if known is None and activation.meter.paused_seconds:
+        outcome = msgspec.structs.replace(outcome, paused_seconds=activation.meter.paused_seconds)
     return outcome if known is None else known
 
 
@@ -185,8 +194,7 @@ async def _act_in_time(activation: Activation) -> Outcome:
     if not limit.expired():
         return outcome
     message = f"took longer than {seconds:g} s"  # also when it came to an end in spite of being cancelled
-    error = StepError("Timeout", message, activation.occurrence)
-    return Outcome(Status.TIMED_OUT, error=error, paused_seconds=activation.meter.paused_seconds)
+    return Outcome(Status.TIMED_OUT, error=StepError("Timeout", message, activation.occurrence))
 
 
 async def _act(activation: Activation) -> Outcome:
@@ -198,8 +206,7 @@ async def _act(activation: Activation) -> Outcome:
     if step.is_templated or activation.config is not None:
         config = await render(config, activation.scope.values(), run.ports.evaluator)
     run.acts += 1
-    outputs = await run.step_type(step.kind).act(activation, config)
-    return Outcome(Status.PASSED, outputs, paused_seconds=activation.meter.paused_seconds)
+    return Outcome(Status.PASSED, await run.step_type(step.kind).act(activation, config))
 
 
 async def finish_step(
@@ -228,7 +235,17 @@ async def finish_step(
     again: Again | None = Again(tuple(edits)) if is_replayed and occurrence in recorded.retried else None
     if hook is not None and (hook.returns_to(occurrence, position) if is_replayed else hook.wants(step, position)):
         is_propagated = outcome.error is not None and outcome.error.origin != occurrence
-        verdict = await hook.at(Point(activation, position, outcome, True, is_propagated, False, is_replayed))
+        is_passed_by = outcome.status is Status.SKIPPED and not is_forced
+        verdict = await hook.at(
+            Point(
+                activation,
+                position,
+                outcome,
+                will_run=not is_passed_by,
+                is_propagated=is_propagated,
+                is_replayed=is_replayed,
+            )
+        )
         if isinstance(verdict, GoBack):
             raise FrameRewound(verdict)
         if isinstance(verdict, Again):
@@ -237,25 +254,32 @@ async def finish_step(
             scope.own.rewind(mark)
             outcome = verdict.outcome
             apply(scope, step, outcome, activation.attempt)
+            _apply_again(scope, verdict.edits)
             again, is_forced = None, True
-        inject_after += () if isinstance(verdict, Again) else verdict.inject_after
+        inject_after += verdict.inject_after
     if again is None and outcome.is_failure and not is_forced:
         delay = step.retry.delay_after(activation.attempt)
         if delay is not None:
             again = Again(delay_seconds=delay)
             if run.log is not None:
                 run.log.append(StepRetried(run.now(), activation.frame.id, step.path, occurrence))
-    if again is not None:
-        scope.own.rewind(mark)
-        for edit in again.edits:
-            edit.apply(scope)
-        return again
     if recorded:
         inject_after += recorded.take_injected(occurrence, "after")
+    if again is not None:
+        scope.own.rewind(mark)
+        _apply_again(scope, again.edits)
+        return replace(again, inject_after=inject_after)
     for injected in inject_after:
         await _run_injected(activation, injected, apply)
     run.done[step.path] = outcome
     return outcome
+
+
+def _apply_again(scope: Scope, edits: Iterable[Edit]) -> None:
+    """Edits of the layer that was put back; those of other layers are there still."""
+    for edit in edits:
+        if scope.layer(edit.layer, str(edit.path[0])) is scope.own:
+            edit.apply(scope)
 
 
 async def _run_injected(host: Activation, injected: Step, apply: Apply) -> None:

@@ -150,7 +150,6 @@ class EditUndone(Event, frozen=True, gc=False, tag="debug.edit_undone"):
     frame: str
     occurrence: str
     position: str
-    what: str = "scope"
 
 
 class ConfigOverridden(Event, frozen=True, gc=False, tag="debug.config_overridden"):

@@ -182,6 +182,21 @@ def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, top: 
     return cut
 
 
+def events_that_count(events: Iterable[AnyEvent]) -> list[tuple[int, AnyEvent]]:
+    """The events, each with its number, without what was undone by going back."""
+    opened: dict[str, tuple[int, str | None]] = {}
+    counted: list[tuple[int, AnyEvent]] = []
+    for number, event in enumerate(events, 1):
+        if isinstance(event, FrameOpened):
+            opened.setdefault(event.frame, (number, event.parent))
+        elif isinstance(event, Rewound):
+            cut, after = frames_after(opened, event.point_frame, event.frame, event.after), event.after
+            counted = [each for each in counted if each[0] <= after or getattr(each[1], "frame", None) not in cut]
+            opened = {name: known for name, known in opened.items() if known[0] <= after or name not in cut}
+        counted.append((number, event))
+    return counted
+
+
 def is_intervention(event: AnyEvent) -> bool:
     """Whether somebody had a hand in it: a run with one of these did not pass by itself."""
     return isinstance(event, INTERVENTIONS) or (isinstance(event, StepRetried) and event.by_hand)

@@ -222,7 +222,7 @@ class _GraphRun:
         except (Exception, asyncio.CancelledError) as raised:  # a router is the user's code
             if isinstance(raised, asyncio.CancelledError) and (frame.is_cancelled or run.is_aborting):
                 raise
-            raise _Failed(run.failed(raised, occurrence)) from raised
+            raise _Failed(run.failed(raised, self.activation.occurrence)) from raised
         targets = self._targets(name, chosen, router.targets)
         if run.log is not None:
             run.log.append(StepRouted(run.now(), frame.id, name, occurrence, targets))
@@ -285,7 +285,7 @@ class _GraphRun:
             except _Failed as failed:
                 return failed.outcome
             except StepFailure as failure:
-                return self.run.failed(failure, address)
+                return self.run.failed(failure, self.activation.occurrence)
             return Outcome(Status.PASSED)
 
         return Branch(address, target, branch_scope, body)

@@ -16,11 +16,12 @@ async def run_repeat(activation: Activation, config: Mapping[str, Any]) -> Outco
     until, times, every_seconds = config.get("until"), config.get("times"), config.get("every_seconds", 0.0)
     if until is None and times is None:
         raise StepFailure("a repeat needs `until`, `times` or both, or it would never end")
-    turn = 0
+    turn, acts_before = 0, activation.run.acts
     while times is None or turn < times:
-        address = f"{activation.occurrence}[{turn}]"
-        if turn and every_seconds and not activation.frame.recorded.has_begun(address):
+        if every_seconds and activation.run.acts > acts_before:  # turns that the log has were waited for already
             await asyncio.sleep(every_seconds)
+        acts_before = activation.run.acts
+        address = f"{activation.occurrence}[{turn}]"
         scope = activation.scope.child(address, {"repeat": {"index": turn}})
         try:
             outcome = await run_body(activation, activation.frame, scope, activation.step.children, address)

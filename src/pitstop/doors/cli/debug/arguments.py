@@ -1,0 +1,261 @@
+"""What stands after the name of a command, read: text in, values out."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pitstop.errors import PitstopError
+
+POSITIONS = ("before", "after", "error")
+STATUSES = ("passed", "failed", "skipped")
+AGREED = "!"
+
+_BREAKPOINT = re.compile(
+    r"""(?: change \s+ (?P<state>.+?) (?: \s+ equals \s+ (?P<equals>.+?) )? | (?P<place>\S+) )
+        (?: \s+ if \s+ (?P<condition>.+?) )?
+        (?: \s+ hits \s+ (?P<hits> (?: >= | <= | == | > | < | % )? \s* \d+ ) )?
+        (?: \s+ group \s+ (?P<group>\S+) )?
+        (?: \s+ log \s+ (?P<log> " (?: [^"\\] | \\. )* " | ' [^']* ' ) )?""",
+    re.VERBOSE | re.DOTALL,
+)
+_ASSIGNMENT = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*?)\s*=(?!=)\s*(?P<value>.+)", re.DOTALL)
+_IN_LAYER = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*)", re.DOTALL)
+
+
+class BadCommand(PitstopError):
+    """A line that is no command; the message says what would be one."""
+
+    code = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`[@LAYER] PATH = JSON`; without a value, what `unset` takes."""
+
+    path: str
+    value: Any = None
+    layer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a step is to have ended: `passed|failed|skipped [JSON]`."""
+
+    status: str
+    outputs: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """`[before|after] TYPE {json}`."""
+
+    position: Literal["before", "after"]
+    step: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """A place in the past, and whether steps with effects outside may run again: `[POINT] [!]`."""
+
+    point: int | None
+    external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """`[STEP] [LINES]`."""
+
+    step: str | None
+    lines: int
+
+
+def read_nothing(text: str) -> None:
+    if text:
+        raise BadCommand(f"it takes nothing, not {text!r}")
+
+
+def read_word(text: str) -> str:
+    if len(text.split()) != 1:
+        raise BadCommand("it takes one word")
+    return text
+
+
+def read_optional_word(text: str) -> str | None:
+    return read_word(text) if text else None
+
+
+def read_text(text: str) -> str:
+    if not text:
+        raise BadCommand("something is missing after it")
+    return text
+
+
+def read_optional_text(text: str) -> str | None:
+    return text or None
+
+
+def read_all_flag(text: str) -> bool:
+    """Whether all frames are meant, not the selected one alone."""
+    if text not in ("", "all"):
+        raise BadCommand(f"{text!r} is neither nothing nor 'all'")
+    return text == "all"
+
+
+def read_breakpoint(text: str) -> dict[str, Any]:
+    """The parts of a breakpoint, as `add_breakpoint` takes them: `STEP[:after] [if JQ] [hits N] [log "TEXT"]`."""
+    found = _BREAKPOINT.fullmatch(text.strip())
+    if found is None:
+        raise BadCommand(f"{text!r} is no breakpoint: write STEP[:before|after|error] [if JQ] [hits >= 3] [log \"...\"]")
+    parts: dict[str, Any] = {name: found[name] for name in ("condition", "hits", "group") if found[name] is not None}
+    if found["log"] is not None:
+        quoted = found["log"]
+        parts["log"] = quoted[1:-1] if quoted[0] == "'" else read_json(quoted)
+    if found["state"] is not None:
+        parts["state"] = found["state"]
+        return {**parts, "equals": read_json(found["equals"])} if found["equals"] is not None else parts
+    return {**_read_place(found["place"]), **parts}
+
+
+def read_optional_breakpoint(text: str) -> dict[str, Any] | None:
+    return read_breakpoint(text) if text else None
+
+
+def _read_place(place: str) -> dict[str, Any]:
+    """`STEP`, `FILE:LINE`, `:LINE`, `type:TYPE` or `*`, and the position if one is given."""
+    name, colon, position = place.rpartition(":")
+    parts: dict[str, Any] = {}
+    if colon and position in POSITIONS:
+        place, parts["position"] = name, position
+        name, colon, position = place.rpartition(":")
+    if colon and position.isdigit():
+        return {**parts, "file": name, "line": int(position)}
+    if colon and name == "type":
+        return {**parts, "kind": position}
+    if colon:
+        raise BadCommand(f"{position!r} is no position: use {', '.join(POSITIONS)}, or a line")
+    return parts if place in ("", "*") else {**parts, "step": place}
+
+
+def read_numbers_or_group(text: str) -> tuple[int, ...] | str:
+    """Breakpoints by their numbers, or a group of them by its name."""
+    words = text.replace(",", " ").split()
+    if words and all(word.isdigit() for word in words):
+        return tuple(int(word) for word in words)
+    if len(words) != 1:
+        raise BadCommand("it takes the numbers of breakpoints, or the name of a group")
+    return words[0]
+
+
+def read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        hint = f'; text needs quotes: "{text}"' if re.fullmatch(r"[^\s\"'{}\[\]]+", text) else ""
+        raise BadCommand(f"{text!r} is no JSON ({error}){hint}") from error
+
+
+def read_object(text: str) -> dict[str, Any]:
+    value = read_json(text)
+    if not isinstance(value, dict):
+        raise BadCommand(f'{text!r} is no JSON object, such as {{"name": "value"}}')
+    return value
+
+
+def read_outputs(text: str) -> dict[str, Any] | None:
+    return read_object(text) if text else None
+
+
+def read_assignment(text: str) -> Assignment:
+    found = _ASSIGNMENT.fullmatch(text)
+    if found is None:
+        raise BadCommand("write a path and a JSON value: set .vars.region = \"eu\"")
+    return Assignment(found["path"], read_json(found["value"]), found["layer"])
+
+
+def read_path(text: str) -> Assignment:
+    found = _IN_LAYER.fullmatch(text)
+    if found is None:
+        raise BadCommand("write a path: unset .vars.region")
+    return Assignment(found["path"], layer=found["layer"])
+
+
+def read_verdict(text: str) -> Verdict:
+    status, _, outputs = text.partition(" ")
+    if status not in STATUSES:
+        raise BadCommand(f"say how the step is to have ended: {', '.join(STATUSES)}")
+    return Verdict(status, read_outputs(outputs.strip()))
+
+
+def read_config(text: str) -> dict[str, Any] | None:
+    """The keys to put in place of the step's own; nothing to look at them, an empty object to take it all back."""
+    if not text:
+        return None
+    if text == "reset":
+        return {}
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise BadCommand("write a key and a JSON value: config script=\"make test\"")
+    return {key.strip(): read_json(value.strip())}
+
+
+def read_injection(text: str) -> Injection:
+    first, _, rest = text.partition(" ")
+    position: Literal["before", "after"] = "before"
+    if first in ("before", "after"):
+        position = "before" if first == "before" else "after"
+        first, _, rest = rest.strip().partition(" ")
+    if not first:
+        raise BadCommand('write the type of a step and its config: inject run {"script": "make"}')
+    rest = rest.strip()
+    is_script = first == "run" and rest and not rest.startswith("{")
+    config = {"script": rest} if is_script else read_outputs(rest)
+    return Injection(position, {"uses": first, "with": config or {}})
+
+
+def read_agreement(text: str) -> Return:
+    if text not in ("", AGREED):
+        raise BadCommand(f"it takes nothing, or {AGREED} to let steps with effects outside run again")
+    return Return(None, text == AGREED)
+
+
+def read_point(text: str) -> Return:
+    number, agreed = text.removesuffix(AGREED).strip(), text.endswith(AGREED)
+    if not number.isdigit():
+        raise BadCommand("give the number of a point, as `history` shows it")
+    return Return(int(number), agreed)
+
+
+def read_points(text: str) -> tuple[int, int] | None:
+    words = text.split()
+    if not words:
+        return None
+    if len(words) != 2 or not all(word.isdigit() for word in words):
+        raise BadCommand("give two points, as `history` shows them, or none")
+    return int(words[0]), int(words[1])
+
+
+def read_line_number(text: str) -> int | None:
+    """A line; 0 for the current one, None to go on from the last one shown."""
+    if text in ("", "."):
+        return 0 if text else None
+    if not text.isdigit():
+        raise BadCommand("give the number of a line, or a dot for the current one")
+    return int(text)
+
+
+def read_log_part(text: str) -> LogPart:
+    *step, last = text.split() or [""]
+    lines = int(last) if last.isdigit() else 20
+    if last and not last.isdigit():
+        step.append(last)
+    if len(step) > 1:
+        raise BadCommand("give a step, a number of lines, or both: log tests 50")
+    return LogPart(step[0] if step else None, lines)
+
+
+def read_minutes(text: str) -> float:
+    if not text.isdigit():
+        raise BadCommand("give a number of minutes")
+    return int(text) * 60.0
