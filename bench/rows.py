@@ -167,14 +167,14 @@ async def attached(rounds: int) -> RowResult:
 
     settle = work.chain().run
     contenders = [
+        work.chain("not attached, no log"),
         work.logged_chain("not attached, log"),
         work.logged_chain("not attached, log, again"),
-        work.chain("not attached, no log"),
         *(work.attached_chain(f"attached, breakpoints: {count:,}", count) for count in BREAKPOINTS),
-        work.attached_chain(f"one node, breakpoints: {BREAKPOINTS[-1]:,}", BREAKPOINTS[-1], nodes=1),
+        work.attaching(f"whole run, breakpoints: {BREAKPOINTS[-1]:,}", BREAKPOINTS[-1]),
     ]
     measured = await interleave([replace(contender, settle=settle) for contender in contenders], rounds * 2)
-    logged, again, plain, *debugged, one_node = measured.values()
+    plain, logged, again, *debugged, whole = measured.values()
     lines = [
         within(f"attached, breakpoints elsewhere: {count:,}", ours, logged, 5)
         for count, ours in zip(BREAKPOINTS, debugged, strict=True)
@@ -183,8 +183,7 @@ async def attached(rounds: int) -> RowResult:
     lines.append(within("attached: dearest against cheapest of the three", most, least, 2))
     lines.append(within("noise: the same loop twice", again, logged, None))
     lines.append(within("attached and logged, against neither", debugged[0], plain, None))
-    fixed = f"attached, breakpoints elsewhere: {BREAKPOINTS[-1]:,}, a single node"
-    lines.append(Line(fixed, show(one_node.seconds), "-", "-", FOR_INFORMATION, FOR_INFORMATION))
+    lines.append(Line(f"{whole.name}, attaching", show(whole.seconds), "-", "-", FOR_INFORMATION, FOR_INFORMATION))
     return RowResult(lines, measured)
 
 

@@ -22,12 +22,16 @@ LARGE_ITEMS = 500
 # --- The graphs -------------------------------------------------------------------------------------------------------
 
 
-def compile_chain(nodes: int = NODES) -> Any:
+def compile_chain(nodes: int = NODES, between: tuple[Any, Any] | None = None) -> Any:
+    """A chain of no-ops, between two nodes of somebody's own if they want."""
+    does = [noop] * nodes if between is None else [between[0], *[noop] * nodes, between[1]]
     graph = Graph()
-    for index in range(nodes):
-        graph.add_node(f"n{index}", noop)
-        graph.add_edge(f"n{index - 1}" if index else START, f"n{index}")
-    graph.add_edge(f"n{nodes - 1}", END)
+    before = START
+    for index, node in enumerate(does):
+        graph.add_node(f"n{index}", node)
+        graph.add_edge(before, f"n{index}")
+        before = f"n{index}"
+    graph.add_edge(before, END)
     return graph.compile(recursion_limit=nodes + OTHER_NODES)
 
 
@@ -82,30 +86,48 @@ def gated_chain(name: str, switch: GateSwitch, *, has_gate: bool) -> Contender:
 # --- With a log, with a debugger --------------------------------------------------------------------------------------
 
 
+class Stopwatch:
+    """The first and the last node of a chain, which take the time between them: attaching is not in it."""
+
+    seconds = 0.0
+
+    async def start(self, state: dict[str, Any]) -> None:
+        self.seconds = -time.process_time()
+
+    async def stop(self, state: dict[str, Any]) -> None:
+        self.seconds += time.process_time()
+
+
 def logged_chain(name: str) -> Contender:
-    app = compile_chain()
-    return Contender(
-        name, lambda: app.invoke(new_state(), log=MemoryLog()), check=lambda result: is_chained(result.state)
-    )
+    """The nodes of a chain with a log and nobody attached."""
+    return attached_chain(name, None)
 
 
-def attached_chain(name: str, breakpoints: int, nodes: int = NODES) -> Contender:
-    """A debugger is attached and has breakpoints, all of them on steps that this graph does not have."""
-    app = compile_chain(nodes)
-    sessions: list[Session] = []
+def attached_chain(name: str, breakpoints: int | None) -> Contender:
+    """The nodes of a chain; a debugger is attached and has breakpoints, all on steps that this graph does not have."""
+    watch = Stopwatch()
+    app = compile_chain(between=(watch.start, watch.stop))
+    sessions: list[Session | None] = [None]
 
     def attach() -> None:
-        session = Session(stop_at_entry=False, stop_on_error=True)
-        for index in range(breakpoints):
-            session.add_breakpoint(step=f"elsewhere{index}", position="before")
-        sessions[:] = [session]
+        if breakpoints is not None:
+            session = Session(stop_at_entry=False, stop_on_error=True)
+            for index in range(breakpoints):
+                session.add_breakpoint(step=f"elsewhere{index}", position="before")
+            sessions[:] = [session]
 
     return Contender(
         name,
         lambda: app.invoke(new_state(), debug=sessions[0], log=MemoryLog()),
         prepare=attach,
+        own_seconds=lambda: watch.seconds,
         check=lambda result: is_chained(result.state),
     )
+
+
+def attaching(name: str, breakpoints: int) -> Contender:
+    """All that a run with one node and so many breakpoints costs: what is paid once, however long the run is."""
+    return replace(attached_chain(name, breakpoints), own_seconds=None)
 
 
 def large_state() -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""Puts the house together: the public Graph, and runs with the parts they need."""
+"""Puts the house together: the public Graph and `run_flow`, the service, and the parts that each of them needs."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pitstop.debugger.session import Session
 from pitstop.definition.graph import GraphDefinition
 from pitstop.definition.mermaid import to_mermaid
 from pitstop.engine.clock import SystemClock
@@ -20,6 +20,16 @@ from pitstop.events.view import interventions_in
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import plan_graph
+
+if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
+    from pitstop.debugger.session import Session
+    from pitstop.engine.executor import Executor
+    from pitstop.service.api import DebugRequest
+    from pitstop.service.local import LocalService
+    from pitstop.service.parts import Masking
+    from pitstop.service.reference import Reference
+    from pitstop.service.sessions import LocalSession
+    from pitstop.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,7 @@ class GraphApp:
         self.plan = plan
 
     async def invoke(
-        self, state: Mapping[str, Any] | None, *, debug: Session | None = None, log: EventLog | None = None
+        self, state: Mapping[str, Any] | None, *, debug: "Session | None" = None, log: EventLog | None = None
     ) -> RunResult:
         """Run to the end. A failing node is in the result, not raised.
 
@@ -79,7 +89,7 @@ class GraphApp:
         return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
 
     async def stream(
-        self, state: Mapping[str, Any] | None, *, debug: Session | None = None, log: MemoryLog | None = None
+        self, state: Mapping[str, Any] | None, *, debug: "Session | None" = None, log: MemoryLog | None = None
     ) -> AsyncIterator[AnyEvent]:
         """Run, giving every event as it happens. Leaving the loop early cancels the run."""
         log = MemoryLog() if log is None else log
@@ -105,3 +115,52 @@ def _first_state(log: EventLog | None) -> dict[str, Any]:
     if not isinstance(first, RunStarted):
         raise BadLog("there is no state to begin with: give one, or a log that has one")
     return dict(first.inputs)
+
+
+# --- The service, and flows without it -------------------------------------------------------------------------------
+
+
+def open_service(settings: "Settings | None" = None) -> "LocalService":
+    """The service in this process, with the machine's own processes to run commands in."""
+    from pitstop.service.local import LocalService
+    from pitstop.service.parts import Parts
+    from pitstop.settings import read_settings
+    from pitstop.steps.registry import StepTypes, find_step_types
+
+    parts = Parts(
+        new_executor=_new_executor,
+        new_evaluator=JqWorker,
+        new_masking=_new_masking,
+        new_session=_new_session,
+        new_reference=_new_reference,
+        built_in_types=StepTypes,
+        all_types=find_step_types,
+    )
+    return LocalService(parts, settings or read_settings())
+
+
+def _new_executor(workspaces: Path) -> "Executor":
+    from pitstop.executors.process import ProcessExecutor
+
+    return ProcessExecutor(workspaces)
+
+
+def _new_masking(secrets: Mapping[str, str]) -> "Masking":
+    from pitstop.executors.masking import MaskedStream, Masker
+    from pitstop.service.parts import Masking
+
+    masker = Masker(secrets)
+    return Masking(masker, lambda: MaskedStream(masker))
+
+
+def _new_session(request: "DebugRequest") -> "LocalSession":
+    from pitstop.service.sessions import make_session
+
+    return make_session(request)
+
+
+def _new_reference() -> "Reference":
+    from pitstop.service.reference import Reference
+    from pitstop.steps.registry import find_step_types
+
+    return Reference(find_step_types())

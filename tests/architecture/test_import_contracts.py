@@ -19,7 +19,7 @@ CONTRACTS: dict[str, str] = {
 # The contract, the module that breaks it, and the line that it breaks it with.
 VIOLATIONS = [
     ("layers", "engine/violation.py", "import pitstop.debugger"),
-    ("layers", "events/violation.py", "import pitstop.plan"),
+    ("layers", "plan/violation.py", "import pitstop.events"),
     ("layers", "errors_violation.py", ""),
     ("doors-independent", "doors/cli/violation.py", "import pitstop.doors.dap"),
     ("doors-translate", "doors/cli/violation.py", "import pitstop.engine"),

@@ -668,6 +668,18 @@ async def test_a_run_that_is_cancelled_from_outside_ends_its_stops() -> None:
         assert run.ran == ["k"]
 
 
+async def test_a_stop_that_was_cancelled_a_moment_ago_takes_no_command() -> None:
+    async with debugging(flow(leaf("a")), {}, breaking("a")) as run:
+        stop = await run.stop()
+        run.task.cancel()
+        with pytest.raises(StaleStop):
+            await run.session.continue_(stop)
+        await run.session.continue_all()
+        with pytest.raises(asyncio.CancelledError):
+            await run.task
+        assert [event.reason for event in run.told(StopEnded)] == ["the run was cancelled"]
+
+
 # --- The lease -------------------------------------------------------------------------------------------------------
 
 
@@ -681,6 +693,14 @@ async def test_a_stop_that_nobody_attends_to_ends_the_run_after_an_hour() -> Non
         assert str(result.error) == "Aborted: nobody attended to stop 1"
         assert [(event.stop, event.policy) for event in run.told(LeaseEnded)] == [(stop.id, "abort")]
         assert run.ran == ["k"]
+
+
+@virtual_time
+async def test_a_run_that_nobody_attends_to_gets_no_last_look_either() -> None:
+    async with debugging(flow(leaf("a")), {}, breaking("a", stop_at_end=True)) as run:
+        result = await run.task
+
+        assert (now(), result.status) == (3600, Status.CANCELLED)
 
 
 @virtual_time

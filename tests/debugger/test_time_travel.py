@@ -202,7 +202,6 @@ async def test_points_of_a_future_that_was_undone_are_no_points() -> None:
         assert [f"{each.position} {each.occurrence}" for each in run.session.history() if each.stop is None] == [
             "before a",
             "after a",
-            "before b",
         ]
         with pytest.raises(UnknownPoint):
             await run.session.rewind(stop, undone)
@@ -478,6 +477,12 @@ async def test_effects_outside_that_were_skipped_need_no_asking() -> None:
         stop = await run.back(await run.back(await run.stop()))
 
         assert at(stop) == "before a"
+
+
+async def test_effects_outside_of_a_step_that_its_if_skipped_need_no_asking() -> None:
+    plan = flow(leaf("a"), leaf("mail", condition=".no", effects="external"), leaf("z"))
+    async with debugging(plan, {}, breaking("a", "z")) as run:
+        assert at(await run.back(await run.on(await run.stop()))) == "before a"
 
 
 async def test_effects_outside_that_are_happening_now_are_asked_about() -> None:

@@ -92,7 +92,7 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{run: x, if: '${{ .a }} == 1'}", 14, "a condition is one expression", None),
         ("{run: x, if: ''}", 14, "a condition cannot be empty", None),
         ("{run: x, if: '.a }'}", 14, "no jq: a `{` or `}` has no partner", None),
-        ("{run: x, if: '.a }} ${{ .b'}", 14, "no template: the ${{ has no }} that ends it", None),
+        ("{run: x, if: '.a }} ${{ .b'}", 21, "no template: the ${{ has no }} that ends it", None),
         ("{run: x, if: '{a: 1}} | .a'}", 14, "no jq: a `{` or `}` has no partner", None),
         ("{run: x, if: '${{ .a'}", 15, "no template: the ${{ has no }} that ends it", None),
         ("{run: x, if: [a]}", 14, "`if` must be text, not a list", None),

@@ -63,6 +63,8 @@ class Breakpoint:
             raise BadBreakpoint(f"hits {self.hits!r}: write for example '>= 3', '== 5' or '% 2'")
         if not isinstance(self.equals, Unset) and self.state is None:
             raise BadBreakpoint("equals needs state=..., the path whose value it is compared with")
+        if not isinstance(self.equals, Unset):
+            self.equals = as_json(self.equals)
         if inspect.iscoroutinefunction(self.condition):
             raise BadBreakpoint("a condition that is a function answers at once: it cannot be async")
         if self.log is not None:
@@ -123,10 +125,9 @@ class Breakpoint:
         if self.hit_count:
             shown["hit_count"] = self.hit_count
         if self.equals is not UNSET:
-            shown["equals"] = as_json(self.equals)
+            shown["equals"] = self.equals
         if callable(self.condition):
             del shown["condition"]
-            shown["enabled"] = False  # without its condition it would stop everywhere
             shown["condition_was"] = getattr(self.condition, "__name__", "a function")
         return shown
 
@@ -153,6 +154,7 @@ class BreakpointTable:
     """The breakpoints of a session, indexed by the steps they stop at."""
 
     def __init__(self) -> None:
+        self.watching: list[Breakpoint] = []  # those that watch a value
         self._all: dict[int, Breakpoint] = {}
         self._by_path: dict[str, list[Breakpoint]] = {}
         self._everywhere: list[Breakpoint] = []
@@ -177,11 +179,15 @@ class BreakpointTable:
     def add(self, breakpoint: Breakpoint) -> None:
         self._last_id = max(self._last_id, breakpoint.id)
         self._all[breakpoint.id] = breakpoint
+        if breakpoint.state is not None:
+            self.watching.append(breakpoint)
         self._index(breakpoint)
 
     def remove(self, breakpoint_id: int) -> Breakpoint:
         breakpoint = self[breakpoint_id]
         del self._all[breakpoint_id]
+        if breakpoint in self.watching:
+            self.watching.remove(breakpoint)
         if breakpoint in self._everywhere:
             self._everywhere.remove(breakpoint)
         for path in breakpoint.paths:

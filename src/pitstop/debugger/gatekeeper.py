@@ -80,7 +80,7 @@ class Gatekeeper:
     def wants(self, step: Step, position: Position) -> bool:
         if self._is_detached:
             return False
-        return position == "error" or step.path in self.gate.paths or step.is_injected
+        return position == "error" or step.path in self.gate.paths or step.is_injected or step.on_success == "pause"
 
     def returns_to(self, occurrence: str, position: Position) -> bool:
         return (occurrence, position) in self._arrivals
@@ -104,7 +104,7 @@ class Gatekeeper:
                 return PROCEED
             reasons |= {"failure" if each.position == "error" else "breakpoint" for each in hit}
         if point.will_run:
-            if frame.id in self._pausing:
+            if frame.id in self._pausing or _asks_for_pause(point):
                 reasons.add("pause")
             if self._is_entry_due and point.position == "before":
                 reasons.add("entry")
@@ -118,7 +118,7 @@ class Gatekeeper:
         for each in hit:
             self._use_up(each)
         verdict = await self._hold(point, reasons, [each.id for each in hit], problems)
-        await take_watched(self._breakpoints, activation, self._watched)
+        await take_watched(self._breakpoints.watching, activation, self._watched)
         return verdict
 
     def attach(self, run: Run) -> None:
@@ -211,8 +211,8 @@ class Gatekeeper:
         self._held[stop.id] = held
         self._is_entry_due = False
         self._pausing.discard(frame.id)
-        lineage = [each.id for each in frame.lineage()]
-        self._goals = [goal for goal in self._goals if not is_ended_by(goal, frame.id, lineage, activation.base)]
+        lineage, path = [each.id for each in frame.lineage()], activation.step.path
+        self._goals = [goal for goal in self._goals if not is_ended_by(goal, frame.id, lineage, activation.base, path)]
         self._past.setdefault(frame.id, []).append(stop)
         activation.hold()
         self._lease(held, self.lease_seconds)
@@ -273,8 +273,7 @@ class Gatekeeper:
 
     def _previous(self, stop: Stop) -> Stop | None:
         """The stop that this frame had before this one."""
-        past = [each for each in self._past.get(stop.frame, ()) if each.id < stop.id]
-        return past[-1] if past else None
+        return next((each for each in reversed(self._past.get(stop.frame, ())) if each.id < stop.id), None)
 
     def _lease(self, held: Held, seconds: float) -> None:
         """Let the stop end by itself when nobody has attended to it for so long."""
@@ -292,6 +291,7 @@ class Gatekeeper:
         if self.on_lease_end == "continue":
             self._resume(held, "continue", held.proceed())
         else:
+            self._is_aborted = True
             run.abort(f"nobody attended to stop {held.stop.id}")
 
     def _refresh_gate(self) -> None:
@@ -315,3 +315,11 @@ class Gatekeeper:
         if self._run is None or self._is_ended:
             raise NotRunning
         return self._run
+
+
+def _asks_for_pause(point: Point) -> bool:
+    """Whether the step itself was written to stop here: `on_success: pause`, `on_failure: pause`."""
+    step = point.activation.step
+    if point.position == "before" or point.is_repeated:
+        return False
+    return (step.on_failure if point.position == "error" else step.on_success) == "pause"

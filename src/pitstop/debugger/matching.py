@@ -71,9 +71,8 @@ async def _message(text: str, values: Mapping[str, Any], evaluator: Evaluator) -
 async def take_watched(breakpoints: Iterable[Breakpoint], activation: Activation, watched: Watched) -> None:
     """Take the watched values as they are now, so that only what changes after this is a change."""
     for breakpoint in breakpoints:
-        if breakpoint.state is not None:
-            with contextlib.suppress(PitstopError):
-                watched[breakpoint.id, activation.frame.id] = await _value(breakpoint, activation)
+        with contextlib.suppress(PitstopError):
+            watched[breakpoint.id, activation.frame.id] = await _value(breakpoint, activation)
 
 
 async def _has_changed(breakpoint: Breakpoint, point: Point, watched: Watched) -> bool:

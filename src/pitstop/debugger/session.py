@@ -47,7 +47,6 @@ from pitstop.events.types import (
     ConfigOverridden,
     Detached,
     EditUndone,
-    FrameOpened,
     LeaseExtended,
     OutcomeForced,
     PauseAsked,
@@ -180,13 +179,13 @@ class Session(Gatekeeper):
         paths = self._running().plan.paths_named(step)
         if not paths:
             raise UnknownStep(step, self._running().plan.nearest(step))
-        self._step(stop, "to", paths[0])
+        self._step(stop, "to", tuple(paths))
 
-    def _step(self, stop: Stop | int, verb: StepVerb, target: str | None = None) -> None:
+    def _step(self, stop: Stop | int, verb: StepVerb, targets: tuple[str, ...] = ()) -> None:
         held = self._at(stop, "run_to" if verb == "to" else f"step_{verb}")
         activation = held.point.activation
         parent = activation.parent.base if activation.parent is not None else None
-        goal = goal_of(verb, activation.frame.id, activation.base, parent, target)
+        goal = goal_of(verb, activation.frame.id, activation.base, parent, targets)
         self._resume(held, "run_to" if verb == "to" else f"step_{verb}", held.proceed(), goal)
 
     async def pause(self, frame: str | None = None) -> None:
@@ -353,11 +352,7 @@ class Session(Gatekeeper):
     async def restart_frame(self, stop: Stop | int, *, external: bool = False) -> None:
         """Start this frame again from its first step, and stop there."""
         held = self._at(stop, "rewind")
-        opened = 0
-        for number, event in enumerate(self.log.read(), 1):
-            if isinstance(event, FrameOpened) and event.frame == held.stop.frame:
-                opened = number
-        first = next((each for each in self.history() if each.number >= opened and each.frame == held.stop.frame), None)
+        first = next((each for each in self.history() if each.frame == held.stop.frame), None)
         if first is None:
             raise UnknownPoint(held.stop.frame)
         self._go_back(held, "rewind", first, external)
@@ -527,6 +522,8 @@ class Session(Gatekeeper):
     async def extend(self, seconds: float) -> None:
         """Give every stop that lasts so many seconds from now before it ends by itself; at most 4 h in all."""
         run = self._running()
+        if not seconds > 0:
+            raise BadEdit(f"a lease cannot be extended by {seconds} s: give a number of seconds above 0")
         for held in self._held.values():
             self._lease(held, seconds)
         self._append(LeaseExtended(run.now(), seconds))
@@ -541,15 +538,16 @@ class Session(Gatekeeper):
                 "lease_seconds": self.lease_seconds,
                 "on_lease_end": self.on_lease_end,
             },
-            "breakpoints": [breakpoint.as_dict() for breakpoint in self._breakpoints],
+            "breakpoints": [_exported(breakpoint) for breakpoint in self._breakpoints],
             "watches": list(self.watches),
             "events": events_to_json(self.log.read()),
         }
 
     @classmethod
-    def from_export(cls, data: Mapping[str, Any]) -> "Session":
+    def from_export(cls, data: Any) -> "Session":
         """A new session set up like the exported one; its `log` has what happened then, to look at or to go on from."""
-        if not isinstance(data, Mapping) or data.get("version") != EXPORT_VERSION:
+        version = data.get("version") if isinstance(data, Mapping) else None
+        if version != EXPORT_VERSION:
             raise BadLog(f"this is no exported session of version {EXPORT_VERSION}")
         try:
             session = cls(stop_on_error=False, **data["options"])
@@ -563,3 +561,9 @@ class Session(Gatekeeper):
             raise BadLog(f"the exported session is damaged: {error}") from error
         session._refresh_gate()
         return session
+
+
+def _exported(breakpoint: Breakpoint) -> dict[str, Any]:
+    """A breakpoint for another session. Without a condition that was a function it would always stop: it is off."""
+    shown = breakpoint.as_dict()
+    return {**shown, "enabled": False} if "condition_was" in shown else shown

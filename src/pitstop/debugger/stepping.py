@@ -12,14 +12,14 @@ class Goal:
     """A step command on its way.
 
     It moves in `frame` and rests at the next step there that is not at or under `boundary` (None: at any). `anchor`
-    is the step it began at: what stops under it, in whichever frame, ends the command. `to` rests at `target` alone.
+    is the step it began at: what stops under it, in whichever frame, ends the command. `to` rests only at its `targets`.
     """
 
     verb: StepVerb
     frame: str
     anchor: str | None
     boundary: str | None
-    target: str | None = None
+    targets: tuple[str, ...] = ()
     is_arm: bool = False  # set on a frame that a step into opened; dies with the frame
 
 
@@ -32,7 +32,7 @@ def is_under(address: str, boundary: str | None) -> bool:
     return address.startswith(boundary) and address[len(boundary)] in ".[#"
 
 
-def goal_of(verb: StepVerb, frame: str, address: str, parent: str | None, target: str | None = None) -> Goal:
+def goal_of(verb: StepVerb, frame: str, address: str, parent: str | None, targets: tuple[str, ...] = ()) -> Goal:
     """The goal of a command given at the step with this address, whose parent step has that one."""
     match verb:
         case "into":
@@ -42,18 +42,20 @@ def goal_of(verb: StepVerb, frame: str, address: str, parent: str | None, target
         case "out":
             return Goal(verb, frame, parent or "", parent or "")
         case "to":
-            return Goal(verb, frame, "", None, target)
+            return Goal(verb, frame, "", None, targets)
 
 
 def rests_at(goal: Goal, frame: str, address: str, path: str) -> bool:
     """Whether the command has come to its end before this step."""
     if goal.verb == "to":
-        return path == goal.target
+        return path in goal.targets
     return frame == goal.frame and not is_under(address, goal.boundary)
 
 
-def is_ended_by(goal: Goal, frame: str, lineage: Collection[str], address: str) -> bool:
+def is_ended_by(goal: Goal, frame: str, lineage: Collection[str], address: str, path: str) -> bool:
     """Whether a stop there, whatever caused it, ends the command."""
+    if path in goal.targets:
+        return True
     return frame == goal.frame or (goal.frame in lineage and is_under(address, goal.anchor))
 
 

@@ -135,7 +135,10 @@ class _Replay:
         return (occurrence, position) == self._target
 
     async def at(self, point: Point) -> Verdict:
-        self._look(point.activation, point.position)
+        if self.found is None:
+            self._look(point.activation, point.position)
+        elif self._run is not None:
+            self._run.abort("found")  # it has begun to clean up: that is not to run either
         await asyncio.get_running_loop().create_future()
         return PROCEED
 

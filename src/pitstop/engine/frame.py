@@ -165,7 +165,7 @@ def open_frames(
     return frames
 
 
-async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[], Awaitable[Outcome]]) -> Outcome:
+async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[Frame], Awaitable[Outcome]]) -> Outcome:
     """Run a frame from its first step to its end; from the first step again whenever it is rewound."""
     start = scope.own.mark()
     frame.task = asyncio.current_task()
@@ -173,7 +173,7 @@ async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[], 
     try:
         while True:
             try:
-                return await body()
+                return await body(frame)
             except FrameRewound as rewound:
                 if rewound.target.frame != frame.id or run.log is None:
                     raise

@@ -54,6 +54,7 @@ class Run:
         self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
         self.done: dict[str, Any] = {}  # the last outcome of each step, or just its update
         self.exception: BaseException | None = None  # behind the failure that the run ended with
+        self.asked_failures: set[str] = set()  # the occurrences whose failure the hook was asked about
         self.acts = 0  # that were really done, and not taken from the log
         self.abort_reason: str | None = None
         self.is_aborting = False  # a step that starts now, because one before it took the cancel for its own, is not to
@@ -131,7 +132,7 @@ class Run:
         (main,) = open_frames(self, [(MAIN, self.plan.name)], None, "")
         outcome = Outcome(Status.CANCELLED, error=StepError("Cancelled", "the run was cancelled"))
         try:
-            outcome = await live_frame(self, main, self.scope, lambda: self._live(main))
+            outcome = await live_frame(self, main, self.scope, self._live)
             if outcome.error is not None:
                 self.exception = self._exceptions.get(outcome.error.origin)
         finally:
@@ -171,7 +172,7 @@ class Run:
             root.meter.unlimit()
         if limit.expired():
             return Outcome(Status.TIMED_OUT, error=StepError("Timeout", f"the run took longer than {seconds:g} s"))
-        is_own_failure = outcome.error is not None and outcome.error.origin == root.occurrence
+        is_own_failure = outcome.error is not None and outcome.error.origin not in self.asked_failures
         if is_own_failure and self.hook is not None and self.hook.wants(root.step, "error"):
             verdict = await self.hook.at(Point(root, "error", outcome))
             if isinstance(verdict, GoBack):
@@ -201,9 +202,9 @@ class Run:
             return self._aborted()  # a step that was about to start has seen it before the loop did
         finally:
             self._limit = None
-            self.is_aborting = False
 
     def _aborted(self) -> Outcome:
+        self.is_aborting = False
         return Outcome(Status.CANCELLED, error=StepError("Aborted", self.abort_reason or "aborted"))
 
     def _check_log(self, log: EventLog) -> None:

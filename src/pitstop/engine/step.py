@@ -234,7 +234,9 @@ async def finish_step(
         edit.apply(scope)
     again: Again | None = Again(tuple(edits)) if is_replayed and occurrence in recorded.retried else None
     if hook is not None and (hook.returns_to(occurrence, position) if is_replayed else hook.wants(step, position)):
-        is_propagated = outcome.error is not None and outcome.error.origin != occurrence
+        is_propagated = outcome.error is not None and outcome.error.origin in run.asked_failures
+        if outcome.is_failure:
+            run.asked_failures.add(occurrence)
         is_passed_by = outcome.status is Status.SKIPPED and not is_forced
         verdict = await hook.at(
             Point(

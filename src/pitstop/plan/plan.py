@@ -56,6 +56,11 @@ class Step:
     retry: Retry = NO_RETRY
     continue_on_error: bool = False
     effects: Effects = "workspace"
+    requires: Mapping[str, Any] = field(default_factory=dict)
+    workspace: Literal["keep", "fresh"] = "keep"
+    on_success: str = "next"
+    on_failure: str = "stop"
+    snapshot: bool = False
     source: Source | None = None
     is_cleanup: bool = False
     is_injected: bool = False

@@ -227,6 +227,11 @@ class _Planning:
                 retry=_retry(spec),
                 continue_on_error=spec.continue_on_error,
                 effects=spec.effects,
+                requires=spec.requires,
+                workspace=spec.workspace,
+                on_success=spec.on_success,
+                on_failure=spec.on_failure,
+                snapshot=bool(spec.snapshot),
                 source=_source(spec.source),
                 is_cleanup=is_cleanup,
             )

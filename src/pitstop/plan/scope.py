@@ -129,13 +129,16 @@ class Scope:
 
     def put(self, path: Path, value: Any) -> None:
         """Write into the innermost layer, keeping beside it what outer layers have under the same key."""
-        own = self.own
+        self.see_through(self.own, path)
+        self.own.assign(path, value)
+
+    def see_through(self, layer: Layer, path: Path) -> None:
+        """Before a write deep under a key that a layer lacks: give it what is seen there now, lest that be hidden."""
         key = str(path[0])
-        if len(path) > 1 and key not in own.values:
-            holder = self.layer(None, key)
-            if key in holder.values:
-                own.values = {**own.values, key: holder.values[key]}
-        own.assign(path, value)
+        if len(path) > 1 and key not in layer.values:
+            seen = next((each.values[key] for each in self.layers if key in each.values), None)
+            if seen is not None:
+                layer.values = {**layer.values, key: seen}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +161,21 @@ class Edit:
         if self.removes:
             layer.remove(self.path)
         else:
+            scope.see_through(layer, self.path)
             layer.assign(self.path, self.value)
 
     def undo(self, scope: Scope) -> None:
         layer = scope.layer(self.layer, str(self.path[0]))
         if self.was_there:
-            layer.assign(self.undo_path, self.before)
+            layer.values = with_value(layer.values, self.undo_path, self.before)
         else:
-            layer.remove(self.undo_path)
+            layer.values = without(layer.values, self.undo_path)
+        made = Removed(self.path) if self.removes else Assigned(self.path, self.value)
+        for index in reversed(range(len(layer.changes or ()))):
+            change = (layer.changes or [])[index]
+            if type(change) is type(made) and change.path == made.path:  # nobody is to take it over any more
+                del (layer.changes or [])[index]
+                break
 
 
 def plan_edit(scope: Scope, path: Path, value: Any, *, layer: str | None, removes: bool) -> Edit:
@@ -173,10 +183,13 @@ def plan_edit(scope: Scope, path: Path, value: Any, *, layer: str | None, remove
     if not path or not isinstance(path[0], str):
         raise BadEdit("an edit needs a path that begins with a key, such as .errors or .vars.region")
     target = scope.layer(layer, path[0])
+    values = target.values
+    if not removes and path[0] not in values and path[0] in scope.values():
+        values = {**values, path[0]: scope.values()[path[0]]}
     try:
         if removes and not _is_there(target.values, path):
             raise BadEdit(f"there is nothing at {format_path(path)} in layer {target.name!r} to unset")
-        without(target.values, path) if removes else with_value(target.values, path, value)
+        without(values, path) if removes else with_value(values, path, value)
         undo_path, before, was_there = _to_put_back(target.values, path)
     except BadExpression as error:
         raise BadEdit(f"{format_path(path)} cannot be edited in layer {target.name!r}: {error.reason}") from error

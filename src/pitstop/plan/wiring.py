@@ -8,6 +8,7 @@ from typing import Any
 from pitstop.plan.plan import NO_RETRY, Reducer, Step
 
 Route = str | Iterable[str]
+Routes = dict[Any, tuple[str, ...]]
 Choose = Callable[[dict[str, Any]], Route | Awaitable[Route]]
 
 
@@ -22,9 +23,22 @@ class Router:
 class Node:
     """A node as the engine's innermost loop wants it: all that is fixed, looked up once."""
 
-    __slots__ = ("following", "function", "in_thread", "is_async", "is_plain", "name", "path", "step")
+    __slots__ = (
+        "choose",
+        "following",
+        "function",
+        "in_thread",
+        "is_async",
+        "is_plain",
+        "name",
+        "path",
+        "routes",
+        "step",
+    )
 
-    def __init__(self, step: Step, following: str | None = None) -> None:
+    def __init__(
+        self, step: Step, following: str | None = None, choose: "Choose | None" = None, routes: "Routes | None" = None
+    ) -> None:
         self.step = step
         self.name = step.local
         self.path = step.path
@@ -39,6 +53,8 @@ class Node:
             and step.retry is NO_RETRY
             and not step.continue_on_error
         )
+        self.choose: Callable[[dict[str, Any]], Any] = choose or _no_function
+        self.routes = routes  # by each of the router's own names for them, when they are known
         self.following = following  # the one node that always comes next; None when that has to be worked out
 
 
@@ -65,8 +81,16 @@ class Wiring:
     def nodes(self, steps: Iterable[Step]) -> dict[str, Node]:
         """The nodes by name, worked out once."""
         if not self._nodes:
-            self._nodes.update((step.local, Node(step, self._following(step.local))) for step in steps)
+            self._nodes.update((step.local, self._node(step)) for step in steps)
         return self._nodes
+
+    def _node(self, step: Step) -> Node:
+        name = step.local
+        router = self.routers.get(name)
+        if router is None or router.targets is None:
+            return Node(step, self._following(name))
+        ways: Routes = {said: () if target == self.end else (target,) for said, target in router.targets.items()}
+        return Node(step, choose=router.choose, routes={**ways, **{way[0]: way for way in ways.values() if way}})
 
     def _following(self, node: str) -> str | None:
         targets = self.edges.get(node, ())

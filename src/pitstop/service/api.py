@@ -206,6 +206,16 @@ class ActiveRun(Protocol):
     @property
     def is_over(self) -> bool: ...
 
+    @property
+    def carried_over(self) -> int:
+        """How many of its events are those of the run that it goes on from."""
+        ...
+
+    @property
+    def problem(self) -> str | None:
+        """Why not all of it is kept, if that is so: the disk is full."""
+        ...
+
     def events(self, after: int = 0) -> AsyncIterator[EventInfo]:
         """Every event above `after`, those to come included, until the run has ended."""
         ...
@@ -242,8 +252,8 @@ class ActiveRun(Protocol):
         """Ask every step to end, then clean up; returns at once. Asked again, it takes their time to end away."""
         ...
 
-    async def kill(self) -> None:
-        """End everything now, without cleaning up; returns when nothing of the run is left."""
+    def kill(self) -> None:
+        """End everything now, cleaning up too; returns at once."""
         ...
 
     async def wait(self) -> RunSummary:

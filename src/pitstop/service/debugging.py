@@ -161,6 +161,7 @@ class DebuggedRun(ActiveRun, Protocol):
     @property
     def session(self) -> Debugger: ...
 
-    def mask_text(self, text: str) -> str:
-        """The text with the secrets of the run taken out."""
+    @property
+    def carried_over(self) -> int:
+        """How many events it began with: those of the run that it goes on from."""
         ...

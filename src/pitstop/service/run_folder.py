@@ -12,8 +12,9 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -94,12 +95,21 @@ class RunFolder:
             return []
         return [json.loads(line) for line in lines[:-1]]
 
+    def take_artifacts(self, artifacts: Path) -> None:
+        """Keep the files that steps handed on, which would go with the workspace."""
+        if self.problem is None and artifacts.is_dir() and any(artifacts.iterdir()):
+            self._attempt(lambda: shutil.move(artifacts, self.path / "artifacts"))
+
+    def remove(self) -> None:
+        """For a run that never was."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
     def close(self) -> None:
         if self._events_fd >= 0:
             os.close(self._events_fd)
             self._events_fd = -1
 
-    def _attempt(self, write: Any) -> None:
+    def _attempt(self, write: Callable[[], object]) -> None:
         if self.problem is None:
             try:
                 write()
@@ -135,7 +145,7 @@ def kept_runs(runs: Path) -> Iterator[KeptRun]:
 
 def forget_old_runs(runs: Path) -> None:
     """Remove the oldest runs that have ended, so that no more than KEPT_RUNS are there."""
-    if len(os.listdir(runs)) > KEPT_RUNS:
+    if runs.is_dir() and len(os.listdir(runs)) > KEPT_RUNS:
         for number, run in enumerate(kept_runs(runs)):
             if number >= KEPT_RUNS and run.status is not None:
                 shutil.rmtree(run.folder.path, ignore_errors=True)
@@ -143,8 +153,6 @@ def forget_old_runs(runs: Path) -> None:
 
 def hash_of(text: str) -> str:
     """A short name for a long one."""
-    from hashlib import blake2b
-
     return blake2b(text.encode(), digest_size=6).hexdigest()
 
 

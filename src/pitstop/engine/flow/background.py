@@ -27,7 +27,7 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
         nonlocal failure, rewound
         try:
             ended = await live_frame(
-                run, frame, scope, lambda: run_step(activation, frame, scope, beside, address, record_in_steps)
+                run, frame, scope, lambda frame: run_step(activation, frame, scope, beside, address, record_in_steps)
             )
             failure = ended if ended.is_failure and not beside.continue_on_error else None
         except FrameRewound as going_back:

@@ -2,11 +2,13 @@
 
 import asyncio
 import inspect
+import operator
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from pitstop.engine.flow.parallel import Branch, Rule, live_branches
+from pitstop.engine.flow.sequence import PASSED
 from pitstop.engine.frame import Activation, Frame
 from pitstop.engine.hook import Gate
 from pitstop.engine.step import finish_step, run_step
@@ -14,7 +16,7 @@ from pitstop.errors import BadUpdate, ConflictingUpdates, RecursionLimit, StepFa
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import StepFinished, StepRouted, StepStarted
 from pitstop.plan.plan import Reducer, Step
-from pitstop.plan.scope import Assigned, Layer, Removed, Scope, Values
+from pitstop.plan.scope import Assigned, Change, Layer, Removed, Scope, Values
 from pitstop.plan.wiring import Node, Wiring
 
 NOWHERE: frozenset[str] = frozenset()
@@ -27,12 +29,17 @@ async def run_graph(activation: Activation, config: Mapping[str, Any]) -> Outcom
     if activation.parent is None:
         outcome = await _GraphRun(activation, wiring).live(activation.scope)
         return Outcome(outcome.status, error=outcome.error)
-    layer = Layer("state", dict(activation.scope.values()), [])
+    start = dict(activation.scope.values())
+    layer = Layer("state", start, [])
     outcome = await _GraphRun(activation, wiring).live(Scope((layer,)))
     if outcome.is_failure:
         return outcome
-    outer = activation.parent.step.config["wiring"].reducers if activation.parent.step.kind == "graph" else {}
-    return Outcome(outcome.status, summarise(layer, wiring.reducers, outer))
+    outer: Mapping[str, Reducer] = {}
+    if activation.parent.step.kind == "graph":
+        outer = activation.parent.step.config["wiring"].reducers
+        for key in [key for key in start if key not in layer.values]:  # unset by hand
+            activation.scope.own.remove((key,))
+    return Outcome(outcome.status, summarise(start, layer, wiring.reducers, outer))
 
 
 class NodeType:
@@ -68,7 +75,7 @@ class _GraphRun:
             frame, start = self.activation.frame, self.wiring.start
             targets = await self._route(frame, start, self.activation.address(start), scope.own.values)
             await self._go(frame, scope, targets, NOWHERE)
-            return Outcome(Status.PASSED)
+            return PASSED
         except _Failed as failed:
             return failed.outcome
         except StepFailure as failure:
@@ -98,7 +105,7 @@ class _GraphRun:
         cancelling = task.cancelling if task is not None else int
         reducers = wiring.reducers
         gate = run.hook.gate if run.hook is not None else _CLOSED
-        hooked, epoch = run.hook is not None, gate.epoch
+        hooked, paths, epoch = run.hook is not None or is_replaying, gate.paths, gate.epoch
         prefix = self.activation.address("")
         left = wiring.recursion_limit - self.turns
         limit = left
@@ -112,7 +119,7 @@ class _GraphRun:
             left -= 1
             if append is not None:
                 occurrence = self._visit(prefix, name)
-            if node.is_plain and not is_replaying and not (hooked and path in gate.paths):  # gate
+            if node.is_plain and not (hooked and (is_replaying or path in paths)):  # gate
                 state = layer.values
                 given = state.copy()
                 if append is not None:
@@ -129,7 +136,7 @@ class _GraphRun:
                 except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - a failing node is data
                     at = occurrence if append is not None else prefix + name
                     await self._failed(frame, scope, node, at, raised)
-                    moment = 0.0
+                    moment, paths, epoch = 0.0, gate.paths, gate.epoch
                 else:
                     if append is not None:
                         moment = now()  # when this node ended and the next one begins
@@ -137,7 +144,7 @@ class _GraphRun:
                     if hooked and gate.epoch != epoch:  # gate
                         outcome = Outcome(passed, update)  # gate
                         await self._finish(frame, scope, node, occurrence, outcome, is_logged=True)  # gate
-                        moment, epoch = 0.0, gate.epoch  # gate
+                        moment, paths, epoch = 0.0, gate.paths, gate.epoch  # gate
                     else:  # gate
                         layer.values = merged
                         if changes is not None:
@@ -149,10 +156,20 @@ class _GraphRun:
                 outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
                 self._check(node.step, outcome)
                 is_replaying = bool(frame.recorded) or self.activation.is_replayed
-                moment = 0.0
+                hooked = run.hook is not None or is_replaying
+                moment, paths, epoch = 0.0, gate.paths, gate.epoch
             following = node.following
             if following is None:
-                targets = await self._route(frame, name, occurrence, layer.values)
+                if node.routes is None or hooked or append is not None:
+                    targets = await self._route(frame, name, occurrence, layer.values)
+                    paths, epoch = gate.paths, gate.epoch
+                else:  # a plain function that says one of its names: nothing else has to be known
+                    try:
+                        chosen = node.choose(layer.values.copy())
+                        ways = node.routes.get(chosen) if chosen.__class__ is str else None
+                    except (Exception, asyncio.CancelledError) as raised:
+                        raise self._router_failed(frame, prefix + name, raised) from raised
+                    targets = await self._settle(frame, name, prefix + name, chosen) if ways is None else ways
                 moment = 0.0
                 if len(targets) != 1:
                     self.turns += limit - left
@@ -209,7 +226,6 @@ class _GraphRun:
         router = self.wiring.routers.get(name)
         if router is None:
             return self.wiring.edges.get(name, ())
-        run = self.run
         known = frame.recorded.routes.pop(occurrence, None) if frame.recorded else None
         if known is not None:
             return known
@@ -217,16 +233,26 @@ class _GraphRun:
             raise asyncio.CancelledError  # it never came to choose
         try:
             chosen = router.choose(state.copy())
-            if chosen.__class__ is not str and inspect.isawaitable(chosen):
+        except (Exception, asyncio.CancelledError) as raised:
+            raise self._router_failed(frame, occurrence, raised) from raised
+        return await self._settle(frame, name, occurrence, chosen)
+
+    async def _settle(self, frame: Frame, name: str, occurrence: str, chosen: Any) -> tuple[str, ...]:
+        """The nodes that a router meant, waited for if it is async, and logged."""
+        try:
+            if inspect.isawaitable(chosen):
                 chosen = await chosen
-        except (Exception, asyncio.CancelledError) as raised:  # a router is the user's code
-            if isinstance(raised, asyncio.CancelledError) and (frame.is_cancelled or run.is_aborting):
-                raise
-            raise _Failed(run.failed(raised, self.activation.occurrence)) from raised
-        targets = self._targets(name, chosen, router.targets)
-        if run.log is not None:
-            run.log.append(StepRouted(run.now(), frame.id, name, occurrence, targets))
+        except (Exception, asyncio.CancelledError) as raised:
+            raise self._router_failed(frame, occurrence, raised) from raised
+        targets = self._targets(name, chosen, self.wiring.routers[name].targets)
+        if self.run.log is not None:
+            self.run.log.append(StepRouted(self.run.now(), frame.id, name, occurrence, targets))
         return targets
+
+    def _router_failed(self, frame: Frame, occurrence: str, raised: BaseException) -> BaseException:
+        if isinstance(raised, asyncio.CancelledError) and (frame.is_cancelled or self.run.is_aborting):
+            return raised
+        return _Failed(self.run.failed(raised, occurrence))
 
     def _targets(self, source: str, chosen: Any, names: Mapping[Any, str] | None) -> tuple[str, ...]:
         """The nodes that a router chose, by its own names for them; none at the end of the graph."""
@@ -276,23 +302,24 @@ class _GraphRun:
 
         async def body(frame: Frame) -> Outcome:
             nonlocal visited_before
-            if visited_before is None:
-                visited_before = {name: self.visits.get(name, 0) for name in self._own_nodes(target, meeting)}
-            self.visits.update(visited_before)  # the frame may have been rewound: it counts from here again
+            if self.run.log is not None:  # else nobody counts
+                if visited_before is None:
+                    own = {target} | (self.wiring.reachable(target) - meeting)
+                    visited_before = {name: self.visits.get(name, 0) for name in own}
+                self.visits.update(visited_before)  # the frame may have been rewound: it counts from here again
             try:
                 following = await self._walk(frame, branch_scope, target, meeting)
-                arrived[target] = await self._go(frame, branch_scope, following, meeting)
+                if len(following) == 1 and following[0] in meeting:
+                    arrived[target] = following
+                else:
+                    arrived[target] = await self._go(frame, branch_scope, following, meeting)
             except _Failed as failed:
                 return failed.outcome
             except StepFailure as failure:
                 return self.run.failed(failure, self.activation.occurrence)
-            return Outcome(Status.PASSED)
+            return PASSED
 
         return Branch(address, target, branch_scope, body)
-
-    def _own_nodes(self, target: str, meeting: frozenset[str]) -> set[str]:
-        """The nodes that only the branch from `target` visits; nobody counts visits unless they are logged."""
-        return set() if self.run.log is None else {target} | (self.wiring.reachable(target) - meeting)
 
 
 class _Failed(StepFailure):
@@ -326,30 +353,78 @@ def merge(state: Values, update: Mapping[str, Any], reducers: Mapping[str, Reduc
 def join(layer: Layer, branches: Sequence[tuple[str, Layer]], reducers: Mapping[str, Reducer]) -> None:
     """Take over what the branches wrote, in their order. Two that wrote one key without a reducer contradict."""
     writers: dict[str, str] = {}
-    values = dict(layer.values)
+    is_edited = False
     for name, branch in branches:
         for change in branch.changes or ():
-            if isinstance(change, Mapping):
-                for key, value in change.items():
-                    if key in reducers:
-                        values[key] = reducers[key](values[key], value) if key in values else value
-                    elif writers.setdefault(key, name) != name:
-                        raise ConflictingUpdates(key, (writers[key], name))
-                    else:
-                        values[key] = value
-                if layer.changes is not None:
-                    layer.changes.append(change)
-            else:  # an edit by hand wins over what came before it
-                layer.values = values
-                if isinstance(change, Assigned):
-                    layer.assign(change.path, change.value)
-                elif isinstance(change, Removed):
-                    layer.remove(change.path)
-                values = dict(layer.values)
+            if not isinstance(change, dict):
+                is_edited = True
+                continue
+            for key in change:
+                if key not in reducers and writers.setdefault(key, name) != name:
+                    raise ConflictingUpdates(key, (writers[key], name))
+    if not is_edited:
+        _join_updates(layer, [change for _, branch in branches for change in branch.changes or ()], reducers)
+        return
+    start = layer.values
+    for _, branch in branches:
+        added = added_by_hand(start, branch, reducers)
+        for change in branch.changes or ():
+            if isinstance(change, dict):
+                _write(layer, {key: value for key, value in change.items() if key not in added}, reducers)
+            elif change.path[0] not in added:
+                _write(layer, change)
+        _write(layer, added, reducers)
+
+
+def _join_updates(layer: Layer, updates: Sequence[Any], reducers: Mapping[str, Reducer]) -> None:
+    """One copy of the state for all of them: a fan-out may be wide."""
+    values = layer.values.copy()
+    for update in updates:
+        for key, value in update.items():
+            values[key] = reducers[key](values[key], value) if key in reducers and key in values else value
     layer.values = values
+    if layer.changes is not None:
+        layer.changes += updates
 
 
-def summarise(layer: Layer, inner: Mapping[str, Reducer], outer: Mapping[str, Reducer]) -> dict[str, Any]:
+def _write(layer: Layer, change: Change, reducers: Mapping[str, Reducer] | None = None) -> None:
+    match change:
+        case Assigned():
+            layer.assign(change.path, change.value)
+        case Removed():
+            layer.remove(change.path)
+        case _ if change:
+            layer.values = merge(layer.values, change, reducers or {})
+            if layer.changes is not None:
+                layer.changes.append(change)
+
+
+def added_by_hand(start: Values, branch: Layer, reducers: Mapping[str, Reducer]) -> dict[str, Any]:
+    """What a branch adds to reduced keys that were edited in it, where that can be told.
+
+    Of a list that still begins as it did, what comes after that; of a number that is summed, the difference. Any other
+    edit is made on what the branches before have brought.
+    """
+    added: dict[str, Any] = {}
+    for change in branch.changes or ():
+        key = str(change.path[0]) if isinstance(change, Assigned) else None
+        if key not in reducers or key not in start or key not in branch.values:
+            continue
+        before, now = start[key], branch.values[key]
+        if isinstance(before, list) and isinstance(now, list) and now[: len(before)] == before:
+            added[key] = now[len(before) :]
+        elif reducers[key] is operator.add and _is_number(before) and _is_number(now):
+            added[key] = now - before
+    return added
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def summarise(
+    start: Values, layer: Layer, inner: Mapping[str, Reducer], outer: Mapping[str, Reducer]
+) -> dict[str, Any]:
     """What a graph changed, as one update for the graph around it.
 
     A key that both reduce is handed on as what was added; any other as what it came to be.
@@ -361,4 +436,5 @@ def summarise(layer: Layer, inner: Mapping[str, Reducer], outer: Mapping[str, Re
                 update[key] = inner[key](update[key], change[key]) if key in update else change[key]
             elif key in layer.values:
                 update[key] = layer.values[key]
-    return update
+    both = {key: reduce for key, reduce in inner.items() if key in outer}
+    return {**update, **added_by_hand(start, layer, both)}

@@ -114,9 +114,9 @@ async def live_branches(
         try:
             if turn is not None:
                 async with turn:
-                    outcomes[index] = await live_frame(run, frame, branch.scope, lambda: branch.body(frame))
+                    outcomes[index] = await live_frame(run, frame, branch.scope, branch.body)
             else:
-                outcomes[index] = await live_frame(run, frame, branch.scope, lambda: branch.body(frame))
+                outcomes[index] = await live_frame(run, frame, branch.scope, branch.body)
         except FrameRewound as going_back:  # to before these branches: the frame around them takes it from here
             rewound = going_back
             end_the_rest(f"the run went back to {going_back.target.occurrence}")
@@ -138,7 +138,7 @@ async def live_branches(
     try:
         async with asyncio.TaskGroup() as group:
             for index, frame in enumerate(frames):
-                frame.task = group.create_task(live(index), name=f"frame {frame.id}")
+                frame.task = group.create_task(live(index), name=frame.id)
     finally:
         for frame in frames:
             if not frame.is_done:  # cancelled before it began

@@ -19,12 +19,14 @@ async def run_sequence(activation: Activation, config: Mapping[str, Any]) -> Out
 
 
 async def run_body(activation: Activation, frame: Frame, scope: Scope, steps: Iterable[Step], address: str) -> Outcome:
-    """Run steps in order at this address; a failed one ends it, unless it says `continue_on_error`."""
+    """Run steps in order at this address. A failed one ends it, unless it says to go on; one that passed may too."""
     for step in steps:
         base = f"{address}.{step.local}" if address else step.local
         outcome = await run_step(activation, frame, scope, step, base, record_in_steps)
-        if outcome.is_failure and not step.continue_on_error:
+        if outcome.is_failure and not step.continue_on_error and step.on_failure != "next":
             return Outcome(outcome.status, error=outcome.error)
+        if outcome.status is Status.PASSED and step.on_success == "stop":
+            break
     return PASSED
 
 

@@ -20,7 +20,7 @@ _BREAKPOINT = re.compile(
         (?: \s+ log \s+ (?P<log> " (?: [^"\\] | \\. )* " | ' [^']* ' ) )?""",
     re.VERBOSE | re.DOTALL,
 )
-_ASSIGNMENT = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*?)\s*=(?!=)\s*(?P<value>.+)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*?)\s*(?<!=)=(?!=)\s*(?P<value>.+)", re.DOTALL)
 _IN_LAYER = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*)", re.DOTALL)
 
 
@@ -61,6 +61,14 @@ class Return:
 
     point: int | None
     external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`y|n [COMMENT]`."""
+
+    approved: bool
+    comment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ def read_breakpoint(text: str) -> dict[str, Any]:
     """The parts of a breakpoint, as `add_breakpoint` takes them: `STEP[:after] [if JQ] [hits N] [log "TEXT"]`."""
     found = _BREAKPOINT.fullmatch(text.strip())
     if found is None:
-        raise BadCommand(f"{text!r} is no breakpoint: write STEP[:before|after|error] [if JQ] [hits >= 3] [log \"...\"]")
+        raise BadCommand(f"{text!r} is no breakpoint")
     parts: dict[str, Any] = {name: found[name] for name in ("condition", "hits", "group") if found[name] is not None}
     if found["log"] is not None:
         quoted = found["log"]
@@ -151,15 +159,16 @@ def read_numbers_or_group(text: str) -> tuple[int, ...] | str:
 def read_json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
-        hint = f'; text needs quotes: "{text}"' if re.fullmatch(r"[^\s\"'{}\[\]]+", text) else ""
-        raise BadCommand(f"{text!r} is no JSON ({error}){hint}") from error
+    except json.JSONDecodeError as error:
+        is_word = re.fullmatch(r"[\w./:-]+", text)
+        reason = "text needs quotes" if is_word else f"{error.msg.lower()} at character {error.colno}"
+        raise BadCommand(f"{text} is no JSON: {reason}") from error
 
 
 def read_object(text: str) -> dict[str, Any]:
     value = read_json(text)
     if not isinstance(value, dict):
-        raise BadCommand(f'{text!r} is no JSON object, such as {{"name": "value"}}')
+        raise BadCommand(f"{text} is no JSON object")
     return value
 
 
@@ -170,14 +179,14 @@ def read_outputs(text: str) -> dict[str, Any] | None:
 def read_assignment(text: str) -> Assignment:
     found = _ASSIGNMENT.fullmatch(text)
     if found is None:
-        raise BadCommand("write a path and a JSON value: set .vars.region = \"eu\"")
+        raise BadCommand("it takes a path and a JSON value")
     return Assignment(found["path"], read_json(found["value"]), found["layer"])
 
 
 def read_path(text: str) -> Assignment:
     found = _IN_LAYER.fullmatch(text)
     if found is None:
-        raise BadCommand("write a path: unset .vars.region")
+        raise BadCommand("it takes a path")
     return Assignment(found["path"], layer=found["layer"])
 
 
@@ -196,7 +205,7 @@ def read_config(text: str) -> dict[str, Any] | None:
         return {}
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise BadCommand("write a key and a JSON value: config script=\"make test\"")
+        raise BadCommand("it takes a key and a JSON value")
     return {key.strip(): read_json(value.strip())}
 
 
@@ -207,7 +216,7 @@ def read_injection(text: str) -> Injection:
         position = "before" if first == "before" else "after"
         first, _, rest = rest.strip().partition(" ")
     if not first:
-        raise BadCommand('write the type of a step and its config: inject run {"script": "make"}')
+        raise BadCommand("it takes the type of a step and its config")
     rest = rest.strip()
     is_script = first == "run" and rest and not rest.startswith("{")
     config = {"script": rest} if is_script else read_outputs(rest)
@@ -251,8 +260,15 @@ def read_log_part(text: str) -> LogPart:
     if last and not last.isdigit():
         step.append(last)
     if len(step) > 1:
-        raise BadCommand("give a step, a number of lines, or both: log tests 50")
+        raise BadCommand("it takes a step, a number of lines, or both")
     return LogPart(step[0] if step else None, lines)
+
+
+def read_answer(text: str) -> Answer:
+    said, _, comment = text.partition(" ")
+    if said not in ("y", "yes", "n", "no"):
+        raise BadCommand("it takes a yes or a no")
+    return Answer(said in ("y", "yes"), comment.strip())
 
 
 def read_minutes(text: str) -> float:

@@ -12,8 +12,8 @@ def choose_frame(
 ) -> str:
     """The frame to look at now: the selected one, as long as it is alive.
 
-    A frame that is gone leaves the choice to one that is stopped. One that waits for the frames that it opened gives way
-    to the first of them that stops; those `beside` it, which it does not wait for, do not count.
+    A frame that is gone leaves the choice to one that is stopped. One that waits for the frames that it opened gives
+    way to the first of them that stops; those `beside` it, which it does not wait for, do not count.
     """
     stopped = [stop.frame for stop in stops]
     if selected in stopped:

@@ -17,7 +17,7 @@ BETWEEN_REDRAWS_SECONDS = 0.03
 class Screen:
     """Writes lines, in order. What comes faster than it can be shown is left out, and counted."""
 
-    def __init__(self, console: Console | None = None, mask_text: Callable[[str], str] = lambda text: text) -> None:
+    def __init__(self, mask_text: Callable[[str], str], console: Console | None = None) -> None:
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._mask_text = mask_text
         self._pending: deque[Line] = deque()

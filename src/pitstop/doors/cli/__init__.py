@@ -1,0 +1,1 @@
+"""The `pitstop` command."""

@@ -1,0 +1,84 @@
+"""The end of a run, told: what failed, where, the end of its log, and the command that goes on from there."""
+
+import shlex
+from argparse import Namespace
+from dataclasses import dataclass
+
+from pitstop.doors.cli.exit_codes import DETACHED
+from pitstop.doors.cli.run_options import FRESH
+from pitstop.service.api import ActiveRun, Failure, RunSummary
+
+SHOWN_FAILURES = 3
+SHOWN_LOG_LINES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended. `stopped_at` is the step at which it was left, because nobody was there to debug it."""
+
+    run: ActiveRun
+    summary: RunSummary
+    exit_code: int
+    seconds: float
+    stopped_at: str | None = None
+
+    @property
+    def step(self) -> str | None:
+        """The step to look at next."""
+        if self.stopped_at is not None:
+            return self.stopped_at
+        return self.summary.failures[0].step if self.summary.failures else None
+
+
+def closing_lines(ending: Ending, options: Namespace) -> list[str]:
+    """What is shown last; the very last line is the command that goes on."""
+    run, summary = ending.run, ending.summary
+    lines = [line for failure in summary.failures[:SHOWN_FAILURES] for line in failure_lines(run, failure)]
+    if len(summary.failures) > SHOWN_FAILURES:
+        lines.append(f"and {len(summary.failures) - SHOWN_FAILURES} more")
+    if not summary.failures and summary.error is not None and ending.exit_code != DETACHED:
+        lines.append(summary.error)
+    by_hand = ", with changes by hand" if summary.intervened else ""
+    lines.append(f"{run.flow.name} {summary.status} after {format_seconds(ending.seconds)}{by_hand}")
+    if run.problem is not None:
+        lines.append(run.problem)
+    if ending.stopped_at is not None:
+        lines.append(f"it stopped at {ending.stopped_at}{placed(run, ending.stopped_at)}: there is no terminal here")
+    if ending.step is not None:
+        lines.append(f"debug it: {debug_command(options, ending.step)}")
+    return lines
+
+
+def failure_lines(run: ActiveRun, failure: Failure) -> list[str]:
+    """The step, its place, why, and the end of what it wrote."""
+    reason, _, more = failure.message.partition("\n")
+    tail = run.log_tail(failure.occurrence, SHOWN_LOG_LINES) or [line.strip() for line in more.splitlines()]
+    return [f"{failure.occurrence} failed{placed(run, failure.step)}: {reason}", *(f"  | {line}" for line in tail)]
+
+
+def placed(run: ActiveRun, path: str) -> str:
+    """` (file:line)` of a step, if it is in a file."""
+    step = run.flow.step(path)
+    return f" ({step.place})" if step is not None and step.place else ""
+
+
+def debug_command(options: Namespace, step: str) -> str:
+    """The command that stops at a step. What came before it is taken from the run that has just ended."""
+    words = ["pitstop", "debug", options.flow]
+    if options.workspace == FRESH:  # where what came before is gone with the workspace
+        words += ["--workspace", FRESH, "--break", step]
+        words += [word for each in options.given for word in ("-i", each)]
+        words += ["--inputs", options.inputs] if options.inputs else []
+    else:
+        words += ["--from", step]
+        words += ["--workspace", options.workspace] if options.workspace != "." else []
+    words += [word for each in options.secret for word in ("--secret", each.partition("=")[0])]
+    return shlex.join(words)
+
+
+def format_seconds(seconds: float) -> str:
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}" if minutes else f"{rest} s"

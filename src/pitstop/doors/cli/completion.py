@@ -1,0 +1,98 @@
+"""`pitstop completion`: words that a shell offers, asked of the command itself."""
+
+import argparse
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pitstop.doors.cli.app import COMMANDS, OpenService
+from pitstop.doors.cli.exit_codes import PASSED
+from pitstop.doors.cli.interrupts import Interrupts
+
+SCRIPTS = {
+    "bash": """\
+_pitstop() {
+    local IFS=$'\\n'
+    COMPREPLY=($(pitstop complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    [[ ${#COMPREPLY[@]} -eq 0 ]] && compopt -o default
+}
+complete -F _pitstop pitstop
+""",
+    "zsh": """\
+#compdef pitstop
+_pitstop() {
+    local -a words_offered
+    words_offered=("${(@f)$(pitstop complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "${words_offered[1]}" ]]; then compadd -- $words_offered; else _files; fi
+}
+compdef _pitstop pitstop
+""",
+    "fish": """\
+function __pitstop_complete
+    set -l words (commandline -opc) (commandline -ct)
+    pitstop complete $words[2..-1] 2>/dev/null
+end
+complete -c pitstop -a '(__pitstop_complete)'
+""",
+}
+OPTIONS = {
+    "run": "--input --inputs --secret --from --only --break --debug-on-error --dry-run --plain --json --log-level "
+    "--workspace --help",
+    "debug": "--input --inputs --secret --from --only --break --workspace --command --help",
+    "show": "--mermaid --help",
+    "init": "--print --help",
+}
+STEP_OPTIONS = ("--from", "--only", "--break")
+_POSITIONS = (":before", ":after", ":error")
+
+
+def completion_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    parser = argparse.ArgumentParser(
+        prog="pitstop completion",
+        description='Print the completion script of a shell. For bash: eval "$(pitstop completion bash)" in ~/.bashrc.',
+    )
+    parser.add_argument("shell", choices=SCRIPTS)
+    print(SCRIPTS[parser.parse_args(words).shell], end="")
+    return PASSED
+
+
+def complete_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    """What the last word may become, one per line; nothing where files are meant."""
+    *before, begun = words or [""]
+    offered = [each for each in _offered(before, begun, open_service) if each.startswith(begun)]
+    print("\n".join(offered), end="\n" if offered else "")
+    return PASSED
+
+
+def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> Iterable[str]:
+    if not before:
+        return COMMANDS
+    command, last = before[0], before[-1]
+    if last in STEP_OPTIONS and command in ("run", "debug"):
+        return _steps(before[1:], last == "--break", open_service)
+    if last == "--log-level":
+        return ("error", "warning", "info", "debug")
+    if begun.startswith("-"):
+        return OPTIONS.get(command, "--help").split()
+    if command == "completion":
+        return SCRIPTS
+    if command == "steps":
+        return [each.name for each in asyncio.run(open_service().step_types())]
+    if command in ("run", "debug", "check", "show") and len(before) == 1 and not begun:
+        return map(str, sorted(Path(".pitstop/flows").glob("*.y*ml")))
+    return ()
+
+
+def _steps(words: Sequence[str], with_positions: bool, open_service: OpenService) -> list[str]:
+    from pitstop.errors import PitstopError
+
+    flow = next((word for word in words if re.search(r"\.ya?ml$", word)), None)
+    if flow is None:
+        return []
+    try:
+        steps = asyncio.run(open_service().check(flow)).steps
+    except PitstopError:
+        return []
+    names = [step.id or step.path for step in steps]
+    return names + [name + position for name in names for position in _POSITIONS] if with_positions else names

@@ -1,0 +1,27 @@
+"""What each command does: a few lines that call the debugger and show the answer."""
+
+from collections.abc import Mapping
+
+from pitstop.doors.cli.debug.actions import breaking, changing, looking, moving
+from pitstop.doors.cli.debug.commands import REPEATED, parse
+from pitstop.doors.cli.debug.console import Action, Console
+from pitstop.doors.cli.debug.render import error_line
+from pitstop.errors import PitstopError
+
+ACTIONS: Mapping[str, Action] = {**moving.ACTIONS, **looking.ACTIONS, **changing.ACTIONS, **breaking.ACTIONS}
+
+
+async def carry_out(console: Console, line: str) -> bool:
+    """Do what a line says; an empty one repeats the last move. False when it was refused, which is told."""
+    line = line.strip() or (console.last_move if console.stop is not None else None) or ""
+    if not line:
+        return True
+    try:
+        command = parse(line)
+        await ACTIONS[command.name](console, command.argument)
+    except PitstopError as error:
+        console.screen.say(error_line(error))
+        return False
+    if command.spec.moves:
+        console.went_on(line if command.name in REPEATED else None)
+    return True

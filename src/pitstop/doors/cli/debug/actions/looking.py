@@ -1,0 +1,109 @@
+"""Commands that only look."""
+
+from rich.text import Text
+
+from pitstop.doors.cli.debug import render
+from pitstop.doors.cli.debug.arguments import BadCommand, LogPart
+from pitstop.doors.cli.debug.console import Action, Console
+from pitstop.doors.cli.debug.listings import call_stack, frame_list, variable_list
+from pitstop.errors import UnknownFrame
+
+LISTED_AROUND = 8
+_NOTHING_CHANGED = Text("  nothing has changed", style="dim")
+
+
+async def print_values(console: Console, expression: str) -> None:
+    for value in await console.debugger.evaluate_all(console.stopped().id, expression):
+        console.screen.say(render.json_text(value))
+
+
+async def print_spread(console: Console, expression: str) -> None:
+    for value in await console.debugger.evaluate_all(console.stopped().id, expression):
+        console.screen.say(render.json_text(value, indent=2))
+
+
+async def variables(console: Console, _: None) -> None:
+    console.screen.say(*variable_list(console.debugger.variables(console.stopped().id)))
+
+
+async def where(console: Console, _: None) -> None:
+    callers = console.trail.callers(console.stopped(), console.debugger.frames)
+    console.screen.say(*call_stack(callers, console.frame_ids))
+
+
+async def list_source(console: Console, line: int | None) -> None:
+    step = console.steps.get(console.stopped().step)
+    current = step.line if step is not None and step.line is not None else 0
+    go_on = console.listed_to + LISTED_AROUND + 1 if console.listed_to else current
+    centre = go_on if line is None else line or current
+    lines = console.source_around(step, centre, LISTED_AROUND)
+    if not lines:
+        raise BadCommand("there is no more of the flow to show; `list .` goes to the current line")
+    console.listed_to = centre + LISTED_AROUND
+    console.screen.say(*lines)
+
+
+async def frames(console: Console, _: None) -> None:
+    console.screen.say(*frame_list(console.debugger.frames, console.debugger.stops, console.frame))
+
+
+async def select_frame(console: Console, name: str) -> None:
+    frame = next((each for each in console.debugger.frames if name in (each.id, each.name)), None)
+    if frame is None:
+        raise UnknownFrame(name)
+    await console.select(frame.id)
+    if console.stop is None:
+        console.screen.say(Text(f"frame {frame.id} is {frame.state}", style=console.style_of(frame.id)))
+
+
+async def show_log(console: Console, part: LogPart) -> None:
+    if part.step is None:
+        occurrence: str | None = console.stopped().occurrence
+    else:
+        occurrence = console.trail.occurrence_of(part.step)
+    if occurrence is None:
+        raise BadCommand(f"no step {part.step!r} has run yet")
+    lines = console.run.log_tail(occurrence, part.lines)
+    console.screen.say(*lines or [f"{occurrence} has written nothing"])
+
+
+async def show_diff(console: Console, points: tuple[int, int] | None) -> None:
+    if points is None:
+        changes = console.debugger.diff(console.stopped())
+    else:
+        changes = await console.debugger.diff_points(*points)
+    console.screen.say(*(render.change_lines(changes) or [_NOTHING_CHANGED]))
+
+
+async def watch(console: Console, expression: str) -> None:
+    console.debugger.watch(expression)
+    if console.stop is not None:
+        values = await console.debugger.watch_values(console.stop.id)
+        console.screen.say(*render.watch_lines({expression: values.get(expression)}))
+
+
+async def unwatch(console: Console, expression: str) -> None:
+    if expression not in console.debugger.watches:
+        raise BadCommand(f"{expression!r} is not watched; `watches` shows what is")
+    console.debugger.unwatch(expression)
+
+
+async def watches(console: Console, _: None) -> None:
+    values = await console.debugger.watch_values(console.stopped().id)
+    console.screen.say(*(render.watch_lines(values) or [Text("nothing is watched", style="dim")]))
+
+
+ACTIONS: dict[str, Action] = {
+    "p": print_values,
+    "pp": print_spread,
+    "vars": variables,
+    "where": where,
+    "list": list_source,
+    "frames": frames,
+    "frame": select_frame,
+    "log": show_log,
+    "diff": show_diff,
+    "watch": watch,
+    "unwatch": unwatch,
+    "watches": watches,
+}

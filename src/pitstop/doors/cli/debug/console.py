@@ -1,0 +1,243 @@
+"""The person's side of one run: what they look at, and what they are told."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any, Self
+
+from rich.text import Text
+
+from pitstop.doors.cli.debug import render
+from pitstop.doors.cli.debug.arguments import BadCommand
+from pitstop.doors.cli.debug.focus import MAIN, choose_frame
+from pitstop.doors.cli.debug.output import OutputLines
+from pitstop.doors.cli.debug.screen import Screen
+from pitstop.doors.cli.debug.trail import Trail, path_of
+from pitstop.errors import CommandRefused
+from pitstop.service.api import EventInfo, Output, StepInfo
+from pitstop.service.debugging import DebuggedRun, Debugger, Stop
+
+Ask = Callable[[str], Awaitable[bool]]
+OpenShell = Callable[["Console", str | None], Awaitable[None]]
+
+
+async def always_yes(question: str) -> bool:
+    return True
+
+
+class Console:
+    """What is known and chosen by the person. `stop` is where the selected frame stands, once that was shown.
+
+    `ask` puts a question to the person, `open_shell` gives them a shell or runs one command in it.
+    """
+
+    def __init__(self, run: DebuggedRun, screen: Screen, *, open_shell: OpenShell, ask: Ask = always_yes) -> None:
+        self.run = run
+        self.screen = screen
+        self.ask = ask
+        self.open_shell = open_shell
+        self.steps: dict[str, StepInfo] = {step.path: step for step in run.flow.steps}
+        self.trail = Trail(self.steps)
+        self.frame = MAIN
+        self.stop: Stop | None = None
+        self.on_interrupt: Callable[[], None] | None = None
+        self.has_quit = False
+        self.is_over = False
+        self.listed_to = 0  # the last line of the source that was asked for at this stop
+        self.last_move: str | None = None
+        self._output = OutputLines()
+        self._news = asyncio.Event()
+        self._tasks = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        self._tasks.create_task(self._follow(), name="tell what happens")
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._tasks.__aexit__(*error)
+
+    def in_background(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do something that nobody waits for; a refusal of it is told."""
+        self._tasks.create_task(self._told_if_refused(work))
+
+    async def _told_if_refused(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            await work
+        except CommandRefused as error:
+            self.screen.say(render.error_line(error))
+
+    @property
+    def debugger(self) -> Debugger:
+        return self.run.session
+
+    @property
+    def frame_ids(self) -> list[str]:
+        return [frame.id for frame in self.debugger.frames]
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether there is nothing more to be said to the run."""
+        return self.is_over or self.has_quit
+
+    def take_signal(self, name: str, count: int) -> None:
+        """Ctrl-C is the prompt's, where there is one; any other signal, and any that comes again, ends the run."""
+        if name == "SIGINT" and self.on_interrupt is not None and not self.has_quit:
+            self.on_interrupt()
+        elif not self.is_over:
+            self.end(name)
+
+    def end(self, reason: str) -> None:
+        """End the run: what runs is cancelled, and cleanup is done. Said again, cleanup is ended too."""
+        self.has_quit = True
+        self.run.cancel(reason)
+        self._news.set()
+
+    def style_of(self, frame: str) -> str:
+        return render.frame_style(frame, self.frame_ids)
+
+    def stopped(self) -> Stop:
+        """The stop that commands are about; BadCommand when the selected frame is not at one."""
+        if self.stop is not None:
+            return self.stop
+        if self.is_over:
+            raise BadCommand("the run is over")
+        others = [stop.frame for stop in self.debugger.stops]
+        hint = f"; `frame {others[0]}` is stopped" if others else "; `pause` or Ctrl-C stops it"
+        raise BadCommand(f"frame {self.frame} is running{hint}")
+
+    def went_on(self, move: str | None) -> None:
+        """The selected frame was let go; `move` is the line that an empty one repeats."""
+        self.last_move = move
+        self._look()
+
+    async def wait_settled(self) -> None:
+        """Until the selected frame is stopped, and that was shown, or there is nothing more to come."""
+        while self.stop is None and not self.is_ending:
+            self._news.clear()
+            await self._news.wait()
+
+    async def wait_over(self) -> None:
+        while not self.is_over:
+            self._news.clear()
+            await self._news.wait()
+
+    async def select(self, frame: str) -> None:
+        """Look at another frame, whatever it does."""
+        self.frame = frame
+        self.stop = None
+        await self._show_stop(frame)
+
+    # Telling what happens
+
+    async def _follow(self) -> None:
+        """Tell what happens until the run has ended. What was before the stops that there are is not told again."""
+        known = max((self.run.carried_over, *(stop.after_event for stop in self.debugger.stops)))
+        unhear = self.run.hear_output(self._hear)
+        try:
+            await self._refresh([stop.id for stop in self.debugger.stops])
+            async for event in self.run.events():
+                self.trail.apply(event)
+                if event.number > known:
+                    await self._tell(event)
+                    self._news.set()
+        finally:
+            unhear()
+            self.stop, self.is_over = None, True
+            self._news.set()
+
+    async def _tell(self, event: EventInfo) -> None:
+        fields = event.fields
+        match event.kind:
+            case "debug.stopped":
+                await self._refresh([fields["stop"]])
+            case "debug.resumed" | "debug.stop_ended":
+                if self.stop is not None and self.stop.id == fields["stop"]:
+                    self.stop = None
+                if event.kind == "debug.stop_ended" and not self.has_quit:
+                    self.screen.say(Text(f"○ stop {fields['stop']} is over: {fields['reason']}", style="yellow"))
+            case "debug.all_stopped" | "frame.ended":
+                await self._refresh([], all_stopped=event.kind == "debug.all_stopped")
+            case "debug.logged":
+                line = Text("» ", style=self.style_of(fields["frame"]))
+                self.screen.say(line.append(f"{fields['message']}", style="default"))
+            case "debug.lease_ended":
+                self.screen.say(Text(f"nobody attended to stop {fields['stop']}: {fields['policy']}", style="yellow"))
+            case "step.finished":
+                self._tell_finished(event)
+
+    def _tell_finished(self, event: EventInfo) -> None:
+        fields = event.fields
+        occurrence, status = fields["occurrence"], fields["outcome"]["status"]
+        self._say_output(occurrence, self._output.finish(occurrence))
+        began = self.trail.started_at.get(occurrence, event.at)
+        seconds = max(0.0, event.at - began - fields["outcome"].get("paused_seconds", 0.0))
+        line = Text(f"{render.SIGNS[status]} {occurrence}", style=render.STATUS_STYLES[status])
+        self.screen.say(
+            line.append(f"  {status} in {seconds:.1f} s" if seconds >= 0.05 else f"  {status}", style="dim")
+        )
+
+    async def _refresh(self, new_stops: Collection[int], *, all_stopped: bool = False) -> None:
+        """Look where the selected frame is now, and tell of new stops that are elsewhere."""
+        self._look()
+        stops = self.debugger.stops
+        chosen = choose_frame(self.frame, self.debugger.frames, stops, self.trail.beside)
+        if all_stopped and stops and chosen not in (stop.frame for stop in stops):
+            chosen = stops[0].frame  # nothing else can happen
+        self.frame = chosen
+        await self._show_stop(chosen)
+        elsewhere = [stop for stop in stops if stop.id in new_stops and stop.frame != chosen]
+        for stop in elsewhere:
+            title = render.stop_title(stop, self.steps.get(stop.step), self.style_of(stop.frame))
+            self.screen.say(title.append(f"  `frame {stop.frame}` goes there", style="dim"))
+
+    def _look(self) -> None:
+        """Forget a stop that is over."""
+        if self.stop is not None and self.stop.is_over:
+            self.stop = None
+
+    async def _show_stop(self, frame: str) -> None:
+        stop = next((each for each in self.debugger.stops if each.frame == frame), None)
+        if stop is None or stop is self.stop:
+            return
+        lines = await self.describe(stop)
+        if not stop.is_over:
+            self.screen.say(*lines)
+            self.stop, self.listed_to = stop, 0
+
+    async def describe(self, stop: Stop) -> list[Text]:
+        """All that is told of a stop: where it is and what can be done first."""
+        step = self.steps.get(stop.step)
+        lines = [render.stop_title(stop, step, self.style_of(stop.frame)), *render.stop_reasons(stop)]
+        lines += self.source_around(step)
+        try:
+            lines += render.change_lines(self.debugger.diff(stop), render.MOST_CHANGES)
+            lines += render.watch_lines(await self.debugger.watch_values(stop.id) if self.debugger.watches else {})
+        except CommandRefused:  # it was over before it could be told
+            return lines
+        return [*lines, render.stop_verbs(stop)]
+
+    def source_around(self, step: StepInfo | None, line: int | None = None, around: int = render.AROUND) -> list[Text]:
+        """The flow around a step, or around a line of the same file."""
+        text = self.run.source_text(step.file) if step is not None and step.file is not None else None
+        if step is None or step.file is None or text is None or step.line is None:
+            return []
+        dots = render.breakpoint_dots(self.debugger.breakpoints, self.steps, step.file)
+        return render.source_lines(text, step.line, line or step.line, dots, around)
+
+    # What steps write
+
+    def _hear(self, output: Output) -> None:
+        self._say_output(output.occurrence, self._output.feed(output))
+
+    def _say_output(self, occurrence: str, lines: list[str]) -> None:
+        if lines:
+            name = path_of(occurrence).rpartition(".")[2]
+            style = self.style_of(self.trail.frame_of.get(occurrence, self.frame))
+            self.screen.say(*(_output_line(name, style, line) for line in lines))
+
+
+def _output_line(name: str, style: str, line: str) -> Text:
+    return Text(f"{name} │ ", style=style).append_text(Text.from_ansi(line))
+
+
+Action = Callable[[Console, Any], Awaitable[None]]

@@ -1,0 +1,194 @@
+"""The lists that a person asks for, as styled text: frames, breakpoints, variables, history, config, help."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+from pitstop.doors.cli.debug.render import SIGNS, STATUS_STYLES, frame_style, json_text, short
+from pitstop.doors.cli.debug.table import GROUPS, TABLE, CommandSpec
+from pitstop.doors.cli.debug.trail import Caller
+from pitstop.service.api import RunSummary
+from pitstop.service.debugging import Breakpoint, ConfigPreview, FrameInfo, HistoryPoint, Stop, Variable
+
+VALUE_CHARACTERS = 60
+ENDS = {
+    "passed": "the run passed",
+    "failed": "the run failed",
+    "timed_out": "the run took too long",
+    "cancelled": "the run was cancelled",
+}
+
+
+def call_stack(callers: Sequence[Caller], frames: Sequence[str]) -> list[Text]:
+    """The steps that are open, the innermost last."""
+    rows = [
+        (
+            Text("→" if caller.is_current else " ", style="bold yellow"),
+            Text(caller.frame, style=frame_style(caller.frame, frames)),
+            Text(caller.occurrence or "the run", style="bold" if caller.is_current else "default"),
+            Text(caller.step.kind if caller.step is not None else "", style="dim"),
+            Text(caller.step.place if caller.step is not None else "", style="dim"),
+        )
+        for caller in callers
+    ]
+    return columns(rows)
+
+
+def frame_list(frames: Sequence[FrameInfo], stops: Iterable[Stop], selected: str) -> list[Text]:
+    at = {stop.frame: stop for stop in stops}
+    ids = [frame.id for frame in frames]
+    rows = []
+    for frame in frames:
+        stop = at.get(frame.id)
+        rows.append(
+            (
+                Text("→" if frame.id == selected else " ", style="bold yellow"),
+                Text(frame.id, style=frame_style(frame.id, ids)),
+                Text(frame.state, style="bold" if stop is not None else "dim"),
+                Text(f"stop {stop.id}  {stop.position} {stop.occurrence}" if stop is not None else ""),
+            )
+        )
+    return columns(rows)
+
+
+def breakpoint_list(breakpoints: Sequence[Breakpoint]) -> list[Text]:
+    if not breakpoints:
+        return [Text("no breakpoints", style="dim")]
+    return [breakpoint_line(each) for each in breakpoints]
+
+
+def breakpoint_line(breakpoint: Breakpoint) -> Text:
+    line = Text("● " if breakpoint.enabled else "○ ", style="red").append(f"{breakpoint.id}  ", style="bold")
+    line.append(breakpoint_place(breakpoint))
+    if callable(breakpoint.condition) or breakpoint.condition:
+        line.append(f" if {breakpoint.condition}")
+    for name in ("hits", "group"):
+        value = getattr(breakpoint, name)
+        line.append(f" {name} {value}" if value is not None else "")
+    line.append(f' log "{breakpoint.log}"' if breakpoint.log is not None else "")
+    line.append(" once" if breakpoint.once else "")
+    if breakpoint.hit_count:
+        line.append(f"  hit {breakpoint.hit_count} times" if breakpoint.hit_count > 1 else "  hit once", style="dim")
+    if not breakpoint.enabled:
+        line.append("  off", style="dim")
+    if not breakpoint.is_found:
+        line.append("  the flow has no such place", style="yellow")
+    return line
+
+
+def breakpoint_place(breakpoint: Breakpoint) -> str:
+    """Where it stops, as it can be typed."""
+    if breakpoint.state is not None:
+        changed = f"change {breakpoint.state}"
+        return f"{changed} equals {json_text(breakpoint.equals)}" if "equals" in breakpoint.as_dict() else changed
+    if breakpoint.line is not None:
+        place = f"{breakpoint.file}:{breakpoint.line}"
+    else:
+        place = breakpoint.step or (f"type:{breakpoint.kind}" if breakpoint.kind else "*")
+    return place if breakpoint.position == "before" else f"{place}:{breakpoint.position}"
+
+
+def variable_list(variables: Iterable[Variable]) -> list[Text]:
+    rows = [
+        (
+            Text(f".{each.name}", style="cyan"),
+            Text(_shown(each)),
+            Text(each.layer, style="dim"),
+            Text(f"set by {each.set_by}" if each.set_by else "", style="dim"),
+        )
+        for each in variables
+    ]
+    return columns(rows)
+
+
+def _shown(variable: Variable) -> str:
+    """Its value; of secrets, whatever their length, only the names."""
+    if variable.name == "secrets" and isinstance(variable.value, Mapping):
+        return short(dict.fromkeys(variable.value, "***"), VALUE_CHARACTERS)
+    return short(variable.value, VALUE_CHARACTERS)
+
+
+def history_list(points: Iterable[HistoryPoint], frames: Sequence[str]) -> list[Text]:
+    rows = []
+    for point in points:
+        told = point.status.value if point.status is not None else f"stop {point.stop}" if point.stop else ""
+        time = datetime.fromtimestamp(point.at).astimezone().strftime("%H:%M:%S")
+        rows.append(
+            (
+                Text(str(point.number), style="bold"),
+                Text(time, style="dim"),
+                Text(point.frame, style=frame_style(point.frame, frames)),
+                Text(f"{point.position} {point.occurrence}"),
+                Text(told, style=STATUS_STYLES.get(told, "dim")),
+            )
+        )
+    return columns(rows) or [Text("nothing has happened yet", style="dim")]
+
+
+def config_lines(preview: ConfigPreview) -> list[Text]:
+    """Every key as it is written, and what it would be now where that is something else."""
+    lines: list[Text] = []
+    for key, raw in preview.raw.items():
+        lines.append(Text(f"  {key} ", style="cyan").append(_text_or_json(raw), style="default"))
+        if key in preview.resolved and preview.resolved[key] != raw:
+            lines.append(Text("    = ", style="dim").append(_text_or_json(preview.resolved[key]), style="green"))
+    lines += [Text(f"  ! {path}: {problem}", style="yellow") for path, problem in preview.problems.items()]
+    return lines or [Text("  the step has no config", style="dim")]
+
+
+def _text_or_json(value: Any) -> str:
+    return (
+        json_text(value)
+        if not isinstance(value, str) or "\n" not in value
+        else value.rstrip().replace("\n", "\n      ")
+    )
+
+
+def help_lines(spec: CommandSpec | None = None) -> list[Text]:
+    """Every command in its group, or one of them in full."""
+    if spec is not None:
+        lines = [Text(spec.usage, style="bold"), Text(f"  {spec.summary}")]
+        if spec.aliases:
+            lines.append(Text(f"  also: {', '.join(spec.aliases)}", style="dim"))
+        return lines + [Text(f"  {line}") for line in spec.more.splitlines()]
+    lines = []
+    for group in GROUPS:
+        lines.append(Text(group, style="bold"))
+        lines += columns([_help_row(each) for each in TABLE if each.group == group], indent="  ")
+    return [*lines, Text("An empty line repeats the last n, s, r or c. `help break` tells more of one.", style="dim")]
+
+
+def _help_row(spec: CommandSpec) -> tuple[Text, ...]:
+    usage = spec.usage if len(spec.usage) <= 34 else f"{spec.usage.split(' ')[0]} …"
+    return (
+        Text(", ".join(each for each in spec.aliases if len(each) <= 2)),
+        Text(usage),
+        Text(spec.summary, style="dim"),
+    )
+
+
+def summary_lines(summary: RunSummary, interventions: Sequence[str]) -> list[Text]:
+    """How the run ended, and what was done to it by hand."""
+    style = STATUS_STYLES.get(summary.status, "default")
+    line = Text(f"{SIGNS.get(summary.status, '')} {ENDS.get(summary.status, summary.status)}", style=f"bold {style}")
+    if summary.intervened:
+        line.append(", intervened: it did not get there by itself", style="yellow")
+    lines = [line]
+    if summary.error and summary.status != "passed":
+        lines += [Text(f"  {each}", style="red") for each in summary.error.splitlines()[:5]]
+    return lines + [Text(f"  · {each}", style="dim") for each in interventions]
+
+
+def columns(rows: Sequence[Sequence[Text]], indent: str = "") -> list[Text]:
+    """Rows with their cells one under the other."""
+    widths = [max((cell.cell_len for cell in column), default=0) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        line = Text(indent)
+        for cell, width in zip(row, widths, strict=True):
+            line.append_text(cell).append(" " * (width - cell.cell_len + 2) if width else "")
+        line.rstrip()
+        lines.append(line)
+    return lines

@@ -1,0 +1,164 @@
+"""A stop and its surroundings as styled text: values in, lines out."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from pitstop.doors.cli.debug.commands import allowed_commands
+from pitstop.doors.cli.debug.table import CHANGING, MOVING, TIME
+from pitstop.service.api import StepInfo
+from pitstop.service.debugging import Breakpoint, Change, Stop, as_json
+
+FRAME_STYLES = ("cyan", "magenta", "yellow", "green", "blue", "bright_red")
+STATUS_STYLES = {
+    "passed": "green",
+    "failed": "red",
+    "timed_out": "red",
+    "skipped": "dim",
+    "cancelled": "yellow",
+    "running": "cyan",
+}
+SIGNS = {"passed": "✓", "failed": "✗", "timed_out": "✗", "skipped": "-", "cancelled": "■"}
+POSITION_STYLES = {"before": "bold", "after": "bold", "error": "bold red"}
+REASONS = {
+    "entry": "the run begins here",
+    "failure": "it failed",
+    "pause": "paused",
+    "completed": "the run has come to its end: a last look",
+}
+
+AROUND = 4  # lines of the source before the current one, and after it
+MOST_CHANGES = 5
+MOST_ERROR_LINES = 12
+SHORT_CHARACTERS = 76
+_INDENT = "  "
+
+
+def error_line(error: object) -> Text:
+    """An error in one line."""
+    return Text("✗ ", style="red").append(" ".join(str(error).split()), style="default")
+
+
+def frame_style(frame: str, frames: Sequence[str]) -> str:
+    """The colour of a frame: the same for as long as the run lasts."""
+    return FRAME_STYLES[frames.index(frame) % len(FRAME_STYLES)] if frame in frames else "default"
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    return json.dumps(as_json(value), ensure_ascii=False, indent=indent)
+
+
+def short(value: Any, limit: int = SHORT_CHARACTERS) -> str:
+    """A value in one line, cut where it is long."""
+    text = json_text(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+# --- The source ------------------------------------------------------------------------------------------------------
+
+
+def source_lines(
+    text: str, current: int | None, centre: int, dots: Mapping[int, bool], around: int = AROUND
+) -> list[Text]:
+    """The lines around one, with an arrow at the current one and a dot where a breakpoint is, hollow if it is off."""
+    lines = text.splitlines()
+    first = max(1, centre - around)
+    last = min(len(lines), max(centre + around, first + 2 * around))
+    width = len(str(last))
+    shown = []
+    for number in range(first, last + 1):
+        is_current = number == current
+        line = Text("→" if is_current else " ", style="bold yellow")
+        line.append("●" if dots.get(number) else "○" if number in dots else " ", style="red")
+        line.append(f" {number:>{width}} ", style="bold" if is_current else "dim")
+        shown.append(line.append(f" {lines[number - 1]}".rstrip(), style="bold" if is_current else "default"))
+    return shown
+
+
+def breakpoint_dots(breakpoints: Iterable[Breakpoint], steps: Mapping[str, StepInfo], file: str) -> dict[int, bool]:
+    """The lines of a file that have a breakpoint, and whether one of them is on."""
+    dots: dict[int, bool] = {}
+    for breakpoint in breakpoints:
+        found = (steps[path] for path in breakpoint.paths if path in steps)
+        lines = [step.line for step in found if step.file == file and step.line is not None]
+        for line in lines:
+            dots[line] = dots.get(line, False) or breakpoint.enabled
+    return dots
+
+
+# --- A stop ----------------------------------------------------------------------------------------------------------
+
+
+def stop_title(stop: Stop, step: StepInfo | None, style: str) -> Text:
+    """Where a stop is, in one line."""
+    title = Text("● ", style=style).append(f"stop {stop.id}  ", style="bold").append(stop.frame, style=style)
+    title.append("  ").append(stop.position, style=POSITION_STYLES[stop.position])
+    title.append(f" {stop.occurrence or 'the end of the run'}", style="bold")
+    if step is not None and step.title not in (stop.step, step.id):
+        title.append(f"  {step.title}")
+    if stop.is_injected or stop.is_cleanup:
+        title.append("  injected" if stop.is_injected else "  cleanup", style="italic")
+    if step is not None and step.place:
+        title.append(f"  {step.place}", style="dim")
+    return title
+
+
+def stop_reasons(stop: Stop) -> list[Text]:
+    """Why it stopped there, what went wrong, and what is wrong with a breakpoint's condition."""
+    told = [_reason(reason, stop) for reason in stop.reasons]
+    lines = [Text(_INDENT).append(", ".join(told), style="dim")]
+    if not stop.will_run:
+        lines.append(Text(_INDENT).append("its `if` says no: it will be skipped", style="yellow"))
+    error = stop.outcome.error if stop.outcome is not None else None
+    if error is not None:
+        told_lines = f"{error.type}: {error.message}".splitlines()
+        lines += [Text(f"{_INDENT}{line}", style="red") for line in told_lines[:MOST_ERROR_LINES]]
+    elif stop.outcome is not None:
+        status = stop.outcome.status.value
+        lines.append(Text(_INDENT).append(f"{SIGNS[status]} {status}", style=STATUS_STYLES[status]))
+    return lines + [Text(_INDENT).append(f"! {problem}", style="yellow") for problem in stop.problems]
+
+
+def _reason(reason: str, stop: Stop) -> str:
+    if reason == "breakpoint" and stop.breakpoints:
+        return f"breakpoint {', '.join(map(str, stop.breakpoints))}"
+    return REASONS.get(reason, reason)
+
+
+def stop_verbs(stop: Stop) -> Text:
+    """What can be done here, in the words of the prompt."""
+    allowed = allowed_commands(stop.allowed)
+    parts = [" ".join(allowed[group]) for group in (MOVING, CHANGING, TIME) if group in allowed]
+    return Text(_INDENT).append("can  ", style="dim").append(" · ".join(parts), style="dim")
+
+
+def watch_lines(values: Mapping[str, Any]) -> list[Text]:
+    return [_watch_line(expression, value) for expression, value in values.items()]
+
+
+def _watch_line(expression: str, value: Any) -> Text:
+    line = Text(_INDENT).append(expression, style="cyan").append(" = ")
+    return line.append(str(value), style="red") if isinstance(value, Exception) else line.append(short(value))
+
+
+def change_lines(changes: Sequence[Change], most: int | None = None) -> list[Text]:
+    """What changed; a short list says how much it leaves out."""
+    shown = changes if most is None else changes[:most]
+    lines = [_change_line(change) for change in shown]
+    if len(shown) < len(changes):
+        lines.append(Text(f"{_INDENT}… {len(changes) - len(shown)} more: diff", style="dim"))
+    return lines
+
+
+def _change_line(change: Change) -> Text:
+    line = Text(_INDENT)
+    match change.kind:
+        case "added":
+            return line.append(f"+ {change.path} ", style="green").append(short(change.after))
+        case "removed":
+            return line.append(f"- {change.path} ", style="red").append(short(change.before))
+        case "changed":
+            before, after = short(change.before, SHORT_CHARACTERS // 2), short(change.after, SHORT_CHARACTERS // 2)
+            return line.append(f"~ {change.path} ", style="yellow").append(f"{before} → {after}")

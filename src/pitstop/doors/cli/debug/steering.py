@@ -1,0 +1,61 @@
+"""One run from its first stop to its end: steered by a list of commands, then at a prompt if there is a terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+
+from pitstop.doors.cli.debug.actions import carry_out
+from pitstop.doors.cli.debug.console import Console
+from pitstop.doors.cli.debug.listings import summary_lines
+from pitstop.doors.cli.debug.screen import Screen
+from pitstop.doors.cli.debug.shell import open_shell
+from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.service.api import RunSummary
+from pitstop.service.debugging import DebuggedRun
+
+
+async def steer(
+    run: DebuggedRun, interrupts: Interrupts, commands: Sequence[str] = (), history_file: Path | None = None
+) -> int:
+    """The exit code. `history_file` is for a terminal; without it the run goes on by itself after the commands."""
+    screen = Screen(run.mask_text)
+    async with Console(run, screen, open_shell=open_shell) as console:
+        with interrupts.taken_by(console.take_signal):
+            is_good = await run_script(console, commands)
+            if is_good and not console.is_ending:
+                if history_file is not None:
+                    from pitstop.doors.cli.debug.prompt import Prompt
+
+                    await Prompt(console, history_file).converse()
+                else:
+                    await carry_out(console, "detach")
+            await console.wait_over()
+    summary = await run.wait()
+    screen.say(*summary_lines(summary, console.trail.interventions))
+    return BAD_USAGE if not is_good else exit_code(summary, has_quit=console.has_quit)
+
+
+async def run_script(console: Console, commands: Sequence[str]) -> bool:
+    """Carry commands out in order, a move up to its stop. False when one was refused: then the run is ended."""
+    for number, line in enumerate(commands):
+        await console.wait_settled()
+        if console.is_ending:
+            left = ", ".join(commands[number:])
+            console.screen.say(Text(f"the run ended before: {left}", style="yellow"))
+            return True
+        console.screen.say(f"({console.frame}) {line}")
+        if not await carry_out(console, line):
+            await carry_out(console, "quit")
+            return False
+        if console.has_quit:
+            return True
+    await console.wait_settled()
+    return True
+
+
+def exit_code(summary: RunSummary, *, has_quit: bool) -> int:
+    if summary.status == "passed":
+        return PASSED
+    return INTERRUPTED if has_quit else FAILED

@@ -1,0 +1,105 @@
+"""What the events of a run tell about where things are: a fold that the prompt looks things up in."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitstop.service.api import EventInfo, StepInfo
+from pitstop.service.debugging import FrameInfo, Stop
+
+_TURN = re.compile(r"[@#]\d+|\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One line of a call stack: a step that is open, and the frame that it is in."""
+
+    frame: str
+    occurrence: str
+    step: StepInfo | None
+    is_current: bool = False
+
+
+@dataclass(slots=True)
+class Trail:
+    """`apply` takes the next event; kinds that it does not know change nothing."""
+
+    steps: Mapping[str, StepInfo]
+    openers: dict[str, str] = field(default_factory=dict)  # by frame, the occurrence that opened it
+    beside: set[str] = field(default_factory=set)  # frames that nobody waits for
+    frame_of: dict[str, str] = field(default_factory=dict)  # by occurrence
+    last_occurrence: dict[str, str] = field(default_factory=dict)  # by path
+    started_at: dict[str, float] = field(default_factory=dict)  # by occurrence
+    interventions: list[str] = field(default_factory=list)
+
+    def apply(self, event: EventInfo) -> None:
+        fields = event.fields
+        match event.kind:
+            case "frame.opened":
+                self.openers[fields["frame"]] = fields["step"] or ""
+                opener = self.steps.get(path_of(fields["step"] or ""))
+                if opener is not None and opener.kind == "background":
+                    self.beside.add(fields["frame"])
+            case "step.started":
+                self.frame_of[fields["occurrence"]] = fields["frame"]
+                self.last_occurrence[fields["step"]] = fields["occurrence"]
+                self.started_at[fields["occurrence"]] = event.at
+        told = intervention_text(event.kind, fields)
+        if told is not None:
+            self.interventions.append(told)
+
+    def callers(self, stop: Stop, frames: Iterable[FrameInfo]) -> list[Caller]:
+        """The steps that are open around a stop, across frames, the outermost first."""
+        parents = {frame.id: frame.parent for frame in frames}
+        frame: str = stop.frame
+        found = [Caller(frame, stop.occurrence, self.steps.get(stop.step), is_current=True)]
+        around = stop.occurrence.rpartition(".")[0]
+        while around:
+            if self.openers.get(frame) == without_turn(around):
+                frame = parents.get(frame) or frame
+            found.append(Caller(frame, around, self.steps.get(path_of(around))))
+            around = around.rpartition(".")[0]
+        return found[::-1]
+
+    def occurrence_of(self, step: str) -> str | None:
+        """The last execution of a step, by its path, its id or the occurrence itself."""
+        if step in self.frame_of:
+            return step
+        paths = [path for path, each in self.steps.items() if step in (path, each.id)]
+        return next((self.last_occurrence[path] for path in paths if path in self.last_occurrence), None)
+
+
+def path_of(occurrence: str) -> str:
+    """The path of the step that an occurrence is one of."""
+    return _TURN.sub("", occurrence)
+
+
+def without_turn(occurrence: str) -> str:
+    """`checks[1]` is a turn of the occurrence `checks`, which has opened the frame that the turn is in."""
+    return re.sub(r"\[\d+\]$", "", occurrence)
+
+
+def intervention_text(kind: str, fields: Mapping[str, Any]) -> str | None:
+    """What somebody did to the run, in words; None for an event that is no such thing."""
+    occurrence = fields.get("occurrence", "")
+    match kind:
+        case "debug.scope_edited":
+            path = _path(fields["path"])
+            return f"{path} removed at {occurrence}" if fields["removes"] else f"{path} set at {occurrence}"
+        case "debug.config_overridden":
+            return f"config of {occurrence} changed: {', '.join(fields['config'])}" if fields["config"] else None
+        case "debug.outcome_forced":
+            status = fields["outcome"]["status"]
+            return f"{occurrence} was skipped" if fields["verb"] == "skip" else f"{occurrence} was forced to {status}"
+        case "debug.step_injected":
+            return f"{fields['type']} injected {fields['position']} {occurrence}"
+        case "debug.rewound":
+            return f"went back to {fields['position']} {occurrence}"
+        case "step.retried" if fields["by_hand"]:
+            return f"{occurrence} was tried again"
+    return None
+
+
+def _path(parts: Iterable[str | int]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)

@@ -1,0 +1,72 @@
+"""A run as JSON, one event per line: for programs."""
+
+import base64
+import json
+from argparse import Namespace
+from typing import Any, BinaryIO
+
+from pitstop.doors.cli.closing import Ending, debug_command
+from pitstop.service.api import EVENT_SCHEMA, EventInfo, Output
+
+
+class JsonDisplay:
+    """Writes what happens as it happens. At a stop and at the end, `next` has the commands that go on from there."""
+
+    def __init__(self, out: BinaryIO, options: Namespace) -> None:
+        self._out = out
+        self._options = options
+
+    def hear(self, output: Output) -> None:
+        said = {"occurrence": output.occurrence, "stream": output.stream, **_readable(output.data)}
+        self._write({"kind": "step.output", "at": output.time, **said})
+
+    def show(self, event: EventInfo) -> None:
+        told = event.as_json()
+        if event.kind == "debug.stopped":
+            told["next"] = [debug_command(self._options, event.fields["step"])]
+        self._write(told)
+
+    def note(self, text: str) -> None:
+        self._write({"kind": "cli.note", "text": text})
+
+    def close(self) -> None:
+        pass
+
+    def finish(self, ending: Ending) -> None:
+        run, summary = ending.run, ending.summary
+        steps = {step.path: step for step in run.flow.steps}
+        failures = [
+            {
+                "step": each.step,
+                "occurrence": each.occurrence,
+                "place": steps[each.step].place if each.step in steps else None,
+                "message": each.message,
+                "log": run.log_tail(each.occurrence),
+            }
+            for each in summary.failures
+        ]
+        self._write(
+            {
+                "kind": "cli.ended",
+                "run": summary.run,
+                "status": summary.status,
+                "exit_code": ending.exit_code,
+                "intervened": summary.intervened,
+                "error": summary.error,
+                "failures": failures,
+                "stopped_at": ending.stopped_at,
+                "next": [] if ending.step is None else [debug_command(self._options, ending.step)],
+            }
+        )
+
+    def _write(self, value: dict[str, Any]) -> None:
+        told = {"schema": EVENT_SCHEMA, **value}
+        self._out.write(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n")
+        self._out.flush()
+
+
+def _readable(data: bytes) -> dict[str, str]:
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}

@@ -1,0 +1,108 @@
+"""A run as lines of text: for logs, pipes and everything that is no terminal."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
+from pitstop.service.api import EventInfo, FlowInfo, Output
+
+LEVELS = ("error", "warning", "info", "debug")
+HELD_BYTES = 64 * 1024  # of a line that does not end, before it is shown all the same
+_BAD_ENDS = ("failed", "timed_out", "cancelled")
+
+
+class PlainDisplay:
+    """A line for each event, and all that steps write, with the step before each line. Lines are written in batches."""
+
+    def __init__(self, flow: FlowInfo, out: BinaryIO, options: Namespace) -> None:
+        self._steps = {step.path: step for step in flow.steps}
+        self._out = out
+        self._options = options
+        self._rank = LEVELS.index(options.log_level)
+        self._shows_output = self._rank >= LEVELS.index("info")
+        self._begun: dict[tuple[str, str], bytes] = {}  # lines that have not ended, by occurrence and stream
+        self._started_at: dict[str, float] = {}
+
+    def hear(self, output: Output) -> None:
+        if not self._shows_output:
+            return
+        key = (output.occurrence, output.stream)
+        data = self._begun.pop(key) + output.data if key in self._begun else output.data
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) > HELD_BYTES:
+            data += b"\n"
+            end = len(data)
+        if end < len(data):
+            self._begun[key] = data[end:]
+        if end:
+            self._out.write(prefixed(output.occurrence, data if end == len(data) else data[:end]))
+            self._out.flush()
+
+    def show(self, event: EventInfo) -> None:
+        level, line = self._told(event)
+        if event.kind == "step.finished":
+            self._end_lines(event.fields["occurrence"])
+        if line and LEVELS.index(level) <= self._rank:
+            self.note(line)
+
+    def note(self, text: str) -> None:
+        self._out.write(f"{text}\n".encode(errors="replace"))
+        self._out.flush()
+
+    def close(self) -> None:
+        for occurrence in {occurrence for occurrence, _ in self._begun}:
+            self._end_lines(occurrence)
+
+    def finish(self, ending: Ending) -> None:
+        self.note("\n".join(closing_lines(ending, self._options)))
+
+    def _end_lines(self, occurrence: str) -> None:
+        """Show what a step left without a newline."""
+        for stream in ("stdout", "stderr"):
+            if data := self._begun.pop((occurrence, stream), b""):
+                self._out.write(prefixed(occurrence, data + b"\n"))
+
+    def _told(self, event: EventInfo) -> tuple[str, str]:
+        """The level of an event, and its line."""
+        fields = event.fields
+        match event.kind:
+            case "step.started":
+                self._started_at[fields["occurrence"]] = event.at
+                step = self._steps.get(fields["step"])
+                detail = f": {step.detail}" if step is not None and step.detail else ""
+                return "info", f"{fields['occurrence']} started{detail}"
+            case "step.finished":
+                status, reason = ending_of(fields["outcome"])
+                seconds = event.at - self._started_at.pop(fields["occurrence"], event.at)
+                line = f"{fields['occurrence']} {status} after {format_seconds(seconds)}{reason}"
+                return ("warning" if status in _BAD_ENDS else "info"), line
+            case "step.retried":
+                return "warning", f"{fields['occurrence']} is tried again"
+            case "debug.stopped":
+                why = ", ".join(fields["reasons"])
+                return "warning", f"{fields['occurrence']} stopped {fields['position']} it ({why})"
+            case "debug.logged":
+                return "info", f"{fields['occurrence']} log: {fields['message']}"
+            case "run.started":
+                return "info", f"{fields['plan']} started"
+            case "run.ended":
+                status, reason = ending_of(fields["outcome"])
+                return "debug", f"the run {status}{reason}"
+        told = " ".join(f"{name}={value}" for name, value in fields.items())
+        return "debug", f"{event.kind} {told}"
+
+
+def prefixed(occurrence: str, lines: bytes) -> bytes:
+    """Whole lines, each with its step before it. Of a line that was written over with CR the last state is shown."""
+    if b"\r" in lines:
+        lines = b"\n".join(line.rstrip(b"\r").rpartition(b"\r")[2] for line in lines.split(b"\n"))
+    prefix = f"{occurrence} | ".encode()
+    return prefix + lines[:-1].replace(b"\n", b"\n" + prefix) + b"\n"
+
+
+def ending_of(outcome: Mapping[str, Any]) -> tuple[str, str]:
+    """The status, and the first line of why it came to that."""
+    error = outcome.get("error")
+    reason = str(error["message"] or error["type"]).partition("\n")[0] if error else ""
+    return outcome["status"], f": {reason}" if reason else ""

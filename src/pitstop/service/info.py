@@ -1,0 +1,70 @@
+"""Flows and plans as the plain values that doors are told."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pitstop.definition.flow import Flow
+from pitstop.plan.plan import Plan, Step
+from pitstop.service.api import FlowInfo, InputInfo, StepInfo
+
+LONGEST_DETAIL = 200
+
+ConfigOf = Callable[[Step], Mapping[str, Any]]
+
+
+def tell_flow(flow: Flow, plan: Plan, config_of: ConfigOf | None = None) -> FlowInfo:
+    """The flow; `config_of` gives the config to tell of a step, which is the written one without it."""
+    return FlowInfo(
+        name=flow.name,
+        file=flow.source.file,
+        steps=tuple(_tell_steps(plan.root, config_of or (lambda step: step.config))),
+        inputs=tuple(
+            InputInfo(name, spec.type, spec.required, spec.default, spec.description)
+            for name, spec in flow.inputs.items()
+        ),
+    )
+
+
+def _tell_steps(parent: Step, config_of: ConfigOf) -> Iterator[StepInfo]:
+    for step in (*parent.children, *parent.cleanup):
+        source = step.source
+        detail = detail_of(step.kind, config_of(step))
+        yield StepInfo(
+            path=step.path,
+            kind=step.kind,
+            title=_title(step, detail),
+            id=step.id,
+            parent=parent.path or None,
+            file=None if source is None else source.file,
+            line=None if source is None else source.line,
+            column=None if source is None else source.column,
+            end_line=None if source is None else source.end_line,
+            condition=step.condition,
+            is_cleanup=step.is_cleanup,
+            detail=detail,
+        )
+        yield from _tell_steps(step, config_of)
+
+
+def _title(step: Step, detail: str) -> str:
+    if step.name or step.id:
+        return step.name or step.id or ""
+    return detail if detail and not step.children else step.local
+
+
+def detail_of(kind: str, config: Mapping[str, Any]) -> str:
+    """What a step does, in one line: for most types the first value of their config."""
+    match kind:
+        case "matrix":
+            axes = config.get("matrix")
+            detail = " x ".join(map(str, axes)) if isinstance(axes, Mapping) else str(axes or "")
+        case "repeat":
+            detail = " ".join(f"{name} {value}" for name, value in config.items() if name in ("until", "times"))
+        case "call":
+            detail = str(config.get("call", ""))
+        case "sequence" | "parallel" | "background" | "conditional":
+            detail = ""
+        case _:
+            detail = str(next(iter(config.values()), ""))
+    first, newline, _ = detail.strip().partition("\n")
+    return first[:LONGEST_DETAIL] + (" …" if newline or len(first) > LONGEST_DETAIL else "")

@@ -1,0 +1,105 @@
+"""Running a part of a flow: from a step on, with what the last run had finished, or one step alone."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import BadLog, UnknownStep
+from pitstop.events.log import events_from_json
+from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted, Stopped
+from pitstop.events.view import failed_steps, fold
+from pitstop.plan.plan import Plan, Step
+from pitstop.service.run_folder import kept_runs
+
+_KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decided among all of them
+
+
+def last_events(runs: Path, flow: Path) -> list[AnyEvent]:
+    """All that happened in the last run of a flow; nothing if there is none. BadLog for one that is damaged."""
+    for run in kept_runs(runs):
+        if run.flow == str(flow):
+            try:
+                events = run.folder.read_events()
+            except ValueError as error:
+                raise BadLog(f"the log of run {run.id} is damaged: {error}") from error
+            if events:
+                return events_from_json(events)
+    return []
+
+
+def inputs_in(events: Iterable[AnyEvent]) -> Mapping[str, Any]:
+    """The inputs that a run was given."""
+    for event in events:
+        if isinstance(event, RunStarted):
+            inputs = event.inputs.get("inputs")
+            return inputs if isinstance(inputs, Mapping) else {}
+    return {}
+
+
+def events_before(plan: Plan, events: list[AnyEvent], step: str) -> list[AnyEvent]:
+    """The events up to the first time that the step was come to; UnknownStep, BadLog when it never was."""
+    paths = paths_of(plan, step)
+    for index, event in enumerate(events):
+        if isinstance(event, StepStarted | StepFinished | Stopped) and event.step in paths:
+            return events[:index]
+    if not events:
+        raise BadLog(f"there is no run of this flow to go on from: run it whole before you run it from {step!r}")
+    ended_in = [each.step for each in failed_steps(fold(events))]
+    where = f"; it ended in {ended_in[0]!r}" if ended_in else ""
+    raise BadLog(f"the last run of this flow never came to {step!r}{where}")
+
+
+def paths_of(plan: Plan, step: str) -> list[str]:
+    """The paths of a step that is named by path or id; UnknownStep."""
+    paths = plan.paths_named(step)
+    if not paths:
+        raise UnknownStep(step, plan.nearest(step))
+    return paths
+
+
+def only_step(plan: Plan, step: str) -> Plan:
+    """The plan with this step, what is in it and what is around it; UnknownStep."""
+    paths = paths_of(plan, step)
+    kept = {path for path in plan.steps if any(_is_at_or_around(path, wanted) for wanted in paths)}
+    return Plan(_narrowed(plan.root, kept, set(paths)), plan.name)
+
+
+def known_steps(plan: Plan, events: Iterable[AnyEvent]) -> dict[str, Any]:
+    """What a finished run knows of its steps, as `.steps` has it."""
+    known: dict[str, Any] = {}
+    for view in fold(events).steps.values():
+        step = plan.steps.get(view.step)
+        if view.outcome is None or step is None or step.id is None or _is_called(plan, step):
+            continue
+        error = view.outcome.error
+        known[step.id] = {
+            "status": view.outcome.status.value,
+            "outputs": view.outcome.outputs or {},
+            "error": None if error is None else {"type": error.type, "message": error.message},
+            "attempt": 1,
+        }
+    return known
+
+
+def _is_at_or_around(path: str, wanted: str) -> bool:
+    return path == wanted or wanted.startswith(f"{path}.")
+
+
+def _narrowed(step: Step, kept: set[str], whole: set[str]) -> Step:
+    if step.path in whole or step.kind in _KEPT_WHOLE:
+        return step
+    beside = step.children[:1] if step.kind == "background" else ()
+    children = tuple(_narrowed(child, kept, whole) for child in step.children if child.path in kept)
+    cleanup = tuple(_narrowed(child, kept, whole) for child in step.cleanup if child.path in kept)
+    return replace(step, children=(*(each for each in beside if each.path not in kept), *children), cleanup=cleanup)
+
+
+def _is_called(plan: Plan, step: Step) -> bool:
+    """Whether it belongs to a flow that is called, which has `.steps` of its own."""
+    parent = step.path.rpartition(".")[0]
+    while parent:
+        if plan.steps[parent].kind == "call":
+            return True
+        parent = parent.rpartition(".")[0]
+    return False

@@ -1,0 +1,145 @@
+"""The lines that can be typed at the prompt, and what is said of those that cannot."""
+
+from typing import Any
+
+import pytest
+
+from pitstop.doors.cli.debug.actions import ACTIONS
+from pitstop.doors.cli.debug.arguments import (
+    Answer,
+    Assignment,
+    BadCommand,
+    Injection,
+    LogPart,
+    Return,
+    Verdict,
+    read_breakpoint,
+)
+from pitstop.doors.cli.debug.commands import allowed_commands, parse
+from pitstop.doors.cli.debug.table import GROUPS, TABLE
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "argument"),
+    [
+        ("n", "next", None),
+        ("s", "step", None),
+        ("r", "return", None),
+        ("c", "continue", False),
+        ("continue all", "continue", True),
+        ("until package", "until", "package"),
+        ("p .vars | keys", "p", ".vars | keys"),
+        ("pp .", "pp", "."),
+        (".vars.region", "p", ".vars.region"),
+        ("w", "where", None),
+        ("l", "list", None),
+        ("l .", "list", 0),
+        ("l 14", "list", 14),
+        ("frame checks.tests", "frame", "checks.tests"),
+        ("log", "log", LogPart(None, 20)),
+        ("log tests", "log", LogPart("tests", 20)),
+        ("log 5", "log", LogPart(None, 5)),
+        ("log tests 5", "log", LogPart("tests", 5)),
+        ("diff", "diff", None),
+        ("diff 3 9", "diff", (3, 9)),
+        ('set .vars.region = "us"', "set", Assignment(".vars.region", "us")),
+        ('set @run .vars.odd = {"a": [1]}', "set", Assignment(".vars.odd", {"a": [1]}, "run")),
+        ("set .n=3", "set", Assignment(".n", 3)),
+        ("unset .vars.region", "unset", Assignment(".vars.region")),
+        ("skip", "skip", None),
+        ('skip {"tag": "v1"}', "skip", {"tag": "v1"}),
+        ("force failed", "force", Verdict("failed")),
+        ('force passed {"tag": "v1"}', "force", Verdict("passed", {"tag": "v1"})),
+        ("config", "config", None),
+        ('config script="make"', "config", {"script": "make"}),
+        ("config reset", "config", {}),
+        ('inject run {"script": "ls"}', "inject", Injection("before", {"uses": "run", "with": {"script": "ls"}})),
+        ("inject after run ls -l", "inject", Injection("after", {"uses": "run", "with": {"script": "ls -l"}})),
+        ("inject sleep", "inject", Injection("before", {"uses": "sleep", "with": {}})),
+        ("back", "back", Return(None, False)),
+        ("back !", "back", Return(None, True)),
+        ("rewind 12", "rewind", Return(12, False)),
+        ("rewind 12 !", "rewind", Return(12, True)),
+        ("clear 1 2", "clear", (1, 2)),
+        ("disable slow", "disable", "slow"),
+        ("sh", "sh", None),
+        ("sh make test", "sh", "make test"),
+        ("answer y looks good", "answer", Answer(True, "looks good")),
+        ("extend 10", "extend", 600.0),
+        ("help break", "help", "break"),
+        ("q", "quit", None),
+    ],
+)
+def test_a_line_is_a_command(line: str, name: str, argument: Any) -> None:
+    command = parse(line)
+
+    assert (command.name, command.argument) == (name, argument)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("tests", {"step": "tests"}),
+        ("2.lint:after", {"step": "2.lint", "position": "after"}),
+        ("*:error", {"position": "error"}),
+        (":error", {"position": "error"}),
+        (":14", {"file": "", "line": 14}),
+        ("ci.yaml:14:after", {"file": "ci.yaml", "line": 14, "position": "after"}),
+        ("type:run", {"kind": "run"}),
+        ("tests if .vars.n > 5", {"step": "tests", "condition": ".vars.n > 5"}),
+        ("tests if if .a then .b else .c end", {"step": "tests", "condition": "if .a then .b else .c end"}),
+        ("tests hits >= 3", {"step": "tests", "hits": ">= 3"}),
+        ("tests if .a hits % 2 group slow", {"step": "tests", "condition": ".a", "hits": "% 2", "group": "slow"}),
+        ('tests log "n is ${{ .vars.n }}"', {"step": "tests", "log": "n is ${{ .vars.n }}"}),
+        ("tests if .a log 'said \"x\"'", {"step": "tests", "condition": ".a", "log": 'said "x"'}),
+        ("change .vars.n", {"state": ".vars.n"}),
+        ('change .vars.n equals "eu" if .a', {"state": ".vars.n", "equals": "eu", "condition": ".a"}),
+    ],
+)
+def test_a_breakpoint_is_read(text: str, parts: dict[str, Any]) -> None:
+    assert read_breakpoint(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("re", "'re' may be return, retry, rewind or restart: write more of it"),
+        ("contniue", "'contniue' is no command: did you mean 'continue'?"),
+        ("xyzzy", "'xyzzy' is no command: `help` lists them"),
+        ("n 3", "next: it takes nothing, not '3'; usage: next"),
+        ("p", "p: something is missing after it; usage: p JQ"),
+        ("set .a = eu", "set: eu is no JSON: text needs quotes; usage: set [@LAYER] PATH = JSON"),
+        ("set .a = {", "property name enclosed in double quotes"),
+        ("set .a == 3", "set: it takes a path and a JSON value"),
+        ("skip [1]", "skip: [1] is no JSON object; usage: skip [JSON]"),
+        ("force broken", "force: say how the step is to have ended: passed, failed, skipped"),
+        ("b tests:later", "break: 'later' is no position: use before, after, error, or a line"),
+        ("b tests of something", "break: 'tests of something' is no breakpoint"),
+        ("clear", "clear: it takes the numbers of breakpoints, or the name of a group"),
+        ("rewind soon", "rewind: give the number of a point, as `history` shows it"),
+        ("answer maybe", "answer: it takes a yes or a no; usage: answer y|n [COMMENT]"),
+    ],
+)
+def test_what_is_no_command_is_told_in_one_line(line: str, said: str) -> None:
+    with pytest.raises(BadCommand) as refused:
+        parse(line)
+
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("begun", "name"), [("ne", "next"), ("cont", "continue"), ("fo", "force"), ("his", "history")])
+def test_the_beginning_of_a_name_is_enough_where_it_can_be_no_other(begun: str, name: str) -> None:
+    assert next(spec.name for spec in TABLE if spec.name.startswith(begun)) == name
+    assert parse(f"{begun} passed" if name == "force" else begun).name == name
+
+
+def test_every_command_of_the_table_is_carried_out_and_in_a_group_of_the_help() -> None:
+    assert {spec.name for spec in TABLE} == set(ACTIONS)
+    assert {spec.group for spec in TABLE} == set(GROUPS)
+
+
+def test_the_verbs_of_a_stop_are_told_as_commands() -> None:
+    allowed = allowed_commands(("continue", "step_over", "retry", "step_back"))
+
+    assert allowed == {"Moving": ["next", "continue"], "Changing": ["retry"], "Going back": ["back"]}

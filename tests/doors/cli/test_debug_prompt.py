@@ -1,0 +1,235 @@
+"""The whole prompt, as a person at a terminal has it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.doors.cli.debug_bench import CTRL_C, CTRL_D, TAB, UP, Folder, Person
+
+SLOW = """\
+steps:
+  - id: slow
+    run: echo begun; read line < fifo; echo "got $line"
+  - id: next
+    run: echo done
+cleanup:
+  - id: tidy
+    run: echo tidying up
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Folder:
+    os.mkfifo(tmp_path / "fifo")
+    return Folder(tmp_path, SLOW)
+
+
+def test_a_failing_step_is_repaired_in_a_shell_and_tried_again(shop: Folder) -> None:
+    with Person(shop) as person:
+        person.reads(
+            "● stop 1  main  before deps  Install  ci.yaml:7", "→   7    - id: deps", "can  next step", "(main) "
+        )
+        person.enters("c")
+        person.reads("tests │ the price is wrong", "✗ checks.tests  failed")
+        person.reads("stop 2  checks.tests  error checks.tests  ci.yaml:14", "CommandFailed: exit code 3", "retry")
+        person.reads("(checks.tests) ")
+
+        person.enters("sh")
+        person.reads("exit or Ctrl-D comes back")
+        person.enters("echo step=$PITSTOP_STEP tty=$(test -t 0 && echo yes)")
+        person.reads("step=checks.tests tty=yes")
+        person.enters("sed -i s/10/12/ shop.conf && echo repaired by hand")
+        person.reads("repaired by hand\n")
+        person.types(CTRL_D)
+
+        person.reads("(checks.tests) ")
+        person.enters("retry")
+        person.reads("tests │ the price is right", "✓ checks.tests#2  passed", "✓ package  passed", "tidy │ tidying up")
+        person.reads("✓ the run passed, intervened", "checks.tests was tried again")
+        assert person.leaves() == 0
+
+
+def test_the_shell_has_the_size_of_the_window_and_follows_it(shop: Folder) -> None:
+    with Person(shop) as person:
+        person.reads("(main) ")
+        person.enters("sh")
+        person.reads("comes back")
+        person.enters("stty size")
+        person.reads("40 120")
+        person.resizes(30, 99)
+        person.enters("stty size")
+        person.reads("30 99")
+        person.enters("exit")
+        person.reads("(main) ")
+        person.enters("q")
+        person.reads("[y/N]")
+        person.enters("y")
+        assert person.leaves() == 130
+
+
+def test_frames_stop_side_by_side_and_the_selected_one_stays(shop: Folder) -> None:
+    with Person(shop) as person:
+        person.reads("(main) ")
+        person.enters("n")
+        person.reads("stop 2  main  before checks", "(main) ")
+        person.enters("s")
+        person.reads("stop 3  checks.lint  before checks.lint", "stop 4  checks.tests  before checks.tests")
+        person.reads("`frame checks.tests` goes there", "(checks.lint) ")
+
+        person.enters("frames")
+        person.reads("main          running", "→  checks.lint   paused   stop 3", "checks.tests  paused   stop 4")
+        person.reads("(checks.lint) ")
+        person.enters("frame checks.tests")
+        person.reads("● stop 4  checks.tests", "(checks.tests) ")
+        person.enters("w")
+        person.reads(
+            "main          checks        parallel  ci.yaml:10", "→  checks.tests  checks.tests  run       ci.yaml:14"
+        )
+
+        person.reads("(checks.tests) ")
+        person.enters("skip")  # it is gone then, and only lint is left to look at
+        person.reads("● stop 3  checks.lint  before checks.lint", "(checks.lint) ")
+        person.enters("c all")
+        person.reads("✓ package  passed", "✓ the run passed, intervened", "checks.tests was skipped")
+        assert person.leaves() == 0
+
+
+def test_breakpoints_are_set_shown_in_the_source_switched_and_removed(shop: Folder) -> None:
+    with Person(shop) as person:
+        person.reads("(main) ")
+        person.enters("b package if .vars.retries >")
+        person.reads("● 2  package if .vars.retries >", "(main) ")
+        person.enters("b tests")
+        person.reads("● 3  tests", "(main) ")
+        person.enters("disable 3")
+        person.reads("○ 3  tests  off", "(main) ")
+        person.enters("b nowhere")
+        person.reads("✗ the flow has no step 'nowhere'", "(main) ")
+        person.enters("until checks")
+        person.reads(" ○ 14        - id: tests", "(main) ")
+        person.enters("force passed")
+        said = person.reads("stop 3  main  before package", "(main) ")
+        assert "! breakpoint 2: expression" in said  # a condition that cannot be read stops, and says why
+        person.enters("clear all")
+        person.reads("no breakpoints", "(main) ")
+        person.enters("c")
+        person.reads("✓ the run passed")
+        assert person.leaves() == 0
+
+
+def test_tab_completes_commands_steps_and_paths(shop: Folder) -> None:
+    with Person(shop) as person:
+        person.reads("(main) ")
+        person.types(f"unt{TAB}")
+        person.reads("until")
+        person.types(f" pack{TAB}")
+        person.reads("package")
+        person.types(CTRL_C)
+        person.reads("(main) ")
+        person.types(f"p .va{TAB}.ret{TAB} + 40\r")
+        person.reads("\n42", "(main) ")
+        person.types(CTRL_D)
+        person.reads("End the run?")
+        person.enters("y")
+        assert person.leaves() == 130
+
+
+def test_an_empty_line_repeats_the_last_move_and_lines_are_remembered(shop: Folder) -> None:
+    with Person(shop) as person:
+        person.reads("(main) ")
+        person.enters("n")
+        person.reads("stop 2  main  before checks", "(main) ")
+        person.enters("p .steps.deps.status")
+        person.reads('"passed"', "(main) ")
+        person.enters("")
+        person.reads("stop 3  checks.tests  error")  # over the parallel step there was a failure inside it
+        person.reads("(checks.tests) ")
+        person.types(CTRL_D)
+        person.reads("End the run?")
+        person.types(CTRL_D)
+        assert person.leaves() == 130
+    with Person(shop) as person:
+        person.reads("(main) ")
+        person.types(f"{UP}\r")
+        person.reads("p .steps.deps.status", "null", "(main) ")
+        person.enters("q")
+        person.reads("End the run?")
+        person.enters("y")
+        assert person.leaves() == 130
+
+
+def test_ctrl_c_clears_a_line_pauses_what_runs_and_ends_nothing(slow: Folder) -> None:
+    with Person(slow) as person:
+        person.reads("(main) ")
+        person.types("something")
+        person.reads("something")
+        person.types(CTRL_C)
+        person.types(CTRL_C)
+        person.reads("nothing runs in this frame", "(main) ")
+        person.enters("c")
+        person.reads("slow │ begun", "(main running) ")
+        person.enters("p .vars")
+        person.reads("✗ frame main is running; `pause` or Ctrl-C stops it", "(main running) ")
+        person.types(CTRL_C)
+        person.reads("pausing main: each stops at the next step it comes to")
+        (slow.path / "fifo").write_text("word\n")
+        person.reads("slow │ got word", "stop 2  main  after slow", "paused", "(main) ")
+        person.enters("c")
+        person.reads("✓ next  passed", "✓ the run passed")
+        assert "intervened" not in person.said
+        assert person.leaves() == 0
+
+
+def test_quitting_asks_cancels_what_runs_and_cleans_up(slow: Folder) -> None:
+    with Person(slow) as person:
+        person.reads("(main) ")
+        person.enters("c")
+        person.reads("slow │ begun", "(main running) ")
+        person.enters("q")
+        person.reads("End the run? main would be cancelled, then cleanup runs. [y/N] ")
+        person.enters("n")
+        person.reads("(main running) ")
+        person.types(CTRL_D)
+        person.reads("[y/N] ")
+        person.enters("y")
+        person.reads("■ slow  cancelled", "tidy │ tidying up", "■ the run was cancelled")
+        assert person.leaves() == 130
+
+
+def test_a_run_that_ends_takes_the_prompt_with_it(slow: Folder) -> None:
+    with Person(slow) as person:
+        person.reads("(main) ")
+        person.enters("detach")
+        person.reads("slow │ begun", "(main running) ")
+        person.types("half a li")
+        person.reads("half a li")
+        (slow.path / "fifo").write_text("word\n")
+        person.reads("✓ next  passed", "✓ the run passed")
+        assert person.leaves() == 0
+
+
+def test_values_are_edited_and_time_goes_back(shop: Folder) -> None:
+    with Person(shop) as person:
+        person.reads("(main) ")
+        person.enters("watch .vars.retries")
+        person.reads(".vars.retries = 2", "(main) ")
+        person.enters("set .vars.retries = 5")
+        person.reads(".vars.retries = 5", "(main) ")
+        person.enters("n")
+        person.reads("stop 2  main  before checks", "+ .steps.deps", ".vars.retries = 5", "back", "(main) ")
+        person.enters("back")
+        person.reads("before deps", ".vars.retries = ", "(main) ")
+        person.enters("undo")
+        person.reads("(main) ")
+        person.enters("history")
+        person.reads("before deps", "(main) ")
+        person.enters("q")
+        person.reads("[y/N]")
+        person.enters("y")
+        assert person.leaves() == 130
