@@ -75,7 +75,7 @@ class Bench:
         """The outcome of one step. Further arguments are the step's own: `env`, `timeout_seconds`, `retry`."""
         root = Step("", "sequence", children=(Step("it", kind, dict(config), id="it", **step),))
         run = await self.execute(root, values or {}, step_types.for_run(self.workplace, [kind]))
-        self.raised = run.exceptions.get("it")
+        self.raised = run.exception
         outcome: Outcome = run.done["it"]
         return outcome
 

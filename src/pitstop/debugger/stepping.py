@@ -12,7 +12,7 @@ class Goal:
     """A step command on its way.
 
     It moves in `frame` and rests at the next step there that is not at or under `boundary` (None: at any). `anchor`
-    is the step it began at: what stops under it, in whichever frame, ends the command. `to` rests only at its `targets`.
+    is the step it began at: what stops under it, in whichever frame, ends the command. `to` rests only at `targets`.
     """
 
     verb: StepVerb

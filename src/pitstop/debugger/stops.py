@@ -42,6 +42,16 @@ class Stop:
     is_over: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FrameInfo:
+    """A frame as it is told to people: running, pausing, paused or done."""
+
+    id: str
+    name: str
+    parent: str | None
+    state: str
+
+
 @dataclass(slots=True, eq=False)
 class Held:
     """A stop while it lasts: who waits, and what was decided so far."""

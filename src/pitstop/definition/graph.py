@@ -81,7 +81,8 @@ class GraphDefinition:
         if not callable(does) and not isinstance(does, GraphDefinition):
             self._refused.append(f"node {name!r} is a {type(does).__name__}: give it a function or a graph")
             return
-        for option, value in (("retries", retries), ("retry_delay", retry_delay), ("timeout", timeout)):
+        options: dict[str, Any] = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
+        for option, value in options.items():
             if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or value < 0):
                 self._refused.append(f"node {name!r} has {option}={value!r}: give a number that is not negative")
         file, line, end_line = _source_of(does)

@@ -88,7 +88,8 @@ class Run:
     def failed(self, exception: BaseException, occurrence: str) -> Outcome:
         """The failure of an occurrence as data; the exception is kept for whoever wants the original."""
         self._exceptions[occurrence] = exception
-        return Outcome(Status.FAILED, error=error_of(exception, occurrence))
+        outputs = getattr(exception, "outputs", None)  # what a failed command wrote before it failed
+        return Outcome(Status.FAILED, outputs, error=error_of(exception, occurrence))
 
     def note_cancelled(self, activation: Activation) -> None:
         """Log that an occurrence was ended before its time, and by what."""

@@ -1,0 +1,333 @@
+"""Steering a run that is held up: moving it, changing what it will do, and going back."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pitstop.debugger.edits import Injectable, injected_step, outcome_of
+from pitstop.debugger.gatekeeper import Gatekeeper
+from pitstop.debugger.stepping import StepVerb, goal_of
+from pitstop.debugger.stops import FrameInfo, Held, Stop
+from pitstop.debugger.time_travel import (
+    HistoryPoint,
+    external_steps,
+    frames_cut,
+    point_numbered,
+    points_in,
+    way_back,
+)
+from pitstop.engine.frame import Frame
+from pitstop.engine.recover import frames_under
+from pitstop.errors import (
+    BadEdit,
+    BadExpression,
+    ExternalEffects,
+    NotAllowed,
+    NothingToUndo,
+    NotRunning,
+    StaleStop,
+    UnknownFrame,
+    UnknownPoint,
+    UnknownStep,
+)
+from pitstop.events.outcome import Outcome
+from pitstop.events.types import (
+    Aborted,
+    AllContinued,
+    ConfigOverridden,
+    Detached,
+    EditUndone,
+    OutcomeForced,
+    PauseAsked,
+    ScopeEdited,
+    StepInjected,
+    StepRetried,
+)
+from pitstop.plan.paths import parse_path
+from pitstop.plan.scope import Edit, plan_edit
+
+
+class Steering(Gatekeeper):
+    """The commands that act on a stop. Each is applied before it returns, or refused whole."""
+
+    _injected = 0
+
+    @property
+    def frames(self) -> list[FrameInfo]:
+        """Every frame of the run, in the order in which they were opened."""
+        paused = {held.stop.frame for held in self._held.values()}
+        return [
+            FrameInfo(frame.id, frame.name, frame.parent.id if frame.parent else None, self._state(frame, paused))
+            for frame in self._frames.values()
+        ]
+
+    def _state(self, frame: Frame, paused: set[str]) -> str:
+        if frame.is_done:
+            return "done"
+        return "paused" if frame.id in paused else "pausing" if frame.id in self._pausing else "running"
+
+    @property
+    def stops(self) -> list[Stop]:
+        """The stops that last, in the order in which they came."""
+        return [held.stop for held in self._waiting_for_word()]
+
+    def _waiting_for_word(self) -> list[Held]:
+        return [held for held in self._held.values() if not held.verdict.done()]
+
+    @property
+    def is_ended(self) -> bool:
+        return self._is_ended
+
+    async def next_stop(self) -> Stop | None:
+        """The next stop that nobody was given yet; None when the run has ended."""
+        while True:
+            while self._unseen:
+                stop = self._unseen.popleft()
+                if stop.id in self._held and not self._held[stop.id].verdict.done():
+                    return stop
+            if self._is_ended:
+                return None
+            self._news.clear()
+            await self._news.wait()
+
+    def _at(self, stop: Stop | int, verb: str) -> Held:
+        """The stop, if it lasts and allows the verb."""
+        self._running()
+        number = stop if isinstance(stop, int) else stop.id
+        held = self._held.get(number)
+        if held is None or held.verdict.done():  # done: its branch was cancelled just now
+            raise StaleStop(number)
+        if verb not in held.stop.allowed:
+            where = f"{held.stop.position} {held.stop.step or 'the end of the run'}"
+            raise NotAllowed(verb, number, f"{where} allows {', '.join(held.stop.allowed)}")
+        return held
+
+    # Moving
+
+    async def continue_(self, stop: Stop | int) -> None:
+        """Let this frame go on; the others stay as they are."""
+        held = self._at(stop, "continue")
+        self._resume(held, "continue", held.proceed())
+
+    async def continue_all(self) -> None:
+        """Let every stopped frame go on, and forget steps and pauses that are on their way."""
+        run = self._running()
+        self._goals.clear()
+        self._pausing.clear()
+        self._append(AllContinued(run.now()))
+        for held in self._waiting_for_word():
+            self._resume(held, "continue", held.proceed())
+        self._refresh_gate()
+
+    async def step_into(self, stop: Stop | int) -> None:
+        self._step(stop, "into")
+
+    async def step_over(self, stop: Stop | int) -> None:
+        self._step(stop, "over")
+
+    async def step_out(self, stop: Stop | int) -> None:
+        self._step(stop, "out")
+
+    async def run_to(self, stop: Stop | int, step: str) -> None:
+        """Run until a given step, in whichever frame comes to it."""
+        self._at(stop, "run_to")
+        paths = self._running().plan.paths_named(step)
+        if not paths:
+            raise UnknownStep(step, self._running().plan.nearest(step))
+        self._step(stop, "to", tuple(paths))
+
+    def _step(self, stop: Stop | int, verb: StepVerb, targets: tuple[str, ...] = ()) -> None:
+        held = self._at(stop, "run_to" if verb == "to" else f"step_{verb}")
+        activation = held.point.activation
+        parent = activation.parent.base if activation.parent is not None else None
+        goal = goal_of(verb, activation.frame.id, activation.base, parent, targets)
+        self._resume(held, "run_to" if verb == "to" else f"step_{verb}", held.proceed(), goal)
+
+    async def pause(self, frame: str | None = None) -> None:
+        """Stop a frame, or every one, at the next point it comes to. A frame that is stopped stays as it is."""
+        run = self._running()
+        if frame is not None and frame not in self._frames:
+            raise UnknownFrame(frame)
+        if self._is_detached:
+            raise NotRunning
+        paused = {held.stop.frame for held in self._held.values()}
+        wanted = self._frames if frame is None else (frame,)
+        self._pausing |= {name for name in wanted if name not in paused and not self._frames[name].is_done}
+        self._append(PauseAsked(run.now(), frame))
+        self._refresh_gate()
+
+    async def detach(self) -> None:
+        """Let all go on and never stop it again."""
+        run = self._running()
+        self._is_detached = True
+        self._goals.clear()
+        self._pausing.clear()
+        self._arrivals.clear()
+        self._is_entry_due = False
+        self._append(Detached(run.now()))
+        for held in self._waiting_for_word():
+            self._resume(held, "detach", held.proceed())
+        self._refresh_gate()
+
+    async def abort(self, reason: str = "aborted by hand") -> None:
+        """End every frame as cancelled, then clean up. Asked again: end the cleanup too."""
+        run = self._running()
+        self._is_aborted = True
+        self._goals.clear()
+        self._pausing.clear()
+        self._append(Aborted(run.now(), reason))
+        self._refresh_gate()
+        run.abort(reason)
+
+    # Changing
+
+    async def skip(self, stop: Stop | int, outputs: Mapping[str, Any] | None = None) -> None:
+        """Do not run the step; its outcome is `skipped`, with these outputs."""
+        held = self._at(stop, "skip")
+        self._force(held, "skip", outcome_of("skipped", outputs, None, held.stop.occurrence))
+
+    async def force(
+        self,
+        stop: Stop | int,
+        status: str,
+        outputs: Mapping[str, Any] | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Decide how the step ended, whatever it did or would have done."""
+        held = self._at(stop, "force")
+        self._force(held, "force", outcome_of(status, outputs, message, held.stop.occurrence))
+
+    def _force(self, held: Held, verb: str, outcome: Outcome) -> None:
+        stop = held.stop
+        where = (stop.id, stop.frame, stop.step, stop.occurrence)
+        self._append(OutcomeForced(self._running().now(), *where, verb, outcome))
+        self._resume(held, verb, held.force(outcome))
+
+    async def retry(self, stop: Stop | int) -> None:
+        """Run the same step again, as its next attempt, with what was edited here."""
+        held = self._at(stop, "retry")
+        where = (held.stop.frame, held.stop.step, held.stop.occurrence)
+        self._append(StepRetried(self._running().now(), *where, by_hand=True))
+        self._resume(held, "retry", held.again())
+
+    async def inject(self, stop: Stop | int, step: Injectable, position: Literal["before", "after"] = "before") -> str:
+        """Put a step in, to run once before or after this one when the frame goes on; gives its path."""
+        held = self._at(stop, "inject")
+        if position == "before" and held.stop.position != "before":
+            raise NotAllowed("inject", held.stop.id, "the step has run already; inject after it, or retry it")
+        if position not in ("before", "after"):
+            raise BadEdit(f"{position!r} is no place for a step: use before or after")
+        run, host = self._running(), held.point.activation
+        self._injected += 1
+        injected = injected_step(run, host.step, self._injected, step)
+        (held.inject_before if position == "before" else held.inject_after).append(injected)
+        where = (held.stop.id, held.stop.frame, held.stop.occurrence, position)
+        self._append(StepInjected(run.now(), *where, injected.path, injected.kind, dict(injected.config), injected.id))
+        return injected.path
+
+    async def set(self, stop: Stop | int, path: str, value: Any, *, layer: str | None = None) -> None:
+        """Put a value at a path, in the layer that has it now unless one is named."""
+        self._edit(self._at(stop, "set"), path, value, layer, removes=False)
+
+    async def unset(self, stop: Stop | int, path: str, *, layer: str | None = None) -> None:
+        """Remove what is at a path."""
+        self._edit(self._at(stop, "unset"), path, None, layer, removes=True)
+
+    def _edit(self, held: Held, path: str, value: Any, layer: str | None, *, removes: bool) -> None:
+        scope = held.point.activation.scope
+        try:
+            parts = parse_path(path)
+        except BadExpression as error:
+            raise BadEdit(f"{path!r} is no plain path: {error.reason}") from error
+        edit = plan_edit(scope, parts, value, layer=layer, removes=removes)
+        edit.apply(scope)
+        held.edits.append(edit)
+        held.done.append(edit)
+        held.stop.scope = scope.snapshot()
+        stop = held.stop
+        where = (stop.id, stop.frame, stop.step, stop.occurrence, stop.position)
+        self._append(ScopeEdited(self._running().now(), *where, edit.layer, edit.path, value, removes))
+        self._edits.append((len(self.log), stop.frame, edit, scope))
+
+    async def undo(self, stop: Stop | int) -> None:
+        """Take back the last edit made at this stop, of the scope or of the step's config."""
+        held = self._at(stop, "undo")
+        if not held.done:
+            raise NothingToUndo(held.stop.id)
+        last = held.done.pop()
+        if not isinstance(last, Edit):
+            held.config = last
+            self._tell_config(held)
+            return
+        scope = held.point.activation.scope
+        held.edits.remove(last)
+        self._edits = [each for each in self._edits if each[2] is not last]
+        last.undo(scope)
+        held.stop.scope = scope.snapshot()
+        where = (held.stop.id, held.stop.frame, held.stop.occurrence, held.stop.position)
+        self._append(EditUndone(self._running().now(), *where))
+
+    async def override_config(self, stop: Stop | int, config: Mapping[str, Any]) -> None:
+        """Put these keys in place of the step's own, for its next run here; an empty mapping takes it back."""
+        held = self._at(stop, "config")
+        if not isinstance(config, Mapping):
+            raise BadEdit(f"a config is a mapping of keys to values, not a {type(config).__name__}")
+        held.done.append(held.config)
+        held.config = {**(held.config or {}), **config} if config else None
+        self._tell_config(held)
+
+    def _tell_config(self, held: Held) -> None:
+        told, activation = held.stop, held.point.activation
+        is_next = told.position != "before"  # then it is for the attempt that a retry makes
+        occurrence = f"{activation.base}#{activation.attempt + 1}" if is_next else told.occurrence
+        where = (told.id, told.frame, told.step, occurrence)
+        self._append(ConfigOverridden(self._running().now(), *where, held.config or {}))
+
+    # Going back
+
+    async def step_back(self, stop: Stop | int, *, external: bool = False) -> None:
+        """Go back to the stop that this frame had before, with everything as it was there.
+
+        `external` agrees to run steps again whose effects cannot be undone.
+        """
+        held = self._at(stop, "step_back")
+        previous = self._previous(held.stop)
+        if previous is None:
+            raise NotAllowed("step_back", held.stop.id, "this is the first stop of its frame")
+        where = (previous.frame, previous.step, previous.occurrence, previous.position)
+        point = HistoryPoint(previous.after_event, *where, 0.0, previous.after_event)
+        self._go_back(held, "step_back", point, external)
+
+    def history(self) -> list[HistoryPoint]:
+        """Every point that the run, as it is now, has behind it."""
+        return points_in(self.log.read())
+
+    async def rewind(self, stop: Stop | int, point: HistoryPoint | Stop | int, *, external: bool = False) -> None:
+        """Go back to a point of the history: what came after it in its frames is undone and runs again."""
+        held = self._at(stop, "rewind")
+        number = point if isinstance(point, int) else point.after_event if isinstance(point, Stop) else point.number
+        self._go_back(held, "rewind", point_numbered(self.history(), number), external)
+
+    async def restart_frame(self, stop: Stop | int, *, external: bool = False) -> None:
+        """Start this frame again from its first step, and stop there."""
+        held = self._at(stop, "rewind")
+        first = next((each for each in self.history() if each.frame == held.stop.frame), None)
+        if first is None:
+            raise UnknownPoint(held.stop.frame)
+        self._go_back(held, "rewind", first, external)
+
+    def _go_back(self, held: Held, verb: str, point: HistoryPoint, external: bool) -> None:
+        run = self._running()
+        back = way_back(held.point.activation.frame, self._frames.values(), point)
+        undone = external_steps(run.plan, self.log.read(), back)
+        if undone and not external:
+            raise ExternalEffects(undone)
+        self._arrivals.add((back.occurrence, back.position))
+        cut, under = frames_cut(self.log.read(), back), frames_under(self.log.read(), back.frame)
+        for frame in cut & set(self._past):
+            self._past[frame] = [each for each in self._past[frame] if each.after_event < back.after]
+        for _, frame, edit, scope in reversed(self._edits):
+            if frame in under:  # those that still count are made again on the way
+                edit.undo(scope)
+        self._edits = [each for each in self._edits if each[1] not in under]
+        self._resume(held, verb, back)
+        self._refresh_gate()
