@@ -7,22 +7,31 @@ ARGS ?=
 VENV := .venv
 BENCH_VENV := .venv-bench
 LOCK_VENV := .venv-lock
+DEMO := build/demo
 PIP := -m pip --disable-pip-version-check --no-input -qq
 COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet --python $(PYTHON)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench lock clean
+.PHONY: help demo demo-graph test lint format bench lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.stamp ## Debug a small graph, step by step
+demo: $(VENV)/.stamp ## Run a pipeline that fails, and see how to debug it
+	@rm -rf $(DEMO) && mkdir -p $(dir $(DEMO)) && cp -R examples/broken $(DEMO)
+	@$(VENV)/bin/pitstop run $(DEMO)/flow.yaml --workspace $(DEMO) $(ARGS); test $$? -eq 1
+	@echo
+	@echo "Copy this line to debug it; docs/start.md tells what to do there:"
+	@echo "  $(VENV)/bin/pitstop debug $(DEMO)/flow.yaml --from checks.tests --workspace $(DEMO)"
+
+demo-graph: $(VENV)/.stamp ## Watch a graph in Python being debugged, step by step
 	@$(VENV)/bin/python examples/debug_a_graph.py $(ARGS)
 
 test: $(VENV)/.stamp ## Run every test and report the coverage (ARGS="-k name" for a part)
-	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) --cov --cov-report=term:skip-covered $(ARGS)
+	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) -q tests/simulation
+	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) --ignore tests/simulation --cov --cov-report=term:skip-covered $(ARGS)
 
 lint: $(VENV)/.stamp ## Check style, formatting, types and the import contracts
 	$(VENV)/bin/ruff check

@@ -1,6 +1,6 @@
 """A pipeline that fails in one branch, and a debug session that finds the wrong value and repairs it.
 
-Run it with `make demo`. It plays a session by itself: no keyboard is needed, and no file is changed.
+Run it with `make demo-graph`. It plays a session by itself: no keyboard is needed, and no file is changed.
 """
 
 import asyncio

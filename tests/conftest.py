@@ -1,27 +1,30 @@
-"""What every test may use: seeds for the tests that take one."""
+"""What every test may use: seeds for the tests that take them."""
 
 import pytest
 
 DEFAULT_SEEDS = 2000
+SEEDS_PER_TEST = 50
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pitstop")
-    group.addoption("--seed", type=int, metavar="N", help="replay the tests that take a seed with this seed only")
+    group.addoption("--seed", type=int, metavar="N", help="replay the tests that take seeds with this seed only")
     group.addoption(
         "--seeds",
         type=int,
         metavar="COUNT",
         default=DEFAULT_SEEDS,
-        help=f"run the tests that take a seed with the seeds 0 to COUNT - 1 (default: {DEFAULT_SEEDS})",
+        help=f"run the tests that take seeds with the seeds 0 to COUNT - 1 (default: {DEFAULT_SEEDS})",
     )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with an argument named `seed` runs once for each seed, which its id tells: `test_x[seed-17]`."""
-    parametrized = any("seed" in str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize"))
-    if "seed" not in metafunc.fixturenames or parametrized:
+    """A test with an argument named `seeds` runs once for each block of them, which its id tells: `test_x[0-49]`."""
+    if "seeds" not in metafunc.fixturenames:
         return
     only: int | None = metafunc.config.getoption("--seed")
-    seeds = range(metafunc.config.getoption("--seeds")) if only is None else [only]
-    metafunc.parametrize("seed", seeds, ids=[f"seed-{seed}" for seed in seeds])
+    count: int = metafunc.config.getoption("--seeds")
+    blocks = [range(first, min(first + SEEDS_PER_TEST, count)) for first in range(0, count, SEEDS_PER_TEST)]
+    if only is not None:
+        blocks = [range(only, only + 1)]
+    metafunc.parametrize("seeds", blocks, ids=[f"{block[0]}-{block[-1]}" for block in blocks])

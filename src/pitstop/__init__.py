@@ -4,10 +4,12 @@ The names below are the public API. Each is loaded when it is first used, so `im
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # that of `typing`, whose own import takes longer than all else here
 if TYPE_CHECKING:
-    from pitstop.app import Graph, GraphApp, RunResult
+    from typing import Any
+
+    from pitstop.app import Graph, GraphApp, RunResult, run_flow
     from pitstop.debugger.breakpoints import Breakpoint
     from pitstop.debugger.session import Session
     from pitstop.debugger.stops import Stop
@@ -29,6 +31,7 @@ _HOMES = {
     "Session": "pitstop.debugger.session",
     "Status": "pitstop.events.outcome",
     "Stop": "pitstop.debugger.stops",
+    "run_flow": "pitstop.app",
 }
 
 __all__ = [
@@ -44,10 +47,11 @@ __all__ = [
     "Session",
     "Status",
     "Stop",
+    "run_flow",
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'pitstop' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

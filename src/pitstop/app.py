@@ -26,10 +26,11 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.engine.executor import Executor
     from pitstop.service.api import DebugRequest
     from pitstop.service.local import LocalService
-    from pitstop.service.parts import Masking
+    from pitstop.service.parts import Masking, Parts
     from pitstop.service.reference import Reference
     from pitstop.service.sessions import LocalSession
     from pitstop.settings import Settings
+    from pitstop.steps.workplace import OnOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +118,65 @@ def _first_state(log: EventLog | None) -> dict[str, Any]:
     return dict(first.inputs)
 
 
-# --- The service, and flows without it -------------------------------------------------------------------------------
+# --- Flows, and the service ------------------------------------------------------------------------------------------
+
+
+async def run_flow(
+    path: str | Path,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    secrets: Mapping[str, str] | None = None,
+    folder: str | Path | None = ".",
+    debug: "Session | None" = None,
+    log: EventLog | None = None,
+    on_output: "OnOutput | None" = None,
+) -> RunResult:
+    """Run the flow in a file to its end. A failing step is in the result; BadFlow and BadInputs are raised.
+
+    Commands run in `folder`, or in a fresh one that is removed when it is None. With a log that has events, the run
+    goes on where they end. `on_output` is called with the occurrence and each chunk that a step writes. Cancelling ends
+    every command and cleans up.
+    """
+    from pitstop.plan.planner import first_values
+    from pitstop.service.flow_files import FlowFiles
+    from pitstop.service.workplaces import make_workplace
+    from pitstop.settings import read_settings
+
+    parts = _parts()
+    planned = FlowFiles(parts).plan(str(path), inputs or {})
+    values = first_values(planned.flow, inputs, secrets=secrets, run={"flow": planned.flow.name})
+    log = MemoryLog() if log is None else log
+    intervened = interventions_in(log.read())
+    async with make_workplace(
+        parts,
+        read_settings().workspaces,
+        folder=None if folder is None else str(folder),
+        secrets=secrets or {},
+        on_output=on_output,
+    ) as workplace:
+        step_types = planned.types.for_run(workplace, planned.kinds)
+        async with contextlib.AsyncExitStack() as stack:
+            evaluator = JqWorker()
+            stack.push_async_callback(evaluator.close)
+            run = Run(planned.plan, values, Ports(evaluator, SystemClock(), step_types), log=log, hook=debug)
+            outcome = await run.execute()
+            intervened += tuple(debug.interventions) if debug is not None else ()
+    return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
 
 
 def open_service(settings: "Settings | None" = None) -> "LocalService":
     """The service in this process, with the machine's own processes to run commands in."""
     from pitstop.service.local import LocalService
-    from pitstop.service.parts import Parts
     from pitstop.settings import read_settings
+
+    return LocalService(_parts(), settings or read_settings())
+
+
+def _parts() -> "Parts":
+    from pitstop.service.parts import Parts
     from pitstop.steps.registry import StepTypes, find_step_types
 
-    parts = Parts(
+    return Parts(
         new_executor=_new_executor,
         new_evaluator=JqWorker,
         new_masking=_new_masking,
@@ -136,7 +185,6 @@ def open_service(settings: "Settings | None" = None) -> "LocalService":
         built_in_types=StepTypes,
         all_types=find_step_types,
     )
-    return LocalService(parts, settings or read_settings())
 
 
 def _new_executor(workspaces: Path) -> "Executor":

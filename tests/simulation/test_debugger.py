@@ -1,9 +1,10 @@
 """The debugger's ten invariants, under random plans, random commands and seeded schedules.
 
-A seed that fails is in the test's name: `python -m pytest tests/simulation --seed N` runs it alone.
+A seed that fails is told with its failure: `python -m pytest tests/simulation --seed N` runs it alone.
 """
 
 import random
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -26,7 +27,22 @@ from tests.simulation.flows import Flows
 from tests.simulation.loop import run_seeded
 from tests.simulation.model import Model
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
+
+
+def each_seed(test: Callable[[int], None]) -> Callable[[Iterable[int]], None]:
+    """A test of one seed as a test of a block of them, which names the first that fails."""
+
+    def run(seeds: Iterable[int]) -> None:
+        for seed in seeds:
+            try:
+                test(seed)
+            except BaseException as error:
+                error.add_note(f"seed {seed}: python -m pytest tests/simulation --seed {seed}")
+                raise
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
 
 
 def plan_of(seed: int, **options: object) -> Plan:
@@ -73,6 +89,7 @@ def charged(plan: Plan, events: list[AnyEvent]) -> dict[str, float]:
     return {occurrence: spent for occurrence, spent in seconds.items() if "background" not in occurrence}
 
 
+@each_seed
 def test_looking_and_stepping_change_nothing(seed: int) -> None:
     plan = plan_of(seed)
     plain = undebugged(plan, seed)
@@ -87,6 +104,7 @@ def test_looking_and_stepping_change_nothing(seed: int) -> None:
     assert charged(plan, ended.events) == charged(plan, plain.events)
 
 
+@each_seed
 def test_going_back_and_on_again_comes_to_the_same_end(seed: int) -> None:
     plan = plan_of(seed)
     plain = undebugged(plan, seed)
@@ -103,6 +121,7 @@ def test_going_back_and_on_again_comes_to_the_same_end(seed: int) -> None:
     assert counted == finished(plain.events)
 
 
+@each_seed
 def test_back_leads_to_the_stop_before_as_it_was(seed: int) -> None:
     plan = plan_of(seed, kinds=("sequence", "repeat", "call", "conditional"))
     session = Session(stop_at_entry=True)
@@ -111,6 +130,7 @@ def test_back_leads_to_the_stop_before_as_it_was(seed: int) -> None:
     run_seeded(walk_back_and_forth(session, plan, chance, MemoryLog()), seed)
 
 
+@each_seed
 def test_whatever_is_done_to_a_run_it_ends_and_nothing_is_left(seed: int) -> None:
     ended, driver = debugged(plan_of(seed), seed, may_edit=True)
 
@@ -121,6 +141,7 @@ def test_whatever_is_done_to_a_run_it_ends_and_nothing_is_left(seed: int) -> Non
     assert all(frame.state == "done" for frame in driver.session.frames)
 
 
+@each_seed
 def test_stepping_into_everything_visits_each_step_once(seed: int) -> None:
     plan = plan_of(seed)
     session = Session(stop_at_entry=True, stop_on_error=False)
@@ -133,6 +154,7 @@ def test_stepping_into_everything_visits_each_step_once(seed: int) -> None:
     assert ended.outcome.status == undebugged(plan, seed).outcome.status
 
 
+@each_seed
 def test_a_run_that_was_edited_goes_on_from_wherever_its_log_ends(seed: int) -> None:
     plan = plan_of(seed)
     ended, _ = debugged(plan, seed, may_edit=True)
@@ -150,6 +172,7 @@ def test_a_run_that_was_edited_goes_on_from_wherever_its_log_ends(seed: int) -> 
     assert isinstance(resumed.events[-1], RunEnded)
 
 
+@each_seed
 def test_a_log_that_ends_anywhere_is_enough_to_go_on(seed: int) -> None:
     plan = plan_of(seed)
     whole = undebugged(plan, seed)

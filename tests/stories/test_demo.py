@@ -1,4 +1,4 @@
-"""`make demo`: somebody who has just cloned the repository sees a graph being debugged, without touching a key."""
+"""`make demo-graph`: somebody who has just cloned Pitstop sees a graph being debugged, without touching a key."""
 
 import os
 import re

@@ -76,6 +76,16 @@ class StepTypeHelp:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that was looked at on this machine. `is_needed` is False for what Pitstop can do without."""
+
+    name: str
+    works: bool
+    detail: str
+    is_needed: bool = True
+
+
 # --- A run -----------------------------------------------------------------------------------------------------------
 
 
@@ -280,6 +290,10 @@ class Service(Protocol):
 
     async def step_type(self, name: str) -> StepTypeHelp:
         """UnknownStepType when there is none of that name."""
+        ...
+
+    async def examine(self) -> tuple[Finding, ...]:
+        """What works on this machine, and what is missing."""
         ...
 
     def start(self, request: RunRequest) -> AbstractAsyncContextManager[ActiveRun]:

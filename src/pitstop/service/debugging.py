@@ -5,8 +5,7 @@ from typing import Any, Literal, Protocol
 
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.inspection import ConfigPreview, Variable
-from pitstop.debugger.session import FrameInfo
-from pitstop.debugger.stops import Stop
+from pitstop.debugger.stops import FrameInfo, Stop
 from pitstop.debugger.time_travel import HistoryPoint
 from pitstop.events.outcome import Outcome
 from pitstop.plan.values import Change, Json, as_json

@@ -9,6 +9,7 @@ from typing import Any
 from pitstop.definition.flow import Flow
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
+from pitstop.engine.run import COMBINING
 from pitstop.errors import BadExpression, BadFlow, Mistake
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
@@ -31,6 +32,11 @@ class PlannedFlow:
     plan: Plan
     types: StepTypes
     texts: Mapping[str, str]
+
+    @property
+    def kinds(self) -> set[str]:
+        """The step types that a run of it needs."""
+        return {step.kind for step in self.plan.steps.values()} - set(COMBINING)
 
 
 class FlowFiles:

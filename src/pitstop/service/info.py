@@ -59,7 +59,8 @@ def detail_of(kind: str, config: Mapping[str, Any]) -> str:
             axes = config.get("matrix")
             detail = " x ".join(map(str, axes)) if isinstance(axes, Mapping) else str(axes or "")
         case "repeat":
-            detail = " ".join(f"{name} {value}" for name, value in config.items() if name in ("until", "times"))
+            rules = ((name, config.get(name)) for name in ("until", "times"))
+            detail = ", ".join(f"{name} {value}" for name, value in rules if value is not None)
         case "call":
             detail = str(config.get("call", ""))
         case "sequence" | "parallel" | "background" | "conditional":

@@ -1,42 +1,44 @@
 """The service in this process: it needs no server and no database, and keeps runs as folders."""
 
 import asyncio
-import os
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pitstop.engine.clock import SystemClock
-from pitstop.engine.executor import Placement, WorkspaceRef
 from pitstop.engine.ports import Ports
-from pitstop.engine.run import COMBINING, Run
+from pitstop.engine.run import Run
 from pitstop.events.types import AnyEvent
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
-from pitstop.service.api import FlowInfo, RunRequest, StepTypeHelp
+from pitstop.service.api import Finding, FlowInfo, RunRequest, StepTypeHelp
+from pitstop.service.examination import examine_machine
 from pitstop.service.flow_files import FlowFiles, PlannedFlow
 from pitstop.service.info import tell_flow
 from pitstop.service.kept_log import KeptLog
 from pitstop.service.local_run import LocalRun, Outputs
-from pitstop.service.parts import Masking, Parts
+from pitstop.service.parts import Parts
 from pitstop.service.preview import resolved_configs
 from pitstop.service.run_folder import RunFolder, create_run_folder, forget_old_runs
 from pitstop.service.selection import events_before, inputs_in, known_steps, last_events, only_step, paths_of
+from pitstop.service.workplaces import make_workplace
 from pitstop.settings import Settings
-from pitstop.steps.approvals import MemoryApprovals, NoApprovals
-from pitstop.steps.workplace import NoSecrets, Workplace
+from pitstop.steps.approvals import MemoryApprovals
+
+if TYPE_CHECKING:
+    from pitstop.service.sessions import LocalSession
 
 HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
-NOBODY_HERE = "run the flow in a terminal, where you can answer"
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """A request, checked: what would run, and what it begins with."""
 
+    file: Path
     planned: PlannedFlow
     plan: Plan
     values: dict[str, Any]
@@ -68,7 +70,10 @@ class LocalService:
             configs = await resolved_configs(prepared.plan, prepared.values, evaluator)
         finally:
             await evaluator.close()
-        return tell_flow(prepared.planned.flow, prepared.plan, lambda step: configs[step.path])
+        told = tell_flow(prepared.planned.flow, prepared.plan, lambda step: configs[step.path])
+        given = prepared.values["inputs"]
+        inputs = tuple(replace(each, default=given[each.name], is_required=False) for each in told.inputs)
+        return replace(told, inputs=inputs)
 
     async def schema(self) -> dict[str, Any]:
         return self._parts.new_reference().schema()
@@ -79,6 +84,9 @@ class LocalService:
     async def step_type(self, name: str) -> StepTypeHelp:
         return self._parts.new_reference().step_type(name)
 
+    async def examine(self) -> tuple[Finding, ...]:
+        return await examine_machine(self._parts, self._settings)
+
     # Runs
 
     @asynccontextmanager
@@ -86,11 +94,11 @@ class LocalService:
         folder = create_run_folder(self._settings.runs)
         try:
             prepared = self._prepare(request, folder.id)
-            run_context = self._started(request, prepared, folder)
+            session = None if request.debug is None else self._parts.new_session(request.debug)
         except BaseException:
             folder.remove()
             raise
-        async with run_context as run:
+        async with self._running(request, prepared, folder, session) as run:
             yield run
 
     def _prepare(self, request: RunRequest, run_id: str) -> _Prepared:
@@ -110,38 +118,41 @@ class LocalService:
                 if each.step is not None:
                     paths_of(plan, each.step)
         carried_over = [] if request.from_step is None else events_before(plan, past, request.from_step)
-        return _Prepared(planned, plan, values, carried_over)
+        return _Prepared(flow_file, planned, plan, values, carried_over)
 
     @asynccontextmanager
-    async def _started(self, request: RunRequest, prepared: _Prepared, folder: RunFolder) -> AsyncIterator[LocalRun]:
+    async def _running(
+        self, request: RunRequest, prepared: _Prepared, folder: RunFolder, session: "LocalSession | None"
+    ) -> AsyncIterator[LocalRun]:
         parts = self._parts
-        masking = parts.new_masking(request.secrets) if request.secrets else None
-        about = {"flow": str(Path(request.flow).resolve()), "name": prepared.plan.name, "started_at": time.time()}
+        about = {
+            "flow": str(prepared.file),
+            "name": prepared.plan.name,
+            "is_partial": request.only is not None,
+            "started_at": time.time(),
+        }
         folder.write_description(**about, status=None)
+        outputs = Outputs(folder)
+        approvals = MemoryApprovals(HOW_TO_APPROVE) if request.can_ask else None
         async with AsyncExitStack() as stack:
             stack.callback(folder.close)
             evaluator = parts.new_evaluator()
             stack.push_async_callback(evaluator.close)
-            executor = parts.new_executor(self._settings.workspaces)
-            stack.push_async_callback(executor.close)
-            workspace = await executor.acquire(Placement(folder=request.folder))
-            stack.callback(folder.take_artifacts, Path(workspace.artifacts))
-            log = KeptLog(folder, None if masking is None else masking.masker.mask_text, prepared.carried_over)
-            outputs = Outputs(folder)
-            approvals = MemoryApprovals(HOW_TO_APPROVE) if request.can_ask else None
-            workplace = Workplace(
-                executor=executor,
-                workspace=workspace,
-                run=folder.id,
-                env=_environment(request),
-                masker=NoSecrets() if masking is None else masking.masker,
-                masked_stream=None if masking is None else masking.new_stream,
-                approvals=NoApprovals(NOBODY_HERE) if approvals is None else approvals,
-                on_output=outputs.take,
+            workplace = await stack.enter_async_context(
+                make_workplace(
+                    parts,
+                    self._settings.workspaces,
+                    folder=request.folder,
+                    secrets=request.secrets,
+                    run=folder.id,
+                    approvals=approvals,
+                    on_output=outputs.take,
+                )
             )
-            kinds = {step.kind for step in prepared.plan.steps.values()} - set(COMBINING)
-            step_types = prepared.planned.types.for_run(workplace, kinds)
-            session = None if request.debug is None else parts.new_session(request.debug)
+            stack.callback(folder.take_artifacts, Path(workplace.workspace.artifacts))
+            log = KeptLog(folder, workplace.masker.mask_text if request.secrets else None, prepared.carried_over)
+            types, kinds = prepared.planned.types, prepared.planned.kinds
+            step_types = types.for_run(workplace, kinds if session is None else {*kinds, *types.names})
             ports = Ports(evaluator, SystemClock(), step_types)
             run = LocalRun(
                 flow=tell_flow(prepared.planned.flow, prepared.plan),
@@ -158,8 +169,7 @@ class LocalService:
                 async with _living(run):
                     yield run
             finally:
-                status = run.status
-                folder.write_description(**about, status=status, ended_at=time.time())
+                folder.write_description(**about, status=run.status, ended_at=time.time())
                 forget_old_runs(self._settings.runs)
 
 
@@ -176,11 +186,3 @@ async def _living(run: LocalRun) -> AsyncIterator[None]:
                     run.cancel("nobody is there any more who wanted it")
     except BaseExceptionGroup as group_of_one:  # what the one who used it raised: they know of no group
         raise group_of_one.exceptions[0] from None
-
-
-def _environment(request: RunRequest) -> dict[str, str]:
-    """What commands see beside what the executor gives them. In the user's own folder they have the user's own home."""
-    env = dict(request.secrets)
-    if request.folder is not None and "HOME" in os.environ:
-        env["HOME"] = os.environ["HOME"]
-    return env

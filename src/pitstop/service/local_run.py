@@ -178,11 +178,10 @@ class LocalRun:
 
 def _shell_with_history(control: Path, activation: Activation, script: Any) -> tuple[str, ...] | None:
     """bash with the step's command one key away, in a history of its own; None for the shell of the place."""
-    if self_shell := os.environ.get("SHELL"):
-        if not self_shell.endswith("bash"):
-            return None
+    if not os.environ.get("SHELL", "bash").endswith("bash"):
+        return None
     start = control / "shell.rc"
-    lines = ['[ -f ~/.bashrc ] && . ~/.bashrc', "unset HISTFILE", f"PS1='({activation.step.title}) '\"$PS1\""]
+    lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f"PS1='({activation.step.title}) '\"$PS1\""]
     if isinstance(script, str):
         lines.append(f"history -s -- {shlex.quote(script)}")
     start.write_text("\n".join(lines) + "\n", errors="surrogateescape")

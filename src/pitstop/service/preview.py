@@ -1,4 +1,4 @@
-"""The configs of a plan before anything has run: what the inputs decide is filled in, the rest stays as it is written."""
+"""The configs of a plan before anything has run: what the inputs decide is filled in, the rest is as it is written."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from pitstop.plan.expressions import expressions_in, render
 from pitstop.plan.jq_text import top_keys
 from pitstop.plan.plan import Plan, Step
 
-KNOWN_BEFORE = frozenset(("inputs", "vars", "env", "run", "trigger"))
+NOT_SHOWN = frozenset(("steps", "matrix", "repeat", "secrets"))  # known later, or not to be known
 
 
 async def resolved_configs(plan: Plan, values: Mapping[str, Any], evaluator: Evaluator) -> dict[str, Mapping[str, Any]]:
@@ -32,9 +32,14 @@ async def _resolved(value: Any, values: Mapping[str, Any], evaluator: Evaluator)
             return {key: await _resolved(child, values, evaluator) for key, child in value.items()}
         case list() | tuple():
             return [await _resolved(child, values, evaluator) for child in value]
-        case str() if all((top_keys(each) or {"."}) <= KNOWN_BEFORE for each in expressions_in(value)):
+        case str() if all(map(_is_known, expressions_in(value))):
             try:
                 return await render(value, values, evaluator)
             except BadExpression:
                 return value
     return value
+
+
+def _is_known(expression: str) -> bool:
+    keys = top_keys(expression)
+    return keys is not None and not keys & NOT_SHOWN

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +31,7 @@ class KeptRun:
     folder: "RunFolder"
     flow: str
     status: str | None  # None while it runs, and for one that was killed
+    is_partial: bool  # whether it was of a single step
 
     @property
     def id(self) -> str:
@@ -131,23 +133,25 @@ def create_run_folder(runs: Path) -> RunFolder:
 def kept_runs(runs: Path) -> Iterator[KeptRun]:
     """The runs that are kept, the newest first."""
     try:
-        names = sorted(os.listdir(runs), reverse=True)
+        paths = sorted(runs.iterdir(), reverse=True)
     except FileNotFoundError:
         return
-    for name in names:
-        folder = RunFolder(runs / name)
+    for path in paths:
+        folder = RunFolder(path)
         try:
             description = json.loads((folder.path / "run.json").read_text())
         except (OSError, ValueError):
             continue
-        yield KeptRun(folder, str(description.get("flow")), description.get("status"))
+        yield KeptRun(
+            folder, str(description.get("flow")), description.get("status"), bool(description.get("is_partial"))
+        )
 
 
 def forget_old_runs(runs: Path) -> None:
     """Remove the oldest runs that have ended, so that no more than KEPT_RUNS are there."""
-    if runs.is_dir() and len(os.listdir(runs)) > KEPT_RUNS:
-        for number, run in enumerate(kept_runs(runs)):
-            if number >= KEPT_RUNS and run.status is not None:
+    if runs.is_dir() and sum(1 for _ in runs.iterdir()) > KEPT_RUNS:
+        for run in islice(kept_runs(runs), KEPT_RUNS, None):
+            if run.status is not None:
                 shutil.rmtree(run.folder.path, ignore_errors=True)
 
 

@@ -16,9 +16,9 @@ _KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decide
 
 
 def last_events(runs: Path, flow: Path) -> list[AnyEvent]:
-    """All that happened in the last run of a flow; nothing if there is none. BadLog for one that is damaged."""
+    """All that happened in the last whole run of a flow; nothing if there is none. BadLog for one that is damaged."""
     for run in kept_runs(runs):
-        if run.flow == str(flow):
+        if run.flow == str(flow) and not run.is_partial:
             try:
                 events = run.folder.read_events()
             except ValueError as error:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,8 +13,9 @@ import pexpect
 
 from tests.executors.processes import processes_with
 
-COMMAND = (sys.executable, "-m", "pitstop", "debug")
-SECONDS = 30
+PITSTOP = (sys.executable, "-m", "pitstop")
+COMMAND = (*PITSTOP, "debug")
+SECONDS = 20
 CTRL_C, CTRL_D, TAB, UP = "\x03", "\x04", "\t", "\x1b[A"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][A-Z0-9]?|7|8)|[\r\x00]")
 
@@ -65,8 +67,11 @@ class Folder:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The command without a terminal."""
+        return self.run_flow("ci.yaml", *words)
+
+    def run_flow(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*COMMAND, "ci.yaml", *words],
+            [*COMMAND, *words],
             cwd=self.path,
             env=self.env,
             stdin=subprocess.DEVNULL,
@@ -89,9 +94,9 @@ class Person:
 
     def __init__(self, folder: Folder, *words: str) -> None:
         self.folder = folder
-        argv = [*COMMAND[1:], "ci.yaml", *words]
+        program, *argv = (*PITSTOP, *(words or ("debug", "ci.yaml")))
         self._child = pexpect.spawn(
-            COMMAND[0], argv, cwd=folder.path, env=folder.env, dimensions=(40, 120), encoding="utf-8", timeout=SECONDS
+            program, argv, cwd=folder.path, env=folder.env, dimensions=(40, 120), encoding="utf-8", timeout=SECONDS
         )
         self._raw = ""
         self._seen = 0  # how much of what was said, without escape sequences, has been read
@@ -113,10 +118,11 @@ class Person:
     def reads(self, *texts: str) -> str:
         """Wait for each of the texts, in this order; gives what was said up to the last."""
         begin = self._seen
+        deadline = time.monotonic() + SECONDS
         for text in texts:
             while (found := self.said.find(text, self._seen)) < 0:
                 try:
-                    self._raw += self._child.read_nonblocking(4096, SECONDS)
+                    self._raw += self._child.read_nonblocking(4096, max(0.0, deadline - time.monotonic()))
                 except (pexpect.TIMEOUT, pexpect.EOF) as error:
                     raise AssertionError(f"{text!r} did not come after:\n{self.said[self._seen :]}") from error
             self._seen = found + len(text)
@@ -138,5 +144,4 @@ class Person:
                 self._raw += self._child.read_nonblocking(4096, SECONDS)
             except pexpect.EOF:
                 break
-        self._child.wait()
-        return int(self._child.exitstatus if self._child.exitstatus is not None else -self._child.signalstatus)
+        return int(self._child.wait() or 0)

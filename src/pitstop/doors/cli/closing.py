@@ -4,7 +4,7 @@ import shlex
 from argparse import Namespace
 from dataclasses import dataclass
 
-from pitstop.doors.cli.exit_codes import DETACHED
+from pitstop.doors.cli.exit_codes import FAILED
 from pitstop.doors.cli.run_options import FRESH
 from pitstop.service.api import ActiveRun, Failure, RunSummary
 
@@ -36,7 +36,7 @@ def closing_lines(ending: Ending, options: Namespace) -> list[str]:
     lines = [line for failure in summary.failures[:SHOWN_FAILURES] for line in failure_lines(run, failure)]
     if len(summary.failures) > SHOWN_FAILURES:
         lines.append(f"and {len(summary.failures) - SHOWN_FAILURES} more")
-    if not summary.failures and summary.error is not None and ending.exit_code != DETACHED:
+    if not summary.failures and summary.error is not None and ending.exit_code == FAILED:
         lines.append(summary.error)
     by_hand = ", with changes by hand" if summary.intervened else ""
     lines.append(f"{run.flow.name} {summary.status} after {format_seconds(ending.seconds)}{by_hand}")

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from pitstop.doors.cli.exit_codes import BAD_USAGE, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 
 PLACE = Path(".pitstop/flows/ci.yaml")
+TESTS_OF_PYTHON = ("test_*.py", "tests/**/test_*.py", "tests/**/*_test.py")
 
 
 class Found(NamedTuple):
@@ -58,7 +59,7 @@ def find_steps(folder: Path) -> Iterator[Found]:
 
 
 def _python(folder: Path) -> Iterator[Found]:
-    has_tests = any(next(folder.glob(pattern), None) for pattern in ("tests/**/test_*.py", "test_*.py", "tests/*_test.py"))
+    has_tests = any(next(folder.glob(pattern), None) for pattern in TESTS_OF_PYTHON)
     if _says(folder / "pyproject.toml", "[tool.ruff"):
         yield Found("lint", "ruff check .", "pyproject.toml configures ruff")
     if (folder / "pytest.ini").exists() or _says(folder / "pyproject.toml", "pytest") or has_tests:

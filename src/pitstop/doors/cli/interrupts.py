@@ -4,7 +4,6 @@ Plain signal handlers, because those of an event loop are there only while it ru
 when it has let go of them, one ends the process at once: whatever it has started dies with it.
 """
 
-import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -33,7 +32,9 @@ class Interrupts:
     @contextmanager
     def taken_by(self, on_interrupt: OnInterrupt) -> Iterator[None]:
         """Hand signals to `on_interrupt`, in the event loop that runs now."""
-        loop = asyncio.get_running_loop()
+        from asyncio import get_running_loop  # a command that does not run anything is done without it
+
+        loop = get_running_loop()
         count = 0
 
         def answer(name: str) -> None:
@@ -43,7 +44,10 @@ class Interrupts:
             signal.setitimer(signal.ITIMER_REAL, 0)
             on_interrupt(name, count)
 
-        self._taker = lambda name: loop.call_soon_threadsafe(answer, name) and None
+        def take(name: str) -> None:
+            loop.call_soon_threadsafe(answer, name)
+
+        self._taker = take
         try:
             yield
         finally:

@@ -75,7 +75,8 @@ class PlainDisplay:
             case "step.finished":
                 status, reason = ending_of(fields["outcome"])
                 seconds = event.at - self._started_at.pop(fields["occurrence"], event.at)
-                line = f"{fields['occurrence']} {status} after {format_seconds(seconds)}{reason}"
+                took = "" if status == "skipped" else f" after {format_seconds(seconds)}"
+                line = f"{fields['occurrence']} {status}{took}{reason}"
                 return ("warning" if status in _BAD_ENDS else "info"), line
             case "step.retried":
                 return "warning", f"{fields['occurrence']} is tried again"

@@ -95,12 +95,9 @@ def _display(run: ActiveRun, options: argparse.Namespace, *, is_terminal: bool) 
 
 async def _debug(run: ActiveRun, interrupts: Interrupts) -> int:
     """Hand a stopped run over to the prompt."""
-    from pitstop.doors.cli.debug.command import debug_run
+    from pitstop.doors.cli.debug import debug_run
 
-    try:
-        return await debug_run(run)
-    finally:
-        interrupts.listen()  # the prompt had its own way with Ctrl-C
+    return await debug_run(run, interrupts)
 
 
 class _Watch:

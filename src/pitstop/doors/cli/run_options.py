@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from posixpath import normpath
 from typing import TYPE_CHECKING, Any, cast
 
 from pitstop.errors import BadBreakpoint, BadInputs
@@ -98,20 +99,15 @@ def read_breakpoint(text: str) -> "BreakpointRequest":
     from pitstop.service.api import BreakpointRequest
 
     found = _BREAK.fullmatch(text.strip())
-    if (
-        found is None
-        or not found["place"]
-        or ":" in found["place"].rpartition("/")[2]
-        and not _LINE.fullmatch(found["place"])
-    ):
-        raise BadBreakpoint(f"--break {text!r}: write STEP, with :before, :after or :error, and with if JQ")
+    place = found["place"] if found is not None else ""
+    line = _LINE.fullmatch(place)
+    if found is None or not place or (":" in place and line is None):
+        raise BadBreakpoint(f"--break {text!r}: write STEP[:before|after|error][ if JQ], or FILE:LINE")
     position = cast("BreakPosition", found["position"] or "before")
-    line = _LINE.fullmatch(found["place"])
-    if line is not None:
-        return BreakpointRequest(
-            file=line["file"], line=int(line["line"]), position=position, condition=found["condition"]
-        )
-    return BreakpointRequest(step=found["place"], position=position, condition=found["condition"])
+    if line is None:
+        return BreakpointRequest(step=place, position=position, condition=found["condition"])
+    file = normpath(line["file"])
+    return BreakpointRequest(file=file, line=int(line["line"]), position=position, condition=found["condition"])
 
 
 def _read_input_file(path: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.exit_codes import PASSED
@@ -49,7 +50,7 @@ def tree_lines(flow: FlowInfo) -> list[str]:
 
 
 def _branches(parent: str | None, children: Children, indent: str) -> Iterator[str]:
-    steps = children.get(parent, ())
+    steps = children.get(parent, [])
     for step in steps:
         is_last = step is steps[-1]
         yield f"{indent}{'└─ ' if is_last else '├─ '}{describe(step)}"
@@ -75,9 +76,10 @@ def mermaid_lines(flow: FlowInfo) -> list[str]:
 
 
 def _boxes(parent: str | None, children: Children, indent: str, *, joined: bool) -> Iterator[str]:
-    steps = children.get(parent, ())
+    steps = children.get(parent, [])
     for step in steps:
-        label = _quoted(step.title if step.path not in children else f"{_LABELS.get(step.kind, step.kind)} {step.title}")
+        kind = f"{_LABELS.get(step.kind, step.kind)} " if step.path in children else ""
+        label = _quoted(kind + step.title)
         if step.path in children:
             yield f'{indent}subgraph {_id(step)}["{label}"]'
             yield from _boxes(step.path, children, indent + "    ", joined=step.kind not in (*BESIDE, "conditional"))
@@ -85,7 +87,7 @@ def _boxes(parent: str | None, children: Children, indent: str, *, joined: bool)
         else:
             yield f'{indent}{_id(step)}["{label}"]'
     if joined:
-        for before, after in zip(steps, steps[1:], strict=False):
+        for before, after in pairwise(steps):
             arrow = "-.->" if after.condition or after.is_cleanup else "-->"
             yield f"{indent}{_id(before)} {arrow} {_id(after)}"
 

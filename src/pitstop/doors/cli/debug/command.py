@@ -12,7 +12,7 @@ from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import add_run_options, read_breakpoints, read_request
 
 if TYPE_CHECKING:  # what `--help` need not pay for
-    from pitstop.service.api import RunRequest, Service
+    from pitstop.service.api import DebugRequest, RunRequest, Service
     from pitstop.service.debugging import DebuggedRun
 
 EPILOG = """\
@@ -23,6 +23,7 @@ order, a move up to its next stop. In a terminal the prompt follows; without one
   pitstop debug ci.yaml -c 'break tests' -c continue -c 'p .vars' -c quit
 """
 HISTORY = "debug_history"
+LEASE_SECONDS = 4 * 3600.0  # somebody who has a prompt before them attends to the stop
 
 
 def debug_command(words: Sequence[str], open_service: Callable[[], "Service"], interrupts: Interrupts) -> int:
@@ -36,11 +37,22 @@ def debug_command(words: Sequence[str], open_service: Callable[[], "Service"], i
         print(_no_terminal(options.flow), file=sys.stderr)
         return DETACHED
 
-    from pitstop.service.api import DebugRequest
-
-    debug = DebugRequest(breakpoints=read_breakpoints(options.breaks), stop_at_entry=True)
-    request = read_request(options, debug, can_ask=has_terminal())
+    request = read_request(options, _debug_request(options), can_ask=has_terminal())
     return asyncio.run(_debug(open_service(), request, interrupts, commands))
+
+
+def _debug_request(options: argparse.Namespace) -> "DebugRequest":
+    """Stop at the first step; that is the one to begin at, whatever runs beside it."""
+    from pitstop.service.api import BreakpointRequest, DebugRequest
+
+    breakpoints = read_breakpoints(options.breaks)
+    if options.from_step is not None:
+        breakpoints = (BreakpointRequest(step=options.from_step, once=True), *breakpoints)
+    return DebugRequest(
+        breakpoints=breakpoints,
+        stop_at_entry=options.from_step is None,
+        lease_seconds=LEASE_SECONDS if has_terminal() else DebugRequest.lease_seconds,
+    )
 
 
 async def _debug(service: "Service", request: "RunRequest", interrupts: Interrupts, commands: Sequence[str]) -> int:
@@ -68,7 +80,8 @@ def read_commands(file: Path) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "pitstop debug",
+        prog="pitstop debug",
+        allow_abbrev=False,
         description="Run a flow, stopped at its first step and at every failure, with a prompt to steer it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -76,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     add_run_options(parser)
     parser.add_argument(
         "-c",
+        "--command",
         metavar="COMMAND",
         action="append",
         default=[],
@@ -85,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "-x",
+        "--command-file",
         metavar="FILE",
         action="append",
         dest="sources",

@@ -19,6 +19,8 @@ from pitstop.service.debugging import DebuggedRun, Debugger, Stop
 Ask = Callable[[str], Awaitable[bool]]
 OpenShell = Callable[["Console", str | None], Awaitable[None]]
 
+SHOWN_SECONDS = 0.05
+
 
 async def always_yes(question: str) -> bool:
     return True
@@ -45,6 +47,7 @@ class Console:
         self.listed_to = 0  # the last line of the source that was asked for at this stop
         self.last_move: str | None = None
         self._output = OutputLines()
+        self._heard: set[str] = set()  # occurrences that have written something since this is shown
         self._news = asyncio.Event()
         self._tasks = asyncio.TaskGroup()
 
@@ -54,7 +57,10 @@ class Console:
         return self
 
     async def __aexit__(self, *error: Any) -> None:
-        await self._tasks.__aexit__(*error)
+        try:
+            await self._tasks.__aexit__(*error)
+        except BaseExceptionGroup as group:  # such as a reader of our output who has gone: the caller knows of no group
+            raise group.exceptions[0] from None
 
     def in_background(self, work: Coroutine[Any, Any, object]) -> None:
         """Do something that nobody waits for; a refusal of it is told."""
@@ -158,8 +164,7 @@ class Console:
             case "debug.all_stopped" | "frame.ended":
                 await self._refresh([], all_stopped=event.kind == "debug.all_stopped")
             case "debug.logged":
-                line = Text("» ", style=self.style_of(fields["frame"]))
-                self.screen.say(line.append(f"{fields['message']}", style="default"))
+                self.screen.say(Text.assemble(("» ", self.style_of(fields["frame"])), fields["message"]))
             case "debug.lease_ended":
                 self.screen.say(Text(f"nobody attended to stop {fields['stop']}: {fields['policy']}", style="yellow"))
             case "step.finished":
@@ -171,10 +176,9 @@ class Console:
         self._say_output(occurrence, self._output.finish(occurrence))
         began = self.trail.started_at.get(occurrence, event.at)
         seconds = max(0.0, event.at - began - fields["outcome"].get("paused_seconds", 0.0))
-        line = Text(f"{render.SIGNS[status]} {occurrence}", style=render.STATUS_STYLES[status])
-        self.screen.say(
-            line.append(f"  {status} in {seconds:.1f} s" if seconds >= 0.05 else f"  {status}", style="dim")
-        )
+        took = f"  {status} in {seconds:.1f} s" if seconds >= SHOWN_SECONDS else f"  {status}"
+        told = (f"{render.SIGNS[status]} {occurrence}", render.STATUS_STYLES[status])
+        self.screen.say(Text.assemble(told, (took, "dim")))
 
     async def _refresh(self, new_stops: Collection[int], *, all_stopped: bool = False) -> None:
         """Look where the selected frame is now, and tell of new stops that are elsewhere."""
@@ -207,7 +211,9 @@ class Console:
     async def describe(self, stop: Stop) -> list[Text]:
         """All that is told of a stop: where it is and what can be done first."""
         step = self.steps.get(stop.step)
-        lines = [render.stop_title(stop, step, self.style_of(stop.frame)), *render.stop_reasons(stop)]
+        error_lines = 1 if stop.occurrence in self._heard else render.MOST_ERROR_LINES  # more of it was just shown
+        lines = [render.stop_title(stop, step, self.style_of(stop.frame))]
+        lines += render.stop_reasons(stop, most_error_lines=error_lines)
         lines += self.source_around(step)
         try:
             lines += render.change_lines(self.debugger.diff(stop), render.MOST_CHANGES)
@@ -227,6 +233,7 @@ class Console:
     # What steps write
 
     def _hear(self, output: Output) -> None:
+        self._heard.add(output.occurrence)
         self._say_output(output.occurrence, self._output.feed(output))
 
     def _say_output(self, occurrence: str, lines: list[str]) -> None:
@@ -237,7 +244,7 @@ class Console:
 
 
 def _output_line(name: str, style: str, line: str) -> Text:
-    return Text(f"{name} │ ", style=style).append_text(Text.from_ansi(line))
+    return Text.assemble((f"{name} │ ", style), Text.from_ansi(line))
 
 
 Action = Callable[[Console, Any], Awaitable[None]]

@@ -13,6 +13,8 @@ from pitstop.service.api import RunSummary
 from pitstop.service.debugging import Breakpoint, ConfigPreview, FrameInfo, HistoryPoint, Stop, Variable
 
 VALUE_CHARACTERS = 60
+SHORT_ALIAS = 2
+LONGEST_USAGE = 34
 ENDS = {
     "passed": "the run passed",
     "failed": "the run failed",
@@ -60,8 +62,8 @@ def breakpoint_list(breakpoints: Sequence[Breakpoint]) -> list[Text]:
 
 
 def breakpoint_line(breakpoint: Breakpoint) -> Text:
-    line = Text("● " if breakpoint.enabled else "○ ", style="red").append(f"{breakpoint.id}  ", style="bold")
-    line.append(breakpoint_place(breakpoint))
+    dot = ("● " if breakpoint.enabled else "○ ", "red")
+    line = Text.assemble(dot, (f"{breakpoint.id}  ", "bold"), breakpoint_place(breakpoint))
     if callable(breakpoint.condition) or breakpoint.condition:
         line.append(f" if {breakpoint.condition}")
     for name in ("hits", "group"):
@@ -131,9 +133,9 @@ def config_lines(preview: ConfigPreview) -> list[Text]:
     """Every key as it is written, and what it would be now where that is something else."""
     lines: list[Text] = []
     for key, raw in preview.raw.items():
-        lines.append(Text(f"  {key} ", style="cyan").append(_text_or_json(raw), style="default"))
+        lines.append(Text.assemble((f"  {key} ", "cyan"), _text_or_json(raw)))
         if key in preview.resolved and preview.resolved[key] != raw:
-            lines.append(Text("    = ", style="dim").append(_text_or_json(preview.resolved[key]), style="green"))
+            lines.append(Text.assemble(("    = ", "dim"), (_text_or_json(preview.resolved[key]), "green")))
     lines += [Text(f"  ! {path}: {problem}", style="yellow") for path, problem in preview.problems.items()]
     return lines or [Text("  the step has no config", style="dim")]
 
@@ -161,18 +163,16 @@ def help_lines(spec: CommandSpec | None = None) -> list[Text]:
 
 
 def _help_row(spec: CommandSpec) -> tuple[Text, ...]:
-    usage = spec.usage if len(spec.usage) <= 34 else f"{spec.usage.split(' ')[0]} …"
-    return (
-        Text(", ".join(each for each in spec.aliases if len(each) <= 2)),
-        Text(usage),
-        Text(spec.summary, style="dim"),
-    )
+    aliases = ", ".join(each for each in spec.aliases if len(each) <= SHORT_ALIAS)
+    usage = spec.usage if len(spec.usage) <= LONGEST_USAGE else f"{spec.name} …"
+    return Text(f"{aliases:5}"), Text(usage), Text(spec.summary, style="dim")
 
 
 def summary_lines(summary: RunSummary, interventions: Sequence[str]) -> list[Text]:
     """How the run ended, and what was done to it by hand."""
     style = STATUS_STYLES.get(summary.status, "default")
-    line = Text(f"{SIGNS.get(summary.status, '')} {ENDS.get(summary.status, summary.status)}", style=f"bold {style}")
+    end = f"{SIGNS.get(summary.status, '')} {ENDS.get(summary.status, summary.status)}"
+    line = Text.assemble((end, f"bold {style}"))
     if summary.intervened:
         line.append(", intervened: it did not get there by itself", style="yellow")
     lines = [line]

@@ -87,21 +87,20 @@ class Prompt:
     ) -> str | None:
         """A line; None when the run came to its end instead."""
         console = self._console
-        with console.screen.above_prompt():
-            async with asyncio.TaskGroup() as group:
-                showing = group.create_task(console.screen.show_pending(run_in_terminal))
-                leaving = group.create_task(_leave(session, console))
-                try:
+        async with asyncio.TaskGroup() as group:
+            leaving = group.create_task(_leave(session, console))
+            try:
+                with console.screen.above_prompt():
+                    group.create_task(console.screen.show_pending(run_in_terminal))
                     return await session.prompt_async(message, handle_sigint=False)
-                except _RunOver:
-                    return None
-                except EOFError:
-                    return at_end
-                except KeyboardInterrupt:
-                    return ""
-                finally:
-                    leaving.cancel()
-                    showing.cancel()
+            except _RunOver:
+                return None
+            except EOFError:
+                return at_end
+            except KeyboardInterrupt:
+                return ""
+            finally:
+                leaving.cancel()
 
     def _message(self) -> FormattedText:
         console = self._console
@@ -129,6 +128,7 @@ async def _leave(session: PromptSession[str], console: Console) -> None:
     """End the prompt with the run."""
     await console.wait_over()
     if session.app.is_running:
+        session.app.erase_when_done = True
         session.app.exit(exception=_RunOver)
 
 

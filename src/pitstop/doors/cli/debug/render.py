@@ -38,7 +38,7 @@ _INDENT = "  "
 
 def error_line(error: object) -> Text:
     """An error in one line."""
-    return Text("✗ ", style="red").append(" ".join(str(error).split()), style="default")
+    return Text.assemble(("✗ ", "red"), " ".join(str(error).split()))
 
 
 def frame_style(frame: str, frames: Sequence[str]) -> str:
@@ -70,10 +70,14 @@ def source_lines(
     shown = []
     for number in range(first, last + 1):
         is_current = number == current
-        line = Text("→" if is_current else " ", style="bold yellow")
-        line.append("●" if dots.get(number) else "○" if number in dots else " ", style="red")
-        line.append(f" {number:>{width}} ", style="bold" if is_current else "dim")
-        shown.append(line.append(f" {lines[number - 1]}".rstrip(), style="bold" if is_current else "default"))
+        line = Text.assemble(
+            ("→" if is_current else " ", "bold yellow"),
+            ("●" if dots.get(number) else "○" if number in dots else " ", "red"),
+            (f" {number:>{width}} ", "bold" if is_current else "dim"),
+            (f" {lines[number - 1]}", "bold" if is_current else ""),
+        )
+        line.rstrip()
+        shown.append(line)
     return shown
 
 
@@ -93,9 +97,14 @@ def breakpoint_dots(breakpoints: Iterable[Breakpoint], steps: Mapping[str, StepI
 
 def stop_title(stop: Stop, step: StepInfo | None, style: str) -> Text:
     """Where a stop is, in one line."""
-    title = Text("● ", style=style).append(f"stop {stop.id}  ", style="bold").append(stop.frame, style=style)
-    title.append("  ").append(stop.position, style=POSITION_STYLES[stop.position])
-    title.append(f" {stop.occurrence or 'the end of the run'}", style="bold")
+    title = Text.assemble(
+        ("● ", style),
+        (f"stop {stop.id}  ", "bold"),
+        (stop.frame, style),
+        "  ",
+        (stop.position, POSITION_STYLES[stop.position]),
+        (f" {stop.occurrence or 'the end of the run'}", "bold"),
+    )
     if step is not None and step.title not in (stop.step, step.id):
         title.append(f"  {step.title}")
     if stop.is_injected or stop.is_cleanup:
@@ -105,7 +114,7 @@ def stop_title(stop: Stop, step: StepInfo | None, style: str) -> Text:
     return title
 
 
-def stop_reasons(stop: Stop) -> list[Text]:
+def stop_reasons(stop: Stop, *, most_error_lines: int = MOST_ERROR_LINES) -> list[Text]:
     """Why it stopped there, what went wrong, and what is wrong with a breakpoint's condition."""
     told = [_reason(reason, stop) for reason in stop.reasons]
     lines = [Text(_INDENT).append(", ".join(told), style="dim")]
@@ -114,7 +123,7 @@ def stop_reasons(stop: Stop) -> list[Text]:
     error = stop.outcome.error if stop.outcome is not None else None
     if error is not None:
         told_lines = f"{error.type}: {error.message}".splitlines()
-        lines += [Text(f"{_INDENT}{line}", style="red") for line in told_lines[:MOST_ERROR_LINES]]
+        lines += [Text(f"{_INDENT}{line}", style="red") for line in told_lines[:most_error_lines]]
     elif stop.outcome is not None:
         status = stop.outcome.status.value
         lines.append(Text(_INDENT).append(f"{SIGNS[status]} {status}", style=STATUS_STYLES[status]))

@@ -61,18 +61,20 @@ class Screen:
 
     @contextmanager
     def above_prompt(self) -> Iterator[None]:
-        """From here on, what is said waits for `show_pending`."""
-        self._news = asyncio.Event()
+        """From here on, what is said waits for `show_pending`, which ends with this."""
+        self._news = news = asyncio.Event()
         try:
             yield
         finally:
             self._news = None
+            news.set()
             self.flush()
 
     async def show_pending(self, above_prompt: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
-        """Write what is said as it comes, each time with the prompt out of the way. Ends by being cancelled."""
+        """Write what is said as it comes, each time with the prompt out of the way. Not to be cancelled half-way."""
         while self._news is not None:
             await self._news.wait()
-            self._news.clear()
-            await above_prompt(self.flush)
-            await asyncio.sleep(BETWEEN_REDRAWS_SECONDS)  # a flood of lines must not redraw the prompt for each
+            if self._news is not None:
+                self._news.clear()
+                await above_prompt(self.flush)
+                await asyncio.sleep(BETWEEN_REDRAWS_SECONDS)  # a flood of lines must not redraw the prompt for each

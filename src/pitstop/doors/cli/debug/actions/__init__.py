@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from pitstop.doors.cli.debug.actions import breaking, changing, looking, moving
-from pitstop.doors.cli.debug.commands import REPEATED, parse
+from pitstop.doors.cli.debug.commands import REPEATED, allowed_commands, parse
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.render import error_line
-from pitstop.errors import PitstopError
+from pitstop.doors.cli.debug.table import TABLE
+from pitstop.errors import NotAllowed, PitstopError
+from pitstop.service.debugging import Stop
 
 ACTIONS: Mapping[str, Action] = {**moving.ACTIONS, **looking.ACTIONS, **changing.ACTIONS, **breaking.ACTIONS}
 
@@ -19,9 +21,21 @@ async def carry_out(console: Console, line: str) -> bool:
     try:
         command = parse(line)
         await ACTIONS[command.name](console, command.argument)
+    except NotAllowed as error:
+        console.screen.say(error_line(_in_our_words(error, console.stop)))
+        return False
     except PitstopError as error:
         console.screen.say(error_line(error))
         return False
     if command.spec.moves:
         console.went_on(line if command.name in REPEATED else None)
     return True
+
+
+def _in_our_words(error: NotAllowed, stop: Stop | None) -> str:
+    """What a stop allows, as it can be typed; where the reason is another one, that one."""
+    if stop is None or error.verb in stop.allowed:
+        return str(error)
+    command = next((spec.name for spec in TABLE if spec.verb == error.verb), error.verb)
+    allowed = " ".join(name for names in allowed_commands(stop.allowed).values() for name in names)
+    return f"{command} is not possible {stop.position} {stop.occurrence or 'the end'}; can {allowed}"

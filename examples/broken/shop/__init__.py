@@ -1,0 +1,1 @@
+"""A shop that knows one thing: what a price is with tax."""

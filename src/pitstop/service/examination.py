@@ -1,0 +1,114 @@
+"""Looking at this machine: what works, and what is missing."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from pitstop.engine.executor import Command, Placement
+from pitstop.errors import PitstopError
+from pitstop.service.api import Finding
+from pitstop.service.parts import Parts
+from pitstop.settings import Settings
+
+LEAST_FREE_BYTES = 1024**3
+ANSWER_SECONDS = 10.0
+CGROUP = Path("/sys/fs/cgroup")
+
+
+async def examine_machine(parts: Parts, settings: Settings) -> tuple[Finding, ...]:
+    """Every finding; what is broken is one, and never an exception."""
+    return (
+        Finding("python", True, f"{platform.python_version()} ({sys.executable})"),
+        _tool("bash", ("--version",), "steps run in sh without it", is_needed=False),
+        _tool("sh", ("-c", "echo a POSIX shell"), "steps cannot run without it"),
+        _tool("git", ("--version",), "needed for checkouts", is_needed=False),
+        await _jq(parts),
+        await _commands(parts, settings),
+        _state_folder(settings),
+        _cgroup(),
+        _tool("docker", ("--version",), "steps with an `image` need it, or podman", is_needed=False),
+        _tool("podman", ("--version",), "steps with an `image` need it, or docker", is_needed=False),
+        *_step_types(parts),
+    )
+
+
+def _tool(name: str, words: tuple[str, ...], without: str, *, is_needed: bool = True) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, False, f"not found in PATH: {without}", is_needed)
+    try:
+        asked = subprocess.run([path, *words], capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(name, False, f"{path} does not answer: {error}", is_needed)
+    said = (asked.stdout or asked.stderr).partition("\n")[0]
+    return Finding(name, asked.returncode == 0, f"{said} ({path})", is_needed)
+
+
+async def _jq(parts: Parts) -> Finding:
+    async def ask() -> str:
+        evaluator = parts.new_evaluator()
+        try:
+            answer = await evaluator.evaluate("[.numbers[] * 2]", {"numbers": [1, 2]}, timeout_seconds=ANSWER_SECONDS)
+        finally:
+            await evaluator.close()
+        return "evaluates expressions in a process of its own" if answer == [[2, 4]] else f"answers {answer}"
+
+    return await _tried("jq", ask, "evaluates")
+
+
+async def _commands(parts: Parts, settings: Settings) -> Finding:
+    """Run a command that leaves a child behind, and see that both are ended and heard."""
+
+    async def run() -> str:
+        executor = parts.new_executor(settings.workspaces)
+        try:
+            workspace = await executor.acquire(Placement())
+            command = await executor.start(workspace, Command(key="doctor", script="sleep 60 & echo pitstop"))
+            said = b"".join([chunk.data async for chunk in executor.logs(command)])
+            result = await executor.wait(command)
+        finally:
+            await executor.close()
+        if result.state == "completed" and said == b"pitstop\n":
+            return "run, are heard, and leave nothing behind"
+        return f"ended with {result.state} {result.reason}, and said {said[:100]!r}"
+
+    return await _tried("commands", run, "run,")
+
+
+async def _tried(name: str, attempt: Callable[[], Awaitable[str]], good: str) -> Finding:
+    began = time.perf_counter()
+    try:
+        said = await attempt()
+    except (PitstopError, OSError) as error:
+        return Finding(name, False, str(error))
+    return Finding(name, said.startswith(good), f"{said} ({(time.perf_counter() - began) * 1000:.0f} ms)")
+
+
+def _state_folder(settings: Settings) -> Finding:
+    try:
+        settings.runs.mkdir(parents=True, exist_ok=True)
+        free_bytes = shutil.disk_usage(settings.home).free
+    except OSError as error:
+        return Finding("state folder", False, f"{settings.home}: {error.strerror or error}")
+    if not os.access(settings.runs, os.W_OK):
+        return Finding("state folder", False, f"{settings.home} cannot be written")
+    free = f"{free_bytes / 1024**3:.1f} GB free"
+    return Finding("state folder", free_bytes > LEAST_FREE_BYTES, f"{settings.home}, {free}")
+
+
+def _cgroup() -> Finding:
+    if not (CGROUP / "cgroup.controllers").exists():
+        return Finding("cgroup", False, "no cgroup v2: running out of memory cannot be told from a kill", False)
+    writable = os.access(CGROUP, os.W_OK)
+    return Finding("cgroup", True, f"version 2, {'writable' if writable else 'read-only'}", False)
+
+
+def _step_types(parts: Parts) -> list[Finding]:
+    types = parts.all_types()
+    broken = [Finding(f"step type {problem.name}", False, str(problem), False) for problem in types.problems]
+    return [Finding("step types", True, ", ".join(types.names)), *broken]

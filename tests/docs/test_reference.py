@@ -1,0 +1,36 @@
+"""What is made from the models and tables is what they say now."""
+
+from pathlib import Path
+
+import pytest
+
+from docs.reference.generate import PAGES, made_page
+from pitstop.definition.forms import COMBINING_FORMS
+from pitstop.doors.cli.app import COMMANDS
+from pitstop.steps.registry import BUILT_IN
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_is_not_stale(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == made_page(text), "run .venv/bin/python docs/reference/generate.py"
+
+
+def test_the_flow_file_page_has_every_kind_of_step() -> None:
+    text = PAGES[0].read_text(encoding="utf-8")
+    assert [key for key in (*COMBINING_FORMS, *BUILT_IN) if f"\n### `{key}`\n" not in text] == []
+
+
+def test_the_command_line_page_has_every_command() -> None:
+    text = PAGES[1].read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"\n## `pitstop {name}`\n" not in text] == []
+    assert "--debug-on-error" in text
+
+
+def test_a_change_of_a_model_makes_a_page_stale() -> None:
+    text = "<!-- made: retry -->\n\nsomething else\n\n<!-- end -->\n"
+    assert "| `times` | number | required |" in made_page(text)
+
+
+def test_an_example_that_has_changed_makes_a_page_stale() -> None:
+    assert "tabnanny" in made_page("```yaml examples/broken/flow.yaml\nname: old\n```\n")

@@ -1,0 +1,67 @@
+"""What Tab offers."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pitstop.doors.cli.debug.completion import complete
+
+
+@dataclass
+class Words:
+    """What a run has to name."""
+
+    step_names: dict[str, str] = field(
+        default_factory=lambda: {"deps": "Install", "tests": "tests", "2.tests": "tests"}
+    )
+    frame_names: list[str] = field(default_factory=lambda: ["main", "tests"])
+    breakpoint_names: dict[str, str] = field(default_factory=lambda: {"1": "*:error", "2": "tests", "slow": "group"})
+    watch_names: list[str] = field(default_factory=lambda: [".vars.region"])
+    scope: dict[str, Any] = field(
+        default_factory=lambda: {
+            "vars": {"region": "eu", "odd key": 1, "rows": [{"price": 3}]},
+            "steps": {"tests": {"status": "passed"}},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("con", ["continue", "config"]),
+        ("until te", ["tests"]),
+        ("u te", []),  # until, unset, unwatch or undo?
+        ("unt 2", ["2.tests"]),
+        ("log de", ["deps"]),
+        ("b te", ["tests"]),
+        ("b tests:", ["before", "after", "error"]),
+        ("b tests:a", ["after"]),
+        ("b tests i", ["if"]),
+        ("b tests if .vars.re", ["region"]),
+        ("frame m", ["main"]),
+        ("clear ", ["1", "2", "slow"]),
+        ("disable s", ["slow"]),
+        ("unwatch .", [".vars.region"]),
+        ("force p", ["passed"]),
+        ("help wat", ["watch", "watches"]),
+        ("p .", ["vars", "steps"]),
+        (".va", ["vars"]),
+        ("p .vars.", ["region", '"odd key"', "rows"]),
+        ("p .vars.rows[0].", ["price"]),
+        ("p .steps | keys, .vars.r", ["region", "rows"]),
+        ("set .vars.reg", ["region"]),
+        ("p .nowhere.", []),
+        ("nonsense x", []),
+    ],
+)
+def test_what_can_follow_is_offered(typed: str, offered: list[str]) -> None:
+    assert [each.text for each in complete(typed, Words())] == offered
+
+
+def test_a_completion_replaces_what_was_begun_and_says_what_it_is() -> None:
+    (step,) = complete("until de", Words())
+    (key,) = complete("p .vars.ro", Words())
+
+    assert (step.text, step.replaces, step.meaning) == ("deps", 2, "Install")
+    assert (key.text, key.replaces, key.meaning) == ("rows", 2, "1 items")

@@ -1,0 +1,193 @@
+"""`pitstop debug` with commands and no terminal: for scripts, CI and programs."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.doors.cli.debug_bench import COMMAND, Folder
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_commands_are_carried_out_in_order_and_a_move_waits_for_its_stop(shop: Folder) -> None:
+    said = shop.script("b tests", "c", "p .vars", "q", code=130)
+
+    assert "\x1b" not in said
+    lines = said.splitlines()
+    order = [
+        "(main) b tests",
+        "● 2  tests",
+        "(main) c",
+        '{"retries": 2}',
+        "tidy │ tidying up",
+        "■ the run was cancelled",
+    ]
+    assert [line for line in lines if line in order] == order
+    assert "● stop 2  checks.tests  before checks.tests  ci.yaml:14" in lines
+
+
+def test_a_repaired_run_passes_and_says_that_it_was_intervened_in(shop: Folder) -> None:
+    said = shop.script("c", "sh sed -i s/10/12/ shop.conf && echo repaired; exit 4", "retry")
+
+    assert "\nrepaired\nit ended with exit code 4\n" in said
+    assert "✓ the run passed, intervened" in said
+    assert "detached" not in said  # it was over when the commands were
+
+
+def test_when_the_commands_are_done_the_run_goes_on_to_its_end(shop: Folder) -> None:
+    said = shop.script("n", code=1)
+
+    assert "detached: the run goes on to its end" in said
+    assert "✗ the run failed" in said
+
+
+def test_a_bad_command_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -> None:
+    said = shop.script("n", "nonsense", "c", code=2)
+
+    assert "✗ 'nonsense' is no command" in said
+    assert "(main) c" not in said
+    assert "tidy │ tidying up" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("retry", "✗ retry is not possible before deps; can next step return continue"),
+        ("p .vars |", "✗ expression '.vars |'"),
+        ("until nowhere", "✗ the plan has no step 'nowhere'"),
+        ("undo", "✗ stop 1 has no edit to undo"),
+        ("rewind 999", "✗ the history has no point 999"),
+        ("frame nowhere", "✗ there is no frame 'nowhere'"),
+        ("clear 9", "✗ there is no breakpoint 9"),
+        ("set .vars.a.b.c[0].x = 1", None),
+        ("sh", "✗ sh: there is no terminal for a shell"),
+        ("answer y", "✗ no step asks anything now"),
+    ],
+)
+def test_what_is_refused_is_told_in_one_line(shop: Folder, command: str, said: str | None) -> None:
+    told = shop.script(command, "q", code=130 if said is None else 2)
+
+    assert said is None or any(line.startswith(said) for line in told.splitlines())
+
+
+def test_commands_that_come_after_the_end_are_told(shop: Folder) -> None:
+    said = shop.script("c", "force passed", "p .vars", "q")
+
+    assert "the run ended before: p .vars, q" in said
+
+
+def test_commands_are_read_from_a_file(shop: Folder) -> None:
+    (shop.path / "look.txt").write_text("# where the price comes from\n\nc\nlog tests\n")
+
+    ended = shop.run("-x", "look.txt", "-c", "q")
+
+    assert ended.returncode == 130
+    assert "(checks.tests) log tests\nthe price is wrong\n(checks.tests) q\n" in ended.stdout
+    assert shop.run("-x", "nowhere.txt").returncode == 2
+
+
+def test_without_a_terminal_and_commands_it_says_which_ones_go_on(shop: Folder) -> None:
+    ended = shop.run()
+
+    assert (ended.returncode, ended.stdout) == (77, "")
+    assert "there is no terminal to debug ci.yaml in" in ended.stderr
+    assert "pitstop debug ci.yaml -c continue" in ended.stderr
+    assert not (shop.path / "shop.conf").exists()
+
+
+def test_every_kind_of_edit_can_be_scripted(shop: Folder) -> None:
+    said = shop.script(
+        "set .vars.retries = 9",
+        "unset .vars.retries",
+        "undo",
+        "p .vars.retries",
+        "inject run echo put in by hand",
+        "until checks",
+        'config script="echo never"',
+        "config reset",
+        "b package:after",
+        'skip {"done": true}',
+        "p .steps.package.outputs.tag",
+        'force passed {"tag": "v2"}',
+        code=0,
+    )
+
+    assert "\n9\n" in said
+    assert '\n"v1"\n' in said
+    assert "deps+1 │ put in by hand" in said
+    assert "✓ the run passed, intervened" in said
+    for told in (
+        ".vars.retries set at deps",
+        "run injected before deps",
+        "checks was skipped",
+        "package was forced to",
+    ):
+        assert f"· {told}" in said
+
+
+def test_looking_around_changes_nothing(shop: Folder) -> None:
+    said = shop.script(
+        "b package", "n", "w", "l", "frames", "vars", "config", "history", "diff", "h", "h break", code=1
+    )
+
+    assert "intervened" not in said
+
+
+def test_a_breakpoint_writes_and_does_not_stop(shop: Folder) -> None:
+    said = shop.script('b lint log "in ${{ .inputs.region }}"', "b tests", "c", "force passed", code=0)
+
+    assert "» in eu" in said
+    assert "stop 2  checks.tests" in said
+
+
+def test_secrets_are_not_shown(shop: Folder) -> None:
+    ended = shop.run(
+        "--secret", "TOKEN=verysecretvalue", "-c", "p .secrets.TOKEN", "-c", "vars", "-c", "export out.json", "-c", "q"
+    )
+
+    assert ended.returncode == 130
+    assert '"***"' in ended.stdout
+    assert "verysecretvalue" not in ended.stdout + (shop.path / "out.json").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    folder = Folder(
+        tmp_path, "steps: [{id: slow, run: echo begun; exec sleep 600}]\ncleanup: [{id: tidy, run: echo tidying up}]\n"
+    )
+    with subprocess.Popen(
+        [*COMMAND, "ci.yaml", "-c", "c"],
+        cwd=folder.path,
+        env=folder.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    ) as command:
+        assert command.stdout is not None
+        for line in command.stdout:
+            if line == "slow │ begun\n":
+                break
+        command.send_signal(number)
+        rest = command.stdout.read()
+    assert "tidy │ tidying up\n" in rest
+    assert "■ the run was cancelled" in rest
+    assert command.returncode == 130
+    assert folder.left_running() == {}
+
+
+def test_a_reader_who_has_gone_ends_it_quietly(shop: Folder) -> None:
+    command = [*COMMAND, "ci.yaml", "-c", "c", "-c", "vars"]
+    with subprocess.Popen(
+        command, cwd=shop.path, env=shop.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as debug:
+        assert debug.stdout is not None
+        assert debug.stderr is not None
+        debug.stdout.close()
+        assert debug.stderr.read() == b""
+    assert debug.returncode != 0
+    assert shop.left_running() == {}

@@ -1,0 +1,141 @@
+"""A bench for stories: a fresh clone with an empty HOME, and somebody in it who has a terminal."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+import pexpect
+
+from tests.executors.processes import processes_with
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 40
+CTRL_D = "\x04"
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][A-Z0-9]?|7|8)|[\r\x00]")
+_NOT_CLONED = shutil.ignore_patterns("__pycache__", ".pitstop")
+
+
+class Clone:
+    """What a user has after `git clone` and the first `make`: the environment is ours, so nothing is installed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path / "pitstop"
+        self.mark = uuid4().hex
+        self.path.mkdir()
+        shutil.copytree(ROOT / "examples", self.path / "examples", ignore=_NOT_CLONED)
+        for name in ("requirements.lock", "pyproject.toml", "Makefile"):
+            shutil.copy(ROOT / name, self.path)
+        self._make_environment(self.path / ".venv")
+        home = path / "home"
+        home.mkdir()
+        self.env = {
+            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(home),
+            "PITSTOP_TEST": self.mark,
+            "PROMPT_TOOLKIT_NO_CPR": "1",  # there is nobody here who would tell where the cursor is
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "SHELL": "/bin/bash",
+        }
+
+    def runs(self, command: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """A line that is typed into a shell, without a terminal; both streams are in `stdout`."""
+        return subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.path,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=SECONDS,
+            check=False,
+        )
+
+    def files(self) -> dict[str, bytes]:
+        """Every file that git would know, with what is in it."""
+        folder = self.path / "examples"
+        found = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+    def left_running(self) -> dict[int, str]:
+        return processes_with(self.mark)
+
+    def _make_environment(self, venv: Path) -> None:
+        command = venv / "bin" / "pitstop"
+        command.parent.mkdir(parents=True)
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pitstop "$@"\n')
+        command.chmod(0o755)
+        (command.parent / "python").symlink_to(sys.executable)
+        (venv / ".stamp").touch()
+        newest = max((self.path / name).stat().st_mtime for name in ("requirements.lock", "pyproject.toml"))
+        os.utime(venv / ".stamp", (newest + 1, newest + 1))
+
+
+class Person:
+    """Somebody at a terminal, who types a command into a shell and reads before they type on."""
+
+    def __init__(self, clone: Clone, command: str) -> None:
+        self._clone = clone
+        self._child = pexpect.spawn(
+            "bash",
+            ["-c", command],
+            cwd=clone.path,
+            env=clone.env,
+            dimensions=(50, 140),
+            encoding="utf-8",
+            timeout=SECONDS,
+        )
+        self._raw = ""
+        self._seen = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.close(force=True)
+        if kind is None:
+            assert self._clone.left_running() == {}
+
+    @property
+    def said(self) -> str:
+        return _ESCAPES.sub("", self._raw)
+
+    def reads(self, *texts: str) -> str:
+        """Wait for each of the texts, in this order; gives what was said up to the last."""
+        begin, deadline = self._seen, time.monotonic() + SECONDS
+        for text in texts:
+            while (found := self.said.find(text, self._seen)) < 0:
+                try:
+                    self._raw += self._child.read_nonblocking(4096, max(0.0, deadline - time.monotonic()))
+                except (pexpect.TIMEOUT, pexpect.EOF) as error:
+                    raise AssertionError(f"{text!r} did not come after:\n{self.said[self._seen :]}") from error
+            self._seen = found + len(text)
+        return self.said[begin : self._seen]
+
+    def enters(self, line: str) -> None:
+        self._child.send(f"{line}\r")
+
+    def types(self, keys: str) -> None:
+        self._child.send(keys)
+
+    def leaves(self) -> int:
+        """Wait for the end of the command, and give its exit code."""
+        while True:
+            try:
+                self._raw += self._child.read_nonblocking(4096, SECONDS)
+            except pexpect.EOF:
+                break
+        self._child.wait()
+        assert self._child.exitstatus is not None, f"it was ended by signal {self._child.signalstatus}"
+        return self._child.exitstatus
