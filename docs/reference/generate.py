@@ -1,4 +1,4 @@
-"""Writes the pages of this folder from the models and tables of Pitstop, and the examples into docs/cookbook.md.
+"""Writes the pages of this folder from the models and tables of Pitstop, and puts examples into pages that show them.
 
     .venv/bin/python docs/reference/generate.py
 
@@ -37,7 +37,7 @@ from pitstop.steps.registry import BUILT_IN, DescribedStepType, StepTypes
 FOLDER = Path(__file__).parent
 DOCS = FOLDER.parent
 ROOT = DOCS.parent
-PAGES = (FOLDER / "flow-file.md", FOLDER / "command-line.md", DOCS / "cookbook.md")
+PAGES = (FOLDER / "flow-file.md", FOLDER / "command-line.md", DOCS / "cookbook.md", DOCS / "start.md")
 
 MADE = re.compile(r"(?P<begin>^<!-- made: (?P<name>.+?) -->\n).*?(?P<end>^<!-- end -->$)", re.MULTILINE | re.DOTALL)
 INCLUDED = re.compile(r"(?P<fence>^```yaml (?P<file>examples/\S+)\n).*?^```$", re.MULTILINE | re.DOTALL)
@@ -180,7 +180,13 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [titles, ["---"] * len(titles), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(map(cell_text, line)) + " |" for line in lines)
+
+
+def cell_text(text: str) -> str:
+    """Text as it may stand in a table; what is not code may have signs that HTML would take for its own."""
+    parts = text.replace("|", "\\|").split("`")
+    return "`".join(part if number % 2 else part.replace("<", "&lt;") for number, part in enumerate(parts))
 
 
 if __name__ == "__main__":

@@ -93,18 +93,28 @@ async def raw_server(answer: bytes | Answer, **options: Any) -> AsyncIterator[st
     """A server that answers with these very bytes and closes, or as it is told."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await reader.readuntil(b"\r\n\r\n")
-            if isinstance(answer, bytes):
-                writer.write(answer)
-                await writer.drain()
-            else:
-                await answer(reader, writer)
-        writer.transport.abort() if options or not isinstance(answer, bytes) else writer.close()
+        try:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                await reader.readuntil(b"\r\n\r\n")
+                if isinstance(answer, bytes):
+                    writer.write(answer)
+                    await writer.drain()
+                else:
+                    await answer(reader, writer)
+        finally:
+            writer.transport.abort() if options or not isinstance(answer, bytes) else writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0, **options)
-    async with listening:
-        yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    serving: list[asyncio.Task[None]] = []
+    async with asyncio.TaskGroup() as group:
+        listening = await asyncio.start_server(
+            lambda reader, writer: serving.append(group.create_task(serve(reader, writer))), "127.0.0.1", 0, **options
+        )
+        async with listening:
+            yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        for task in serving:
+            task.cancel()
 
 
 def self_signed_certificate(folder: Path) -> tuple[Path, Path]:

@@ -75,9 +75,9 @@ class Clone:
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pitstop "$@"\n')
         command.chmod(0o755)
         (command.parent / "python").symlink_to(sys.executable)
+        for name in ("requirements.lock", "pyproject.toml"):
+            os.utime(self.path / name, (0, 0))
         (venv / ".stamp").touch()
-        newest = max((self.path / name).stat().st_mtime for name in ("requirements.lock", "pyproject.toml"))
-        os.utime(venv / ".stamp", (newest + 1, newest + 1))
 
 
 class Person:

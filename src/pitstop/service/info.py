@@ -1,11 +1,13 @@
 """Flows and plans as the plain values that doors are told."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pitstop.definition.flow import Flow
+from pitstop.events.types import AnyEvent
+from pitstop.events.view import failed_steps, fold
 from pitstop.plan.plan import Plan, Step
-from pitstop.service.api import FlowInfo, InputInfo, StepInfo
+from pitstop.service.api import Failure, FlowInfo, InputInfo, StepInfo
 
 LONGEST_DETAIL = 200
 
@@ -23,6 +25,16 @@ def tell_flow(flow: Flow, plan: Plan, config_of: ConfigOf | None = None) -> Flow
             for name, spec in flow.inputs.items()
         ),
     )
+
+
+def tell_failures(events: Iterable[AnyEvent], mask: Callable[[str], str] = str) -> tuple[Failure, ...]:
+    """The steps in which the failures of a run began; a step that failed because of one inside it is none of them."""
+    failures = []
+    for step in failed_steps(fold(events)):
+        error = step.outcome.error if step.outcome is not None else None
+        if error is not None and error.origin in ("", step.occurrence):
+            failures.append(Failure(step.step, step.occurrence, error.type, mask(error.message)))
+    return tuple(failures)
 
 
 def _tell_steps(parent: Step, config_of: ConfigOf) -> Iterator[StepInfo]:

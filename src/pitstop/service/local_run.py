@@ -13,12 +13,13 @@ from pitstop.engine.frame import Activation
 from pitstop.engine.run import Run
 from pitstop.errors import NotRunning
 from pitstop.events.outcome import Outcome
-from pitstop.events.view import RunView, failed_steps, fold
-from pitstop.service.api import EventInfo, Failure, FlowInfo, Output, Question, RunSummary
+from pitstop.events.view import interventions_in
+from pitstop.service.api import EventInfo, FlowInfo, Output, Question, RunSummary
+from pitstop.service.info import tell_failures
 from pitstop.service.kept_log import KeptLog
 from pitstop.service.run_folder import RunFolder
+from pitstop.service.workplaces import KillableWorkplace
 from pitstop.steps.approvals import Decision, MemoryApprovals, NotAsked
-from pitstop.steps.workplace import Workplace
 
 if TYPE_CHECKING:
     from pitstop.service.sessions import LocalSession
@@ -58,7 +59,7 @@ class LocalRun:
         texts: Mapping[str, str],
         run: Run,
         log: KeptLog,
-        workplace: Workplace,
+        workplace: KillableWorkplace,
         folder: RunFolder,
         outputs: Outputs,
         session: "LocalSession | None",
@@ -73,6 +74,7 @@ class LocalRun:
         self._folder = folder
         self._outputs = outputs
         self._approvals = approvals
+        self._killing = asyncio.TaskGroup()
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
     @property
@@ -99,15 +101,16 @@ class LocalRun:
 
     async def execute(self) -> None:
         """Run to the end, and keep how it ended for `wait`."""
-        try:
-            self._ended.set_result(await self._run.execute())
-        except BaseException as error:
-            self._ended.set_exception(error)
-            self._ended.exception()  # nobody has to ask
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            self._log.write()
+        async with self._killing:
+            try:
+                self._ended.set_result(await self._run.execute())
+            except BaseException as error:
+                self._ended.set_exception(error)
+                self._ended.exception()  # nobody has to ask
+                if not isinstance(error, Exception):
+                    raise
+            finally:
+                self._log.write()
 
     # Looking
 
@@ -144,22 +147,17 @@ class LocalRun:
             self._run.abort(reason)
 
     def kill(self) -> None:
-        if not self.is_over:  # each abort ends what the run has come to, and it may come to a cleanup yet
+        if not self.is_over:  # again and again, for it may come to a cleanup yet
             self._run.abort("ended at once")
+            self._killing.create_task(self._workplace.kill_commands())
             asyncio.get_running_loop().call_later(KILL_EVERY_SECONDS, self.kill)
 
     async def wait(self) -> RunSummary:
         outcome = await asyncio.shield(self._ended)
-        view: RunView = fold(self._log.read())
-        mask = self.mask_text
-        failures = tuple(
-            Failure(step.step, step.occurrence, step.outcome.error.type, mask(step.outcome.error.message))
-            for step in failed_steps(view)
-            if step.outcome is not None and step.outcome.error is not None
-            if step.outcome.error.origin in ("", step.occurrence)
-        )
-        error = None if outcome.error is None else mask(str(outcome.error))
-        return RunSummary(self.id, outcome.status.value, error, failures, view.intervened)
+        events = self._log.read()
+        error = None if outcome.error is None else self.mask_text(str(outcome.error))
+        failures = tell_failures(events, self.mask_text)
+        return RunSummary(self.id, outcome.status.value, error, failures, bool(interventions_in(events)))
 
     async def shell(self, stop: int, rows: int = 24, cols: int = 80) -> Shell:
         if self.session is None:
@@ -181,7 +179,8 @@ def _shell_with_history(control: Path, activation: Activation, script: Any) -> t
     if not os.environ.get("SHELL", "bash").endswith("bash"):
         return None
     start = control / "shell.rc"
-    lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f"PS1='({activation.step.title}) '\"$PS1\""]
+    prompt = shlex.quote(f"({activation.step.title.replace(chr(92), '')}) ")
+    lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f'PS1={prompt}"$PS1"']
     if isinstance(script, str):
         lines.append(f"history -s -- {shlex.quote(script)}")
     start.write_text("\n".join(lines) + "\n", errors="surrogateescape")

@@ -8,8 +8,9 @@ from typing import Any
 from pitstop.errors import BadLog, UnknownStep
 from pitstop.events.log import events_from_json
 from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted, Stopped
-from pitstop.events.view import failed_steps, fold
+from pitstop.events.view import fold
 from pitstop.plan.plan import Plan, Step
+from pitstop.service.info import tell_failures
 from pitstop.service.run_folder import kept_runs
 
 _KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decided among all of them
@@ -45,8 +46,8 @@ def events_before(plan: Plan, events: list[AnyEvent], step: str) -> list[AnyEven
             return events[:index]
     if not events:
         raise BadLog(f"there is no run of this flow to go on from: run it whole before you run it from {step!r}")
-    ended_in = [each.step for each in failed_steps(fold(events))]
-    where = f"; it ended in {ended_in[0]!r}" if ended_in else ""
+    failures = tell_failures(events)
+    where = f"; it ended in {failures[0].step!r}" if failures else ""
     raise BadLog(f"the last run of this flow never came to {step!r}{where}")
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -71,14 +72,16 @@ class Started:
         raise AssertionError(f"it never said {text!r}, but {self._seen!r}")
 
     def send(self, number: signal.Signals) -> None:
-        os.kill(int(self._pid_file.read_text()), number)
+        with suppress(ProcessLookupError):  # it is just ending
+            os.kill(int(self._pid_file.read_text()), number)
 
     def is_over(self) -> bool:
         return self._process.poll() is not None
 
     def wait_quietly(self) -> int:
         """The exit code of one whose output nobody reads any more."""
-        return self._process.wait(60)
+        with self._process:
+            return self._process.wait(60)
 
     def wait(self, timeout_seconds: float = 60) -> Said:
         out, err = self._process.communicate(timeout=timeout_seconds)

@@ -98,8 +98,9 @@ class Person:
         self._child = pexpect.spawn(
             program, argv, cwd=folder.path, env=folder.env, dimensions=(40, 120), encoding="utf-8", timeout=SECONDS
         )
-        self._raw = ""
-        self._seen = 0  # how much of what was said, without escape sequences, has been read
+        self.said = ""  # without escape sequences
+        self._seen = 0  # how much of it has been read
+        self._begun = ""  # an escape sequence that has not ended
 
     def __enter__(self) -> Self:
         return self
@@ -111,9 +112,12 @@ class Person:
         if kind is None:
             assert self.folder.left_running() == {}
 
-    @property
-    def said(self) -> str:
-        return _ESCAPES.sub("", self._raw)
+    def _hear(self, seconds: float) -> None:
+        raw = self._begun + self._child.read_nonblocking(65536, seconds)
+        last = raw.rfind("\x1b")
+        end = last if last >= 0 and not _ESCAPES.match(raw, last) else len(raw)
+        self.said += _ESCAPES.sub("", raw[:end])
+        self._begun = raw[end:]
 
     def reads(self, *texts: str) -> str:
         """Wait for each of the texts, in this order; gives what was said up to the last."""
@@ -122,7 +126,7 @@ class Person:
         for text in texts:
             while (found := self.said.find(text, self._seen)) < 0:
                 try:
-                    self._raw += self._child.read_nonblocking(4096, max(0.0, deadline - time.monotonic()))
+                    self._hear(max(0.0, deadline - time.monotonic()))
                 except (pexpect.TIMEOUT, pexpect.EOF) as error:
                     raise AssertionError(f"{text!r} did not come after:\n{self.said[self._seen :]}") from error
             self._seen = found + len(text)
@@ -141,7 +145,7 @@ class Person:
         """Wait for the end of the command, and give its exit code. The terminal is as it was."""
         while True:
             try:
-                self._raw += self._child.read_nonblocking(4096, SECONDS)
+                self._hear(SECONDS)
             except pexpect.EOF:
                 break
         return int(self._child.wait() or 0)

@@ -12,7 +12,7 @@ from types import FrameType
 
 from pitstop.doors.cli.exit_codes import INTERRUPTED
 
-ANSWER_SECONDS = 3.0
+BEAT_SECONDS = 2.0
 
 OnInterrupt = Callable[[str, int], None]  # the name of the signal, and which one it is, from 1
 
@@ -21,52 +21,49 @@ class Interrupts:
     """The signals that ask the process to end."""
 
     def __init__(self) -> None:
-        self._taker: Callable[[str], None] | None = None
-        self._is_answered = True
+        self._call_soon: Callable[[Callable[[], None]], object] | None = None
+        self._on_interrupt: OnInterrupt | None = None
+        self._count = 0
+        self._beats = True
 
     def listen(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._hear)
-        signal.signal(signal.SIGALRM, self._despair)
+        signal.signal(signal.SIGALRM, self._feel_pulse)
 
     @contextmanager
     def taken_by(self, on_interrupt: OnInterrupt) -> Iterator[None]:
         """Hand signals to `on_interrupt`, in the event loop that runs now."""
-        from asyncio import get_running_loop  # a command that does not run anything is done without it
+        from asyncio import get_running_loop  # a command that runs nothing is done without it
 
-        loop = get_running_loop()
-        count = 0
-
-        def answer(name: str) -> None:
-            nonlocal count
-            count += 1
-            self._is_answered = True
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            on_interrupt(name, count)
-
-        def take(name: str) -> None:
-            loop.call_soon_threadsafe(answer, name)
-
-        self._taker = take
+        self._call_soon, self._on_interrupt = get_running_loop().call_soon_threadsafe, on_interrupt
         try:
             yield
         finally:
-            self._taker = None
+            self._call_soon = self._on_interrupt = None
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self._taker is None:
-            leave_at_once(signal.Signals(number).name)
-        elif self._is_answered:
-            self._is_answered = False
-            signal.setitimer(signal.ITIMER_REAL, ANSWER_SECONDS)  # the loop may hang in a write that nobody reads
-            self._taker(signal.Signals(number).name)
-        else:
-            leave_at_once(signal.Signals(number).name)
+        name = signal.Signals(number).name
+        on_interrupt = self._on_interrupt
+        if self._call_soon is None or on_interrupt is None:
+            leave_at_once(name)
+            return
+        self._count += 1
+        count = self._count
+        signal.setitimer(signal.ITIMER_REAL, BEAT_SECONDS, BEAT_SECONDS)
+        self._call_soon(lambda: on_interrupt(name, count))
 
-    def _despair(self, number: int, frame: FrameType | None) -> None:
-        if not self._is_answered:
-            leave_at_once("nothing moves any more")
+    def _feel_pulse(self, number: int, frame: FrameType | None) -> None:
+        """Once somebody wants an end, the loop must go round: it may hang in a write that nobody reads."""
+        if not self._beats:
+            leave_at_once("nobody reads its output")
+        elif self._call_soon is not None:
+            self._beats = False
+            self._call_soon(self._beat)
+
+    def _beat(self) -> None:
+        self._beats = True
 
 
 def leave_at_once(reason: str) -> None:

@@ -135,11 +135,11 @@ class _Watch:
         """Once: end the steps and clean up. Twice: end all of it now. Three times: not even wait for that."""
         self._is_interrupted = True
         if count == 1:
-            self._display.note(f"interrupted ({name}): ending the steps and cleaning up; once more ends it at once")
             self._run.cancel(f"interrupted ({name})")
+            self._display.note(f"interrupted ({name}): ending the steps and cleaning up; once more ends it at once")
         elif count == 2:
-            self._display.note("ending it at once")
             self._run.kill()
+            self._display.note("ending it at once")
         else:
             leave_at_once(name)
 

@@ -51,7 +51,7 @@ def _debug_request(options: argparse.Namespace) -> "DebugRequest":
     return DebugRequest(
         breakpoints=breakpoints,
         stop_at_entry=options.from_step is None,
-        lease_seconds=LEASE_SECONDS if has_terminal() else DebugRequest.lease_seconds,
+        lease_seconds=LEASE_SECONDS,
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine
+from functools import partial
 from typing import Any, Self
 
 from rich.text import Text
@@ -240,7 +241,7 @@ class Console:
         if lines:
             name = path_of(occurrence).rpartition(".")[2]
             style = self.style_of(self.trail.frame_of.get(occurrence, self.frame))
-            self.screen.say(*(_output_line(name, style, line) for line in lines))
+            self.screen.say(*(partial(_output_line, name, style, line) for line in lines))
 
 
 def _output_line(name: str, style: str, line: str) -> Text:

@@ -1,27 +1,27 @@
 """Where the debugger writes: above the prompt while there is one, and nowhere while a shell has the terminal."""
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.text import Text
 
-Line = Text | str
+from pitstop.doors.cli.debug.output import OutputLine
 
-MOST_PENDING = 2_000
+Line = Text | str | OutputLine
+
+MOST_OUTPUT = 500  # lines that steps wrote, shown at once
 BETWEEN_REDRAWS_SECONDS = 0.03
 
 
 class Screen:
-    """Writes lines, in order. What comes faster than it can be shown is left out, and counted."""
+    """Writes lines, in order. Of output that comes faster than a terminal can show it, the end is shown."""
 
     def __init__(self, mask_text: Callable[[str], str], console: Console | None = None) -> None:
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._mask_text = mask_text
-        self._pending: deque[Line] = deque()
-        self._left_out = 0
+        self._pending: list[Line] = []
         self._is_held = False
         self._news: asyncio.Event | None = None  # set while a prompt shows what is pending
 
@@ -31,23 +31,26 @@ class Screen:
             self._news.set()
         elif not self._is_held:
             self.flush()
-        while len(self._pending) > MOST_PENDING:
-            self._pending.popleft()
-            self._left_out += 1
+        if len(self._pending) > 2 * MOST_OUTPUT:
+            self._pending = _without_flood(self._pending)
 
     def flush(self) -> None:
         """Write what is pending, now."""
-        if self._left_out:
-            self._write(Text(f"… {self._left_out} lines left out; `log STEP` has the last ones", style="dim"))
-            self._left_out = 0
-        while self._pending:
-            self._write(self._pending.popleft())
+        lines, self._pending = self._pending, []
+        if not self._console.is_terminal:
+            self._console.file.write("".join(f"{self._mask_text(_plain(line))}\n" for line in lines))
+            self._console.file.flush()
+        elif lines:
+            shown = [self._styled(line) for line in _without_flood(lines)]
+            self._console.print(Text("\n").join(shown), soft_wrap=True)  # the terminal alone wraps them
 
-    def _write(self, line: Line) -> None:
-        """Lines are not cut, and wrapped by the terminal alone. One with a secret in it loses its style as well."""
-        plain = line if isinstance(line, str) else line.plain
+    def _styled(self, line: Line) -> Text:
+        """A line with a secret in it loses its style as well."""
+        plain = _plain(line)
         masked = self._mask_text(plain)
-        self._console.print(line if masked == plain else masked, soft_wrap=True)
+        if masked != plain or isinstance(line, str):
+            return Text(masked)
+        return line.styled() if isinstance(line, OutputLine) else line
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -78,3 +81,18 @@ class Screen:
                 self._news.clear()
                 await above_prompt(self.flush)
                 await asyncio.sleep(BETWEEN_REDRAWS_SECONDS)  # a flood of lines must not redraw the prompt for each
+
+
+def _plain(line: Line) -> str:
+    return line if isinstance(line, str) else line.plain
+
+
+def _without_flood(lines: Sequence[Line]) -> list[Line]:
+    """The lines without all but the last of those that steps wrote; the first of these says how many are missing."""
+    outputs = [number for number, line in enumerate(lines) if isinstance(line, OutputLine)]
+    if len(outputs) <= MOST_OUTPUT:
+        return list(lines)
+    left_out = set(outputs[:-MOST_OUTPUT])
+    first = lines[outputs[-MOST_OUTPUT]]
+    missing = sum(lines[number].left_out + 1 for number in left_out)  # type: ignore[union-attr]
+    return []

@@ -1,0 +1,100 @@
+"""Ctrl-C and SIGTERM, once, twice and at any moment: a clear message, exit code 130, and nothing left running."""
+
+import random
+import signal
+import time
+
+import pytest
+
+from tests.doors.cli.command_line import CommandLine
+
+FORKING = """\
+    steps:
+      - id: first
+        run: echo here; (setsid sleep 1000 &); sleep 0.05
+      - parallel:
+          - {id: stubborn, run: "trap '' TERM; echo stubborn; while :; do sleep 0.05; done"}
+          - {id: daemons, run: "for i in 1 2 3; do (setsid sleep 1000 &) ; done; echo daemons; exec sleep 1000"}
+          - {id: expression, check: "[range(100)] | length > 200", every: 10ms, within: 100s}
+    cleanup:
+      - run: echo cleaned >> cleaned
+    """
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_once_ends_the_steps_and_cleans_up(cli: CommandLine, number: signal.Signals) -> None:
+    cli.write(
+        "flow.yaml",
+        "steps: [{id: nap, run: 'trap \"echo bye; exit 0\" TERM; echo ready; sleep 1000 & wait'}]\n"
+        "cleanup: [{run: echo cleaned}]",
+    )
+    started = cli.start("run", "flow.yaml")
+    started.read_until("nap | ready")
+
+    started.send(number)
+    said = started.wait()
+
+    assert said.code == 130
+    assert f"interrupted ({number.name}): ending the steps and cleaning up" in said.out
+    assert "nap | bye" in said.lines
+    assert "cleanup-1 | cleaned" in said.lines
+    assert said.lines[-1].startswith("flow cancelled after ")
+
+
+def test_twice_ends_everything_at_once(cli: CommandLine) -> None:
+    cli.write("flow.yaml", FORKING)
+    started = cli.start("run", "flow.yaml")
+    started.read_until("stubborn | stubborn")
+
+    began = time.monotonic()
+    started.send(signal.SIGINT)
+    started.read_until("once more ends it at once")
+    started.send(signal.SIGINT)
+    said = started.wait()
+
+    assert said.code == 130
+    assert time.monotonic() - began < 5  # it would have had 10 seconds to end by itself
+    assert "ending it at once" in said.out
+
+
+def test_a_signal_is_answered_while_a_cleanup_runs(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{run: 'true'}]\ncleanup: [{run: 'echo cleaning; exec sleep 1000'}]")
+    started = cli.start("run", "flow.yaml")
+    started.read_until("cleanup-1 | cleaning")
+
+    started.send(signal.SIGTERM)
+
+    assert started.wait().code == 130
+
+
+def test_a_signal_is_answered_when_nobody_reads_the_output(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{run: 'yes'}]")
+    started = cli.start("run", "flow.yaml")
+    started.read_until("y")  # and never again: the pipe is full soon
+    time.sleep(0.5)
+
+    started.send(signal.SIGTERM)
+
+    assert started.wait_quietly() == 130
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_at_any_moment_nothing_is_left_and_nothing_is_said_that_is_no_message(cli: CommandLine, seed: int) -> None:
+    cli.write("flow.yaml", FORKING)
+    chance = random.Random(seed)
+    started = cli.start("run", "flow.yaml")
+    time.sleep(chance.random() * 1.2)  # the random moment, from the first import on
+
+    for _ in range(chance.choice((1, 2, 2, 3))):
+        if not started.is_over():
+            started.send(chance.choice((signal.SIGINT, signal.SIGTERM)))
+        time.sleep(chance.random() * 0.3)
+    if not started.is_over():
+        started.send(signal.SIGINT)
+        time.sleep(0.1)
+    if not started.is_over():
+        started.send(signal.SIGINT)
+    said = started.wait()
+
+    assert said.code in (130, -signal.SIGINT, -signal.SIGTERM)  # Python itself, before it has come to our first line
+    assert said.code != 130 or "interrupted" in said.out + said.err
