@@ -1,6 +1,8 @@
 """Flow files on this machine: read, checked and planned."""
 
+import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import normpath
@@ -47,35 +49,40 @@ class FlowFiles:
 
     def plan(self, path: str, inputs: Mapping[str, Any]) -> PlannedFlow:
         """The plan of the flow in a file; BadFlow, BadInputs."""
-        text = _read_first(path)
-        types = self._parts.built_in_types()
-        try:
-            return _Reading(types, types_named_in(text, types)).plan(path, text, inputs)
-        except BadFlow:  # which may be because of a type that was not looked for
-            types = self._parts.all_types()
-            return _Reading(types, types.usable()).plan(path, text, inputs)
+        return self._read(path, _read_first(path), inputs)
 
     async def check(self, path: str, evaluator: Evaluator) -> PlannedFlow:
         """The same with every jq expression tried, and no inputs asked for; BadFlow."""
         text = _read_first(path)
-        types = self._parts.all_types()
-        usable = types.usable()
         expressions: dict[str, None] = {}
-        mistakes: list[Mistake] = []
-        planned: PlannedFlow | None = None
-        try:
-            planned = _Reading(types, usable, lambda each: expressions.setdefault(each)).plan(path, text, None)
-        except BadFlow as error:
-            mistakes += error.found
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_get_up(evaluator))  # in a process of its own, while we read
+            await asyncio.sleep(0)
+            planned: PlannedFlow | BadFlow
+            try:
+                planned = self._read(path, text, None, expressions.setdefault)
+            except BadFlow as error:
+                planned = error
         wrong = await _wrong_expressions(list(expressions), evaluator)
         if wrong:
-            try:
-                _Reading(types, usable, wrong.get).plan(path, text, None)
-            except BadFlow as error:
-                mistakes = list(error.found)
-        if mistakes or planned is None:
-            raise BadFlow(mistakes)
+            self._read(path, text, None, wrong.get)  # which tells them in their places
+        if isinstance(planned, BadFlow):
+            raise planned
         return planned
+
+    def _read(
+        self,
+        path: str,
+        text: bytes,
+        inputs: Mapping[str, Any] | None,
+        check_expression: CheckExpression | None = None,
+    ) -> PlannedFlow:
+        types = self._parts.built_in_types()
+        try:
+            return _Reading(types, types_named_in(text, types), check_expression).plan(path, text, inputs)
+        except BadFlow:  # which may be because of a type that was not looked for
+            types = self._parts.all_types()
+            return _Reading(types, types.usable(), check_expression).plan(path, text, inputs)
 
 
 class _Reading:
@@ -128,6 +135,11 @@ def _read_first(path: str) -> bytes:
         return read_file(path)
     except OSError as error:
         raise BadFlow([Mistake(path, 1, 1, f"the file cannot be read: {error.strerror or error}")]) from error
+
+
+async def _get_up(evaluator: Evaluator) -> None:
+    with suppress(BadExpression):  # what keeps it from that is told where it is needed
+        await evaluator.evaluate("1 + 1", {})
 
 
 async def _wrong_expressions(expressions: list[str], evaluator: Evaluator) -> dict[str, str]:

@@ -8,7 +8,6 @@ import msgspec
 
 from pitstop.events.log import MemoryLog, events_to_json
 from pitstop.events.types import AnyEvent, RunStarted
-from pitstop.plan.values import as_json
 from pitstop.service.api import EventInfo
 from pitstop.service.run_folder import RunFolder
 
@@ -44,7 +43,7 @@ class KeptLog(MemoryLog):
             self._written = -1 - self._written
         new = self.told(self._written)
         if new:
-            self._folder.append_events(b"".join(map(_as_line, new)))
+            self._folder.append_events(b"".join(msgspec.json.encode(each.as_json()) + b"\n" for each in new))
             self._written = len(self)
 
     def told(self, after: int = 0) -> list[EventInfo]:
@@ -57,18 +56,11 @@ class KeptLog(MemoryLog):
             yield tell_event(after, event, self._mask)
 
 
-def _as_line(info: EventInfo) -> bytes:
-    try:
-        return msgspec.json.encode(info.as_json()) + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair
-        return msgspec.json.encode(as_json(info.as_json())) + b"\n"
-
-
 def tell_event(number: int, event: AnyEvent, mask: MaskText | None) -> EventInfo:
     """An event as plain values. The secrets that a run began with are never in it, whatever their length."""
     try:
-        fields: dict[str, Any] = msgspec.to_builtins(event)
-    except TypeError:  # a value in it is of a class that only we can show
+        fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(event))
+    except (TypeError, ValueError):  # a value in it is of a class, or has half a surrogate pair, that only we can show
         (fields,) = events_to_json([event])
     kind, at = fields.pop("kind"), fields.pop("at")
     if isinstance(event, RunStarted) and isinstance(event.inputs.get("secrets"), dict):

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import shlex
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from pitstop.engine.executor import LogChunk, Shell
 from pitstop.engine.frame import Activation
 from pitstop.engine.run import Run
 from pitstop.errors import NotRunning
-from pitstop.events.outcome import Outcome
+from pitstop.events.outcome import Outcome, Status, error_of
+from pitstop.events.types import RunEnded
 from pitstop.events.view import interventions_in
 from pitstop.service.api import EventInfo, FlowInfo, Output, Question, RunSummary
 from pitstop.service.info import tell_failures
@@ -100,7 +102,7 @@ class LocalRun:
         return self._folder.problem
 
     async def execute(self) -> None:
-        """Run to the end, and keep how it ended for `wait`."""
+        """Run to the end, and keep how it ended for `wait`. A run that could not begin has an end all the same."""
         async with self._killing:
             try:
                 self._ended.set_result(await self._run.execute())
@@ -109,6 +111,7 @@ class LocalRun:
                 self._ended.exception()  # nobody has to ask
                 if not isinstance(error, Exception):
                     raise
+                self._log.append(RunEnded(time.time(), Outcome(Status.FAILED, error=error_of(error, ""))))
             finally:
                 self._log.write()
 

@@ -5,7 +5,7 @@ from typing import Any
 from pitstop.debugger.stops import Stop
 from pitstop.doors.cli.debug.focus import choose_frame
 from pitstop.doors.cli.debug.output import OutputLines
-from pitstop.doors.cli.debug.trail import Trail
+from pitstop.doors.cli.debug.trail import Trail, label_of
 from pitstop.plan.scope import Snapshot
 from pitstop.service.api import EventInfo, Output, StepInfo
 from pitstop.service.debugging import FrameInfo
@@ -107,6 +107,12 @@ def test_what_was_done_by_hand_is_told_in_words() -> None:
         "went back to before tests",
         "config of tests changed: script",
     ]
+
+
+def test_what_is_written_has_a_short_name_that_tells_the_turns_of_a_loop_apart() -> None:
+    assert label_of("checks.tests#2") == "tests"
+    assert label_of("deps") == "deps"
+    assert label_of("server.matrix[1].e2e#2") == "matrix[1].e2e"
 
 
 def test_output_is_shown_in_whole_lines_with_progress_bars_folded() -> None:

@@ -33,7 +33,7 @@ def slow(tmp_path: Path) -> Folder:
 def test_a_failing_step_is_repaired_in_a_shell_and_tried_again(shop: Folder) -> None:
     with Person(shop) as person:
         person.reads(
-            "● stop 1  main  before deps  Install  ci.yaml:7", "→   7    - id: deps", "can  next step", "(main)"
+            "● stop 1  main  before deps  Install  ci.yaml:7", "can  next step", "→   7    - id: deps", "(main)"
         )
         person.enters("c")
         person.reads("tests │ the price is wrong", "✗ checks.tests  failed")
@@ -264,7 +264,7 @@ def test_values_are_edited_and_time_goes_back(shop: Folder) -> None:
         person.enters("set .vars.retries = 5")
         person.reads(".vars.retries = 5", "(main)")
         person.enters("n")
-        person.reads("stop 2  main  before checks", "+ .steps.deps", ".vars.retries = 5", "back", "(main)")
+        person.reads("stop 2  main  before checks", "back", "+ .steps.deps", ".vars.retries = 5", "(main)")
         person.enters("back")
         person.reads("before deps", ".vars.retries = ", "(main)")
         person.enters("undo")

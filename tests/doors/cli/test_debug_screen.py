@@ -7,7 +7,8 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
-from pitstop.doors.cli.debug.screen import MOST_PENDING, Screen
+from pitstop.doors.cli.debug.output import OutputLine
+from pitstop.doors.cli.debug.screen import MOST_OUTPUT, Screen
 
 
 def screen_of(paper: StringIO, secret: str = "") -> Screen:
@@ -65,14 +66,24 @@ async def test_above_a_prompt_lines_are_shown_together_with_the_prompt_out_of_th
     assert paper.getvalue() == "one\ntwo\nthree\n"
 
 
-def test_a_flood_is_cut_and_says_so() -> None:
+def test_a_flood_of_output_is_cut_and_says_so_and_nothing_else_is_lost() -> None:
     paper = StringIO()
-    screen = screen_of(paper)
+    screen = Screen(str, Console(file=paper, force_terminal=True, no_color=True, width=40))
 
-    with screen.held():
-        for number in range(MOST_PENDING + 5):
-            screen.say(str(number))
+    screen.say("a stop", *(OutputLine("tests", "cyan", str(number)) for number in range(3 * MOST_OUTPUT)), "the end")
 
-    lines = paper.getvalue().splitlines()
-    assert lines[:2] == ["… 5 lines left out; `log STEP` has the last ones", "5"]
-    assert len(lines) == MOST_PENDING + 1
+    first, *lines, last = Text.from_ansi(paper.getvalue()).plain.splitlines()
+    assert first == f"… {2 * MOST_OUTPUT} lines left out; `log STEP` has the last ones"
+    assert lines[:2] == ["a stop", f"tests │ {2 * MOST_OUTPUT}"]
+    assert last == "the end"
+
+
+def test_without_a_terminal_all_is_written() -> None:
+    paper = StringIO()
+
+    screen_of(paper).say(
+        *(OutputLine("tests", "cyan", f"\x1b[31m{number}\x1b[0m") for number in range(3 * MOST_OUTPUT))
+    )
+
+    assert len(paper.getvalue().splitlines()) == 3 * MOST_OUTPUT
+    assert paper.getvalue().startswith("tests │ 0\ntests │ 1\n")

@@ -191,3 +191,12 @@ def test_a_reader_who_has_gone_ends_it_quietly(shop: Folder) -> None:
         assert debug.stderr.read() == b""
     assert debug.returncode != 0
     assert shop.left_running() == {}
+
+
+def test_a_cleanup_that_fails_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, "steps: [{id: one, run: 'true'}]\ncleanup: [{id: tidy, run: exit 7}]\n")
+
+    said = folder.script("b tidy", "q", code=130)
+
+    assert "✗ tidy  failed" in said
+    assert "■ the run was cancelled" in said

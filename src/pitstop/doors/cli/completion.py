@@ -36,10 +36,10 @@ end
 complete -c pitstop -a '(__pitstop_complete)'
 """,
 }
-OPTIONS = {
-    "run": "--input --inputs --secret --from --only --break --debug-on-error --dry-run --plain --json --log-level "
-    "--workspace --help",
-    "debug": "--input --inputs --secret --from --only --break --workspace --command --help",
+_OF_A_RUN = "--input --inputs --secret --from --only --break --workspace --help"
+OPTIONS = {  # a test compares them with what the commands say of themselves
+    "run": f"{_OF_A_RUN} --debug-on-error --dry-run --plain --json --log-level",
+    "debug": f"{_OF_A_RUN} --command --command-file",
     "show": "--mermaid --help",
     "init": "--print --help",
 }

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: heard from the first moment on, and never answered with a traceback.
+"""Ctrl-C, SIGTERM and a terminal that is closed: heard from the first moment on, never answered with a traceback.
 
 Plain signal handlers, because those of an event loop are there only while it runs. Until a run takes the signals, and
 when it has let go of them, one ends the process at once: whatever it has started dies with it.
@@ -29,6 +29,8 @@ class Interrupts:
     def listen(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._hear)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` wants it
+            signal.signal(signal.SIGHUP, self._hear)
         signal.signal(signal.SIGALRM, self._feel_pulse)
 
     @contextmanager

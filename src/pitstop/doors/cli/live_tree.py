@@ -149,8 +149,9 @@ def rows_that_fit(root: Node, room: int) -> list[Row | str]:
     if len(rows) <= room:
         return [*rows]
     at = next((number for number, (_, node) in enumerate(rows) if node.state == "running" and not node.children), 0)
-    first = max(0, min(at - room // 3, len(rows) - room))
-    last = first + max(1, room - 2)
+    count = max(1, room - 2)
+    first = max(0, min(at - count // 3, len(rows) - count))
+    last = first + count
     above = [f"… {first} above"] if first else []
     below = [f"… {len(rows) - last} more"] if last < len(rows) else []
     return [*above, *rows[first:last], *below]

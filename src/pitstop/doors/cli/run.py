@@ -113,7 +113,7 @@ class _Watch:
 
     async def follow(self) -> bool:
         """Whether the run was left at a stop."""
-        unhear = self._run.hear_output(self._display.hear)
+        unhear = self._run.hear_output(self._hear)
         if self._is_terminal:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
         try:
@@ -121,15 +121,19 @@ class _Watch:
                 self._display.show(event)
                 if event.kind == "debug.stopped" and await self._is_for_somebody(event):
                     return True
-        except BrokenPipeError:
-            self._run.cancel("nobody reads its output any more")
-            raise
         finally:
             if self._is_terminal:
                 asyncio.get_running_loop().remove_reader(sys.stdin)
             unhear()
             self._display.close()
         return False
+
+    def _hear(self, output: Output) -> None:
+        """Show what a step wrote; that nobody reads it any more is no failure of the step, but the end of the run."""
+        try:
+            self._display.hear(output)
+        except BrokenPipeError:
+            self._run.cancel("nobody reads its output any more")
 
     def interrupt(self, name: str, count: int) -> None:
         """Once: end the steps and clean up. Twice: end all of it now. Three times: not even wait for that."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine
-from functools import partial
+from contextlib import suppress
 from typing import Any, Self
 
 from rich.text import Text
@@ -10,9 +10,9 @@ from rich.text import Text
 from pitstop.doors.cli.debug import render
 from pitstop.doors.cli.debug.arguments import BadCommand
 from pitstop.doors.cli.debug.focus import MAIN, choose_frame
-from pitstop.doors.cli.debug.output import OutputLines
+from pitstop.doors.cli.debug.output import OutputLine, OutputLines
 from pitstop.doors.cli.debug.screen import Screen
-from pitstop.doors.cli.debug.trail import Trail, path_of
+from pitstop.doors.cli.debug.trail import Trail, label_of
 from pitstop.errors import CommandRefused
 from pitstop.service.api import EventInfo, Output, StepInfo
 from pitstop.service.debugging import DebuggedRun, Debugger, Stop
@@ -39,6 +39,7 @@ class Console:
         self.ask = ask
         self.open_shell = open_shell
         self.steps: dict[str, StepInfo] = {step.path: step for step in run.flow.steps}
+        self._around = {step.parent for step in run.flow.steps}  # steps that others are in: they may stop half-way
         self.trail = Trail(self.steps)
         self.frame = MAIN
         self.stop: Stop | None = None
@@ -155,6 +156,8 @@ class Console:
     async def _tell(self, event: EventInfo) -> None:
         fields = event.fields
         match event.kind:
+            case "debug.stopped" if self.has_quit:
+                await self._let_go(fields["stop"])
             case "debug.stopped":
                 await self._refresh([fields["stop"]])
             case "debug.resumed" | "debug.stop_ended":
@@ -171,13 +174,18 @@ class Console:
             case "step.finished":
                 self._tell_finished(event)
 
+    async def _let_go(self, stop: int) -> None:
+        """A step of the cleanup has stopped, and nobody is there any more to look at it."""
+        with suppress(CommandRefused):
+            await self.debugger.continue_(stop)
+
     def _tell_finished(self, event: EventInfo) -> None:
         fields = event.fields
         occurrence, status = fields["occurrence"], fields["outcome"]["status"]
         self._say_output(occurrence, self._output.finish(occurrence))
-        began = self.trail.started_at.get(occurrence, event.at)
-        seconds = max(0.0, event.at - began - fields["outcome"].get("paused_seconds", 0.0))
-        took = f"  {status} in {seconds:.1f} s" if seconds >= SHOWN_SECONDS else f"  {status}"
+        seconds = event.at - self.trail.started_at.get(occurrence, event.at)
+        is_timed = fields["step"] not in self._around and seconds >= SHOWN_SECONDS
+        took = f"  {status} in {seconds:.1f} s" if is_timed else f"  {status}"
         told = (f"{render.SIGNS[status]} {occurrence}", render.STATUS_STYLES[status])
         self.screen.say(Text.assemble(told, (took, "dim")))
 
@@ -215,13 +223,11 @@ class Console:
         error_lines = 1 if stop.occurrence in self._heard else render.MOST_ERROR_LINES  # more of it was just shown
         lines = [render.stop_title(stop, step, self.style_of(stop.frame))]
         lines += render.stop_reasons(stop, most_error_lines=error_lines)
-        lines += self.source_around(step)
-        try:
+        lines += [render.stop_verbs(stop), *self.source_around(step)]
+        with suppress(CommandRefused):  # it may be over before it is told
             lines += render.change_lines(self.debugger.diff(stop), render.MOST_CHANGES)
             lines += render.watch_lines(await self.debugger.watch_values(stop.id) if self.debugger.watches else {})
-        except CommandRefused:  # it was over before it could be told
-            return lines
-        return [*lines, render.stop_verbs(stop)]
+        return lines
 
     def source_around(self, step: StepInfo | None, line: int | None = None, around: int = render.AROUND) -> list[Text]:
         """The flow around a step, or around a line of the same file."""
@@ -239,13 +245,8 @@ class Console:
 
     def _say_output(self, occurrence: str, lines: list[str]) -> None:
         if lines:
-            name = path_of(occurrence).rpartition(".")[2]
             style = self.style_of(self.trail.frame_of.get(occurrence, self.frame))
-            self.screen.say(*(partial(_output_line, name, style, line) for line in lines))
-
-
-def _output_line(name: str, style: str, line: str) -> Text:
-    return Text.assemble((f"{name} │ ", style), Text.from_ansi(line))
+            self.screen.say(*(OutputLine(label_of(occurrence), style, line) for line in lines))
 
 
 Action = Callable[[Console, Any], Awaitable[None]]

@@ -3,9 +3,30 @@
 import codecs
 from dataclasses import dataclass, field
 
+from rich.text import Text
+
 from pitstop.service.api import Output
 
 LONGEST_LINE = 2_000
+ESCAPE = "\x1b"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLine:
+    """A line that a step wrote. Its text is made only when it is shown: most of a flood never is."""
+
+    step: str
+    style: str
+    text: str
+
+    @property
+    def plain(self) -> str:
+        text = Text.from_ansi(self.text).plain if ESCAPE in self.text else self.text
+        return f"{self.step} │ {text}"
+
+    def styled(self) -> Text:
+        text = Text.from_ansi(self.text) if ESCAPE in self.text else self.text
+        return Text.assemble((f"{self.step} │ ", self.style), text)
 
 
 @dataclass(slots=True)

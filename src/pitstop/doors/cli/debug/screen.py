@@ -1,7 +1,7 @@
 """Where the debugger writes: above the prompt while there is one, and nowhere while a shell has the terminal."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -22,17 +22,25 @@ class Screen:
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._mask_text = mask_text
         self._pending: list[Line] = []
+        self._left_out = 0
         self._is_held = False
         self._news: asyncio.Event | None = None  # set while a prompt shows what is pending
 
     def say(self, *lines: Line) -> None:
         self._pending.extend(lines)
+        if self._console.is_terminal and len(self._pending) > 2 * MOST_OUTPUT:
+            self._leave_out()
         if self._news is not None:
             self._news.set()
         elif not self._is_held:
             self.flush()
-        if len(self._pending) > 2 * MOST_OUTPUT:
-            self._pending = _without_flood(self._pending)
+
+    def _leave_out(self) -> None:
+        """Forget all but the last lines of what steps wrote; what else was said stays."""
+        outputs = [number for number, line in enumerate(self._pending) if isinstance(line, OutputLine)]
+        surplus = set(outputs[:-MOST_OUTPUT])
+        self._left_out += len(surplus)
+        self._pending = [line for number, line in enumerate(self._pending) if number not in surplus]
 
     def flush(self) -> None:
         """Write what is pending, now."""
@@ -40,8 +48,13 @@ class Screen:
         if not self._console.is_terminal:
             self._console.file.write("".join(f"{self._mask_text(_plain(line))}\n" for line in lines))
             self._console.file.flush()
-        elif lines:
-            shown = [self._styled(line) for line in _without_flood(lines)]
+            return
+        shown = [self._styled(line) for line in lines]
+        if self._left_out:
+            note = f"… {self._left_out} lines left out; `log STEP` has the last ones"
+            shown.insert(0, Text(note, style="dim"))
+            self._left_out = 0
+        if shown:
             self._console.print(Text("\n").join(shown), soft_wrap=True)  # the terminal alone wraps them
 
     def _styled(self, line: Line) -> Text:
@@ -85,14 +98,3 @@ class Screen:
 
 def _plain(line: Line) -> str:
     return line if isinstance(line, str) else line.plain
-
-
-def _without_flood(lines: Sequence[Line]) -> list[Line]:
-    """The lines without all but the last of those that steps wrote; the first of these says how many are missing."""
-    outputs = [number for number, line in enumerate(lines) if isinstance(line, OutputLine)]
-    if len(outputs) <= MOST_OUTPUT:
-        return list(lines)
-    left_out = set(outputs[:-MOST_OUTPUT])
-    first = lines[outputs[-MOST_OUTPUT]]
-    missing = sum(lines[number].left_out + 1 for number in left_out)  # type: ignore[union-attr]
-    return []

@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import shlex
-import shutil
 import signal
 import sys
 import termios
@@ -53,6 +52,8 @@ async def join_terminals(shell: Terminal, stdin: int, stdout: int) -> None:
     async def type_keys() -> None:
         while keys := await typed.get():
             await shell.write(keys)
+        loop.remove_reader(stdin)
+        await shell.close()  # the person's terminal is gone
 
     sys.stdout.flush()
     with _raw(stdin):
@@ -109,5 +110,8 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _size() -> tuple[int, int]:
-    size = shutil.get_terminal_size()
+    try:
+        size = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:  # it is no terminal
+        return 24, 80
     return size.lines, size.columns

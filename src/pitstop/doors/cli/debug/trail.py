@@ -75,6 +75,13 @@ def path_of(occurrence: str) -> str:
     return _TURN.sub("", occurrence)
 
 
+def label_of(occurrence: str) -> str:
+    """A short name for what an occurrence writes: that of the step, with the turn of the loop that it is in."""
+    name = re.sub(r"#\d+", "", occurrence)
+    turn = name.rfind("[")
+    return name[name.rfind(".", 0, turn if turn >= 0 else None) + 1 :]
+
+
 def without_turn(occurrence: str) -> str:
     """`checks[1]` is a turn of the occurrence `checks`, which has opened the frame that the turn is in."""
     return re.sub(r"\[\d+\]$", "", occurrence)

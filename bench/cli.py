@@ -1,0 +1,360 @@
+"""What `pitstop` costs from the outside, beside other runners of steps: CPU of the whole process tree, in one run.
+
+    python bench/cli.py                       # everything, about 10 minutes; draws cli-growth.png
+    python bench/cli.py --only steps,start    # some tables
+    python bench/cli.py --quick               # few rounds: to see that it works, not to quote
+
+doit and pypyr are taken from `.venv-bench` if they are there, else installed into a temporary environment;
+gitlab-ci-local is installed with npm into a temporary folder, and needs git and rsync. A peer that cannot be had is
+told and left out. Every figure is the minimum over all rounds, which are interleaved.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FEW, MANY = 1, 20
+FLOOD_BYTES = 1024**3
+FLOOD = f'head -c {FLOOD_BYTES} < <(yes "a line of output that is of an ordinary length, like this one")'
+TABLES = ("steps", "start", "growth", "flood", "answers")
+STAGES = (1, 2, 4, 6, 8, 10)
+LONG_STEP = """\
+  - id: sNUMBER
+    name: Step NUMBER
+    run: echo NUMBER ${{ .inputs.x }}
+    if: .inputs.x | length > NUMBER
+    env: {N: "NUMBER"}
+"""
+FLOOR = """
+import subprocess
+for _ in range({count}):
+    subprocess.run(["bash", "-eo", "pipefail", "-c", "true"], check=True)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a command took, with all its children."""
+
+    cpu_seconds: float
+    wall_seconds: float
+    peak_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """One way to run steps: `command` prepares a folder for so many steps and gives the words that run them."""
+
+    name: str
+    command: Callable[[Path, int], Sequence[str]]
+
+
+def measure(words: Sequence[str], folder: Path, env: dict[str, str]) -> Cost:
+    """Run a command to its end; what it says goes nowhere."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(words, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    wall = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)}: exit code {done.returncode}: {done.stderr[-500:].decode()}")
+    return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)
+
+
+# --- The contenders --------------------------------------------------------------------------------------------------
+
+
+def run_pitstop(folder: Path, count: int) -> Sequence[str]:
+    flow = folder / f"flow-{count}.yaml"
+    flow.write_text("steps:\n" + '  - run: "true"\n' * count)
+    return [sys.executable, "-m", "pitstop", "run", flow.name]
+
+
+def run_pitstop_debugged(folder: Path, count: int) -> Sequence[str]:
+    return [*run_pitstop(folder, count), "--debug-on-error"]
+
+
+def run_floor(folder: Path, count: int) -> Sequence[str]:
+    return [sys.executable, "-c", FLOOR.format(count=count)]
+
+
+def run_doit(python: Path) -> Callable[[Path, int], Sequence[str]]:
+    def command(folder: Path, count: int) -> Sequence[str]:
+        file = folder / f"dodo_{count}.py"
+        file.write_text(
+            "def task_step():\n"
+            f"    for number in range({count}):\n"
+            "        yield {'name': str(number), 'actions': ['true'],\n"
+            "               'task_dep': [f'step:{number - 1}'] if number else []}\n"
+        )
+        return [str(python), "-m", "doit", "-f", file.name, "--db-file", f"doit-{count}.db"]
+
+    return command
+
+
+def run_pypyr(python: Path) -> Callable[[Path, int], Sequence[str]]:
+    def command(folder: Path, count: int) -> Sequence[str]:
+        file = folder / f"pipeline-{count}.yaml"
+        file.write_text("steps:\n" + '  - {name: pypyr.steps.shell, in: {cmd: "true"}}\n' * count)
+        return [str(python), "-m", "pypyr", file.stem]
+
+    return command
+
+
+def run_gitlab(binary: Path, *, in_stages: bool = False) -> Callable[[Path, int], Sequence[str]]:
+    def command(folder: Path, count: int) -> Sequence[str]:
+        repository = folder / f"gitlab-{count}-{in_stages}"
+        if not repository.exists():
+            repository.mkdir()
+            stages = json.dumps([f"s{number}" for number in range(count)]) if in_stages else '["s0"]'
+            jobs = (
+                f"j{number}: {{stage: s{number if in_stages else 0}, script: ['true']}}\n" for number in range(count)
+            )
+            (repository / ".gitlab-ci.yml").write_text(f"stages: {stages}\n" + "".join(jobs))
+            for words in (
+                ["init", "-q"],
+                ["remote", "add", "origin", "git@example.invalid:a/b.git"],
+                ["add", "-A"],
+                ["-c", "user.name=a", "-c", "user.email=a@example.invalid", "commit", "-qm", "first"],
+            ):
+                subprocess.run(["git", *words], cwd=repository, check=True)
+        return [str(binary), "--cwd", repository.name]
+
+    return command
+
+
+def find_peers(scratch: Path) -> list[Runner]:
+    """Every peer that can be had here."""
+    peers = []
+    python = ROOT / ".venv-bench/bin/python"
+    if not python.exists():
+        python = scratch / "venv/bin/python"
+        subprocess.run([sys.executable, "-m", "venv", scratch / "venv"], check=True)
+        subprocess.run([python, "-m", "pip", "-qq", "install", "doit", "pypyr"], check=False)
+    for name, make in (("doit", run_doit), ("pypyr", run_pypyr)):
+        if subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False).returncode == 0:
+            peers.append(Runner(name, make(python)))
+        else:
+            print(f"{name} cannot be had here, so it is left out")
+    binary = _install_gitlab(scratch / "npm")
+    if binary is None:
+        print("gitlab-ci-local cannot be had here (it needs npm, git and rsync), so it is left out")
+    else:
+        peers.append(Runner("gitlab-ci-local", run_gitlab(binary)))
+    return peers
+
+
+def _install_gitlab(folder: Path) -> Path | None:
+    if not all(map(shutil.which, ("npm", "git", "rsync"))):
+        return None
+    folder.mkdir()
+    words = ["npm", "install", "--no-fund", "--no-audit", "--silent", "gitlab-ci-local", "node@24"]
+    subprocess.run(words, cwd=folder, check=False, stdout=subprocess.DEVNULL)
+    binary = folder / "node_modules/.bin/gitlab-ci-local"
+    return binary if binary.exists() else None
+
+
+# --- The tables ------------------------------------------------------------------------------------------------------
+
+
+class Bench:
+    """A scratch folder, an environment without anybody's state, and how often each thing is measured."""
+
+    def __init__(self, scratch: Path, rounds: int) -> None:
+        self.scratch = scratch
+        self.rounds = rounds
+        self.env = {**os.environ, "PITSTOP_HOME": str(scratch / "state"), "NO_COLOR": "1"}
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)
+        self.env["PATH"] = f"{scratch / 'npm/node_modules/node/bin'}:{os.environ['PATH']}"
+
+    def least(self, commands: dict[str, Sequence[str]], rounds: int | None = None) -> dict[str, Cost]:
+        """The least that each command took, all of them in turn."""
+        costs: dict[str, list[Cost]] = {name: [] for name in commands}
+        for _ in range(rounds or self.rounds):
+            for name, words in commands.items():
+                costs[name].append(measure(words, self.scratch, self.env))
+        return {
+            name: Cost(min(each.cpu_seconds for each in taken), min(each.wall_seconds for each in taken))
+            for name, taken in costs.items()
+        }
+
+
+def table_of_steps(bench: Bench, runners: Sequence[Runner]) -> dict[str, float]:
+    """CPU for one more step: a flow of 20 minus a flow of 1."""
+    commands = {
+        f"{runner.name} {count}": runner.command(bench.scratch, count) for runner in runners for count in (FEW, MANY)
+    }
+    costs = bench.least(commands)
+    per_step = {
+        runner.name: (costs[f"{runner.name} {MANY}"].cpu_seconds - costs[f"{runner.name} {FEW}"].cpu_seconds)
+        / (MANY - FEW)
+        for runner in runners
+    }
+    floor, ours = per_step["subprocess.run"], per_step["pitstop"]
+    print(f"\nCPU per `true` step, flow of {MANY} minus flow of {FEW}")
+    for name, seconds in per_step.items():
+        print(
+            f"  {name:20} {seconds * 1e3:7.2f} ms   {seconds / floor:6.2f}x the floor   {seconds / ours:6.2f}x pitstop"
+        )
+    print(f"  to reach: pitstop <= 2x the floor: {_verdict(ours <= 2 * floor)}", end="")
+    if "gitlab-ci-local" in per_step:
+        print(f"; gitlab-ci-local >= 8x pitstop: {_verdict(per_step['gitlab-ci-local'] >= 8 * ours)}", end="")
+    print()
+    print("\nCPU to start, flow of 1 step")
+    for runner in runners:
+        print(f"  {runner.name:20} {costs[f'{runner.name} {FEW}'].cpu_seconds * 1e3:7.0f} ms")
+    start = costs[f"pitstop {FEW}"].cpu_seconds
+    print(f"  to reach: pitstop <= 150 ms: {_verdict(start <= 0.150)}")
+    return per_step
+
+
+def table_of_start(bench: Bench) -> None:
+    """Where the start goes."""
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "import asyncio": [sys.executable, "-c", "import asyncio"],
+        "import pydantic": [sys.executable, "-c", "from pydantic import BaseModel"],
+        "import yaml": [sys.executable, "-c", "import yaml"],
+        "pitstop run, imported": [sys.executable, "-c", "import pitstop.doors.cli.run, pitstop.service.local"],
+        "pitstop run, 1 step": run_pitstop(bench.scratch, 1),
+    }
+    print("\nWhere the start goes, CPU")
+    for name, cost in bench.least(commands).items():
+        print(f"  {name:22} {cost.cpu_seconds * 1e3:7.0f} ms")
+
+
+def table_of_growth(bench: Bench, gitlab: Path | None) -> None:
+    """20, 200 and 1,000 steps one after the other, and 1,000 beside each other; GitLab's jobs in ever more stages."""
+    dag = bench.scratch / "dag.yaml"
+    branches = ", ".join(['{run: "true"}'] * 40)
+    layer = f"  - parallel: {{max_parallel: 4, branches: [{branches}]}}\n"
+    dag.write_text("steps:\n" + layer * 25)
+    counts = (1, 20, 200, 1000)
+    commands = {f"{count} in sequence": run_pitstop(bench.scratch, count) for count in counts}
+    commands["1000 in 25 layers of 40"] = [sys.executable, "-m", "pitstop", "run", dag.name]
+    costs = bench.least(commands, max(2, bench.rounds // 4))
+    start = costs["1 in sequence"].cpu_seconds
+    print("\nGrowth, CPU")
+    for name, cost in costs.items():
+        count = int(name.split()[0])
+        each = (cost.cpu_seconds - start) / (count - 1) * 1e3 if count > 1 else 0.0
+        print(f"  {name:24} {cost.cpu_seconds:7.2f} s   {each:5.2f} ms for each more")
+    stages: dict[int, float] = {}
+    if gitlab is not None:
+        for count in STAGES:
+            stages[count] = measure(
+                run_gitlab(gitlab, in_stages=True)(bench.scratch, count), bench.scratch, bench.env
+            ).cpu_seconds
+            print(f"  gitlab-ci-local, {count:2} stages {stages[count]:7.2f} s")
+            if stages[count] > 60:
+                break
+    _draw({count: costs[f"{count} in sequence"].cpu_seconds for count in counts}, stages)
+
+
+def _draw(ours: dict[int, float], stages: dict[int, float]) -> None:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        print("  (no plot: matplotlib is not installed here)")
+        return
+    _, axes = pyplot.subplots(figsize=(7, 4))
+    axes.loglog(list(ours), list(ours.values()), "o-", label="pitstop, steps in sequence")
+    if stages:
+        axes.loglog(list(stages), list(stages.values()), "s-", label="gitlab-ci-local, stages")
+    axes.set_xlabel("steps")
+    axes.set_ylabel("CPU seconds, whole process tree")
+    axes.legend()
+    axes.grid(visible=True, alpha=0.3)
+    pyplot.tight_layout()
+    pyplot.savefig(ROOT / "bench/cli-growth.png", dpi=120)
+    print("  drawn: bench/cli-growth.png")
+
+
+def table_of_flood(bench: Bench) -> None:
+    """1 GB from one step, stored and shown plain, beside `tee` to a file."""
+    flow = bench.scratch / "flood.yaml"
+    flow.write_text(f"steps:\n  - id: flood\n    run: {json.dumps(FLOOD)}\n")
+    tee = ["bash", "-c", f"({FLOOD}) | tee {bench.scratch / 'teed'} > /dev/null"]
+    ours = [sys.executable, "-m", "pitstop", "run", flow.name]
+    costs: dict[str, list[Cost]] = {"tee": [], "pitstop": []}
+    for _ in range(max(2, bench.rounds // 6)):
+        costs["tee"].append(measure(tee, bench.scratch, bench.env))
+        (bench.scratch / "teed").unlink()
+        costs["pitstop"].append(measure(ours, bench.scratch, bench.env))
+        stored = sum(path.stat().st_size for path in bench.scratch.glob("state/runs/*/logs/flood.log"))
+        assert stored == FLOOD_BYTES, f"{stored} bytes are kept"
+        shutil.rmtree(bench.scratch / "state")
+    wall = {name: min(each.wall_seconds for each in taken) for name, taken in costs.items()}
+    cpu = {name: min(each.cpu_seconds for each in taken) for name, taken in costs.items()}
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print("\n1 GB of output from one step, stored and shown plain")
+    for name in costs:
+        print(f"  {name:10} wall {wall[name]:5.2f} s   CPU {cpu[name]:5.2f} s")
+    ratio = wall["pitstop"] / wall["tee"]
+    print(f"  {ratio:.2f}x the time of tee, to reach <= 2x: {_verdict(ratio <= 2)}")
+    print(f"  {peak_mb:.0f} MB at most in any process, to reach < 150 MB: {_verdict(peak_mb < 150)}")
+
+
+def table_of_answers(bench: Bench) -> None:
+    """The time until `--help`, and until a flow of 5,000 lines is checked."""
+    flow = bench.scratch / "long.yaml"
+    steps = "".join(LONG_STEP.replace("NUMBER", str(number)) for number in range(1000))
+    flow.write_text("inputs: {x: {default: ''}}\nsteps:\n" + steps)
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "pitstop --help": [sys.executable, "-m", "pitstop", "--help"],
+        "pitstop check": [sys.executable, "-m", "pitstop", "check", flow.name],
+    }
+    costs = bench.least(commands)
+    print("\nThe time until an answer; `check` is of 5,000 lines with 1,000 different jq conditions")
+    for name, limit in (("python -c pass", None), ("pitstop --help", 0.2), ("pitstop check", 0.5)):
+        wall = costs[name].wall_seconds
+        reach = "" if limit is None else f"   to reach < {limit} s: {_verdict(wall < limit)}"
+        print(f"  {name:16} {wall * 1e3:6.0f} ms{reach}")
+
+
+def _verdict(reached: bool) -> str:
+    return "reached" if reached else "MISSED"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(TABLES), help=f"which tables, of {', '.join(TABLES)}")
+    parser.add_argument("--quick", action="store_true", help="few rounds")
+    options = parser.parse_args()
+    wanted = options.only.split(",")
+    with tempfile.TemporaryDirectory(prefix="pitstop-bench-") as folder:
+        bench = Bench(Path(folder), 3 if options.quick else 15)
+        ours = [
+            Runner("subprocess.run", run_floor),
+            Runner("pitstop", run_pitstop),
+            Runner("pitstop, debugger", run_pitstop_debugged),
+        ]
+        peers = find_peers(bench.scratch) if {"steps", "growth"} & set(wanted) else []
+        gitlab = bench.scratch / "npm/node_modules/.bin/gitlab-ci-local"
+        if "steps" in wanted:
+            table_of_steps(bench, [*ours, *peers])
+        if "start" in wanted:
+            table_of_start(bench)
+        if "growth" in wanted:
+            table_of_growth(bench, gitlab if gitlab.exists() else None)
+        if "flood" in wanted:
+            table_of_flood(bench)
+        if "answers" in wanted:
+            table_of_answers(bench)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""`pitstop check`: every mistake with its line, whatever the file looks like."""
+
+import re
+
+import pytest
+
+from tests.doors.cli.command_line import CommandLine
+
+TWELVE = """\
+    nmae: shop
+    inputs: {times: {default: 1, type: text}}
+    timeout: soon
+    steps:
+      - id: first one
+        run: make
+      - id: build
+        rnu: make
+      - id: build
+        run: make
+        timeuot: 5m
+      - run: make
+        retry: {tims: 3}
+      - sleep: forever
+      - run: make
+        if: ".steps.build | length >"
+      - run: echo ${{ .inputs.times
+      - parallel: []
+      - uses: htpp
+    """
+
+
+def test_every_mistake_is_told_at_once_with_its_line_and_column(cli: CommandLine) -> None:
+    cli.write("flow.yaml", TWELVE)
+
+    said = cli.run("check", "flow.yaml")
+
+    places = re.findall(r"^flow\.yaml:(\d+):(\d+): ", said.out, re.MULTILINE)
+    assert said.code == 2
+    assert len(places) >= 12
+    assert {int(line) for line, _ in places} >= {1, 2, 3, 5, 8, 9, 11, 13, 14, 16, 17, 18, 19}
+    assert f"{len(places)} mistakes" in said.err
+    assert "did you mean `name`?" in said.out
+
+
+def test_a_good_file_is_said_to_be_good(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{run: make}, {run: make, if: '.steps | length == 0'}]")
+    cli.write("bad.yaml", "steps: [{run: make, if: '.steps |'}]")
+
+    said = cli.run("check", "flow.yaml", "bad.yaml")
+
+    assert said.code == 2
+    assert said.lines[0] == "flow.yaml: good, 2 steps"
+    assert said.lines[1].startswith("bad.yaml:1:")
+    assert cli.run("check", "flow.yaml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("empty", b"", "the file is empty"),
+        ("huge", b"# " + b"x" * (11 * 1024**2), "10 MB is the limit"),
+        ("deep", b"[" * 10_000, "levels deep"),
+        ("binary", b"\xff\xfe\x00steps", "UTF-8"),
+        ("tabs", b"steps:\n\t- run: make\n", "tab"),
+        ("twice", b"steps: [{run: make}]\nsteps: [{run: test}]\n", "steps"),
+        (
+            "laughs",
+            b"a: &a [x,x,x,x,x,x,x,x,x]\n"
+            + b"".join(b"%c: &%c [%s]\n" % (98 + n, 98 + n, b",".join([b"*%c" % (97 + n)] * 9)) for n in range(9)),
+            "values",
+        ),
+        ("several", b"steps: [{run: a}]\n---\nsteps: [{run: b}]\n", "document"),
+        ("circle", b"steps: [{call: circle.yaml}]", "calls itself"),
+    ],
+)
+def test_a_file_that_is_no_flow_is_refused_with_a_place_and_a_reason(
+    cli: CommandLine, name: str, content: bytes, reason: str
+) -> None:
+    (cli.folder / f"{name}.yaml").write_bytes(content)
+
+    for command in ("check", "run"):
+        said = cli.run(command, f"{name}.yaml")
+
+        assert said.code == 2
+        assert re.search(rf"^{name}\.yaml:\d+:\d+: ", said.out + said.err, re.MULTILINE)
+        assert reason in said.out + said.err
+
+
+def test_a_file_that_is_not_there_or_is_a_folder_is_told(cli: CommandLine) -> None:
+    assert "missing.yaml:1:1: the file cannot be read: No such file" in cli.run("check", "missing.yaml").out
+    assert "Is a directory" in cli.run("run", ".").err

@@ -1,0 +1,53 @@
+"""Lines of output as `pitstop run` shows them without a terminal."""
+
+import io
+from argparse import Namespace
+
+from pitstop.doors.cli.closing import format_seconds
+from pitstop.doors.cli.plain import HELD_BYTES, PlainDisplay, prefixed
+from pitstop.service.api import FlowInfo, Output
+
+
+def test_every_line_has_its_step_before_it() -> None:
+    assert prefixed("a", b"x\n\ny\n") == b"a | x\na | \na | y\n"
+
+
+def test_of_a_line_that_was_written_over_the_last_state_is_shown() -> None:
+    assert prefixed("a", b"10%\r20%\r\nnext\r\n") == b"a | 20%\na | next\n"
+
+
+def test_escape_sequences_and_bytes_that_are_no_text_are_kept() -> None:
+    assert prefixed("a", b"\x1b[31mred\x1b[0m \xff\n") == b"a | \x1b[31mred\x1b[0m \xff\n"
+
+
+def test_a_line_is_shown_when_it_has_ended_and_streams_are_kept_apart() -> None:
+    out = io.BytesIO()
+    display = PlainDisplay(FlowInfo("flow", "flow.yaml", ()), out, Namespace(log_level="info"))
+
+    display.hear(Output("a", "stdout", 0.0, b"hel"))
+    display.hear(Output("a", "stderr", 0.0, b"oops\n"))
+    display.hear(Output("a", "stdout", 0.0, b"lo\nwor"))
+    assert out.getvalue() == b"a | oops\na | hello\n"
+    display.close()
+
+    assert out.getvalue() == b"a | oops\na | hello\na | wor\n"
+
+
+def test_a_line_that_never_ends_takes_no_more_memory_than_it_may() -> None:
+    out = io.BytesIO()
+    display = PlainDisplay(FlowInfo("flow", "flow.yaml", ()), out, Namespace(log_level="info"))
+
+    for _ in range(100):
+        display.hear(Output("a", "stdout", 0.0, b"x" * 10_000))
+
+    assert out.getvalue().count(b"x") >= 1_000_000 - HELD_BYTES
+
+
+def test_times_are_told_as_people_do() -> None:
+    assert [format_seconds(each) for each in (0.04, 1.25, 59, 61, 3725)] == [
+        "0.0 s",
+        "1.2 s",
+        "59 s",
+        "1:01",
+        "1:02:05",
+    ]
