@@ -84,6 +84,11 @@ class Wiring:
             self._nodes.update((step.local, self._node(step)) for step in steps)
         return self._nodes
 
+    def node_of(self, step: Step) -> Node:
+        """The node of a step; one that was injected is known to nobody else."""
+        known = self._nodes.get(step.local)
+        return known if known is not None and known.step is step else Node(step)
+
     def _node(self, step: Step) -> Node:
         name = step.local
         router = self.routers.get(name)

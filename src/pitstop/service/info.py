@@ -64,8 +64,20 @@ def _title(step: Step, detail: str) -> str:
     return detail if detail and not step.children else step.local
 
 
+_TOLD = {
+    "run": "script",
+    "sleep": "duration",
+    "check": "expression",
+    "http": "url",
+    "write": "path",
+    "fail": "message",
+    "approve": "prompt",
+    "python": "call",
+}  # what a type does is told by this field of its config
+
+
 def detail_of(kind: str, config: Mapping[str, Any]) -> str:
-    """What a step does, in one line: for most types the first value of their config."""
+    """What a step does, in one line: for most types one field of their config."""
     match kind:
         case "matrix":
             axes = config.get("matrix")
@@ -78,6 +90,6 @@ def detail_of(kind: str, config: Mapping[str, Any]) -> str:
         case "sequence" | "parallel" | "background" | "conditional":
             detail = ""
         case _:
-            detail = str(next(iter(config.values()), ""))
+            detail = str(config.get(_TOLD.get(kind, ""), next(iter(config.values()), "")))
     first, newline, _ = detail.strip().partition("\n")
     return first[:LONGEST_DETAIL] + (" …" if newline or len(first) > LONGEST_DETAIL else "")

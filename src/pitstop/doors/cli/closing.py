@@ -4,7 +4,7 @@ import shlex
 from argparse import Namespace
 from dataclasses import dataclass
 
-from pitstop.doors.cli.exit_codes import FAILED
+from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.run_options import FRESH
 from pitstop.service.api import ActiveRun, Failure, RunSummary
 
@@ -27,14 +27,17 @@ class Ending:
         """The step to look at next."""
         if self.stopped_at is not None:
             return self.stopped_at
+        if self.exit_code == PASSED:  # what failed did not matter
+            return None
         return self.summary.failures[0].step if self.summary.failures else None
 
 
 def closing_lines(ending: Ending, options: Namespace) -> list[str]:
     """What is shown last; the very last line is the command that goes on."""
     run, summary = ending.run, ending.summary
-    lines = [line for failure in summary.failures[:SHOWN_FAILURES] for line in failure_lines(run, failure)]
-    if len(summary.failures) > SHOWN_FAILURES:
+    told = summary.failures[:SHOWN_FAILURES] if ending.exit_code != PASSED else ()
+    lines = [line for failure in told for line in failure_lines(run, failure)]
+    if told and len(summary.failures) > SHOWN_FAILURES:
         lines.append(f"and {len(summary.failures) - SHOWN_FAILURES} more")
     if not summary.failures and summary.error is not None and ending.exit_code == FAILED:
         lines.append(summary.error)

@@ -46,7 +46,9 @@ class NodeType:
     """The step type of a node: calls its function with a copy of the state."""
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> Any:
-        node = Node(activation.step)
+        parent = activation.parent
+        wiring: Wiring | None = parent.step.config.get("wiring") if parent is not None else None
+        node = wiring.node_of(activation.step) if wiring is not None else Node(activation.step)
         state = activation.scope.own.values
         given = state.copy()
         if node.in_thread:
