@@ -12,7 +12,6 @@ told and left out. Every figure is the minimum over all rounds, which are interl
 import argparse
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -48,7 +47,7 @@ class Cost:
 
     cpu_seconds: float
     wall_seconds: float
-    peak_bytes: int = 0
+    peak_bytes: int = 0  # of the largest process
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +59,17 @@ class Runner:
 
 
 def measure(words: Sequence[str], folder: Path, env: dict[str, str]) -> Cost:
-    """Run a command to its end; what it says goes nowhere."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(words, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-    wall = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(words)}: exit code {done.returncode}: {done.stderr[-500:].decode()}")
-    return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)
+    """Run a command to its end; what it says goes nowhere. Children count that were waited for, and all of ours are."""
+    with tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        process = subprocess.Popen(words, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            raise RuntimeError(f"{' '.join(words)}: exit code {process.returncode}: {errors.read()[-500:].decode()}")
+    return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024)
 
 
 # --- The contenders --------------------------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ def table_of_flood(bench: Bench) -> None:
         shutil.rmtree(bench.scratch / "state")
     wall = {name: min(each.wall_seconds for each in taken) for name, taken in costs.items()}
     cpu = {name: min(each.cpu_seconds for each in taken) for name, taken in costs.items()}
-    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    peak_mb = max(each.peak_bytes for each in costs["pitstop"]) / 1024**2
     print("\n1 GB of output from one step, stored and shown plain")
     for name in costs:
         print(f"  {name:10} wall {wall[name]:5.2f} s   CPU {cpu[name]:5.2f} s")

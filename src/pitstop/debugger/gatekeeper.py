@@ -65,7 +65,7 @@ class Gatekeeper:
         self._frames: dict[str, Frame] = {}
         self._pausing: set[str] = set()
         self._goals: list[Goal] = []
-        self._arrivals: set[tuple[str, str]] = set()  # the points that frames are going back to
+        self._arrivals: dict[tuple[str, str], str] = {}  # the points that are gone back to, and their frames
         self._held: dict[int, Held] = {}
         self._live_frames = 0
         self._waiting: dict[str, set[str]] = {}  # frames that wait for those they opened
@@ -96,7 +96,7 @@ class Gatekeeper:
         hit: list[Breakpoint] = []
         problems: list[str] = []
         if has_arrived:
-            self._arrivals.discard(here)
+            del self._arrivals[here]
             reasons.add("step")
         elif not point.is_repeated:
             hit, problems = await self._hit_breakpoints(point)

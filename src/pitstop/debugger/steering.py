@@ -321,8 +321,9 @@ class Steering(Gatekeeper):
         undone = external_steps(run.plan, self.log.read(), back)
         if undone and not external:
             raise ExternalEffects(undone)
-        self._arrivals.add((back.occurrence, back.position))
         cut, under = frames_cut(self.log.read(), back), frames_under(self.log.read(), back.frame)
+        self._arrivals = {point: frame for point, frame in self._arrivals.items() if frame not in under}
+        self._arrivals[back.occurrence, back.position] = back.point_frame
         for frame in cut & set(self._past):
             self._past[frame] = [each for each in self._past[frame] if each.after_event < back.after]
         for _, frame, edit, scope in reversed(self._edits):

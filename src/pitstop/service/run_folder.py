@@ -45,6 +45,7 @@ class RunFolder:
         self.path = path
         self.problem: str | None = None
         self._events_fd = -1
+        self._log_files: dict[str, Path] = {}
 
     @property
     def id(self) -> str:
@@ -55,10 +56,12 @@ class RunFolder:
         return self.path / "events.jsonl"
 
     def log_file(self, occurrence: str) -> Path:
-        name = quote(occurrence, safe="@#[]+")
-        if len(name) > LONGEST_NAME:
-            name = f"{name[:LONGEST_NAME]}-{hash_of(occurrence)}"
-        return self.path / "logs" / f"{name}.log"
+        if occurrence not in self._log_files:
+            name = quote(occurrence, safe="@#[]+")
+            if len(name) > LONGEST_NAME:
+                name = f"{name[:LONGEST_NAME]}-{hash_of(occurrence)}"
+            self._log_files[occurrence] = self.path / "logs" / f"{name}.log"
+        return self._log_files[occurrence]
 
     def write_description(self, **description: Any) -> None:
         self._attempt(lambda: _replace(self.path / "run.json", json.dumps(description)))

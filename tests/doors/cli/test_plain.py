@@ -3,21 +3,42 @@
 import io
 from argparse import Namespace
 
+import pytest
+
 from pitstop.doors.cli.closing import format_seconds
-from pitstop.doors.cli.plain import HELD_BYTES, PlainDisplay, prefixed
+from pitstop.doors.cli.plain import HELD_BYTES, PlainDisplay
 from pitstop.service.api import FlowInfo, Output
 
 
+def shown(*chunks: bytes) -> bytes:
+    """What is shown of a step `a` that writes these chunks."""
+    out = io.BytesIO()
+    display = PlainDisplay(FlowInfo("flow", "flow.yaml", ()), out, Namespace(log_level="info"))
+    for chunk in chunks:
+        display.hear(Output("a", "stdout", 0.0, chunk))
+    display.close()
+    return out.getvalue()
+
+
 def test_every_line_has_its_step_before_it() -> None:
-    assert prefixed("a", b"x\n\ny\n") == b"a | x\na | \na | y\n"
+    assert shown(b"x\n\ny\n") == b"a | x\na | \na | y\n"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+def test_it_does_not_matter_how_a_line_comes(size: int) -> None:
+    text = b"one\n\ntwo three\r\n10%\r20%\nend"
+
+    chunks = [text[begin : begin + size] for begin in range(0, len(text), size)]
+
+    assert shown(*chunks) == b"a | one\na | \na | two three\na | 20%\na | end\n"
 
 
 def test_of_a_line_that_was_written_over_the_last_state_is_shown() -> None:
-    assert prefixed("a", b"10%\r20%\r\nnext\r\n") == b"a | 20%\na | next\n"
+    assert shown(b"10%\r20%\r\nnext\r\n") == b"a | 20%\na | next\n"
 
 
 def test_escape_sequences_and_bytes_that_are_no_text_are_kept() -> None:
-    assert prefixed("a", b"\x1b[31mred\x1b[0m \xff\n") == b"a | \x1b[31mred\x1b[0m \xff\n"
+    assert shown(b"\x1b[31mred\x1b[0m \xff\n") == b"a | \x1b[31mred\x1b[0m \xff\n"
 
 
 def test_a_line_is_shown_when_it_has_ended_and_streams_are_kept_apart() -> None:

@@ -28,16 +28,15 @@ class PlainDisplay:
         if not self._shows_output:
             return
         key = (output.occurrence, output.stream)
-        data = self._begun.pop(key) + output.data if key in self._begun else output.data
+        begun, data = self._begun.pop(key, b""), output.data
         end = data.rfind(b"\n") + 1
-        if not end and len(data) > HELD_BYTES:
-            data += b"\n"
-            end = len(data)
-        if end < len(data):
-            self._begun[key] = data[end:]
         if end:
-            self._out.write(prefixed(output.occurrence, data if end == len(data) else data[:end]))
-            self._out.flush()
+            self._write_lines(output.occurrence, begun, data, end)
+            begun, data = b"", data[end:]
+        if len(begun) + len(data) > HELD_BYTES:
+            self._write_lines(output.occurrence, begun, data + b"\n", len(data) + 1)
+        elif begun or data:
+            self._begun[key] = begun + data
 
     def show(self, event: EventInfo) -> None:
         level, line = self._told(event)
@@ -61,7 +60,18 @@ class PlainDisplay:
         """Show what a step left without a newline."""
         for stream in ("stdout", "stderr"):
             if data := self._begun.pop((occurrence, stream), b""):
-                self._out.write(prefixed(occurrence, data + b"\n"))
+                self._write_lines(occurrence, data, b"\n", 1)
+
+    def _write_lines(self, occurrence: str, begun: bytes, data: bytes, end: int) -> None:
+        """Write whole lines, each with its step before it: `begun`, and `data` up to `end`. Floods come this way."""
+        if b"\r" in begun or b"\r" in data:
+            begun, data = b"", folded(begun + data[:end])
+            end = len(data)
+        prefix = f"{occurrence} | ".encode()
+        shown = data.replace(b"\n", b"\n" + prefix, data.count(b"\n") - 1)
+        self._out.write(prefix + begun)
+        self._out.write(memoryview(shown)[: len(shown) - len(data) + end])
+        self._out.flush()
 
     def _told(self, event: EventInfo) -> tuple[str, str]:
         """The level of an event, and its line."""
@@ -94,12 +104,9 @@ class PlainDisplay:
         return "debug", f"{event.kind} {told}"
 
 
-def prefixed(occurrence: str, lines: bytes) -> bytes:
-    """Whole lines, each with its step before it. Of a line that was written over with CR the last state is shown."""
-    if b"\r" in lines:
-        lines = b"\n".join(line.rstrip(b"\r").rpartition(b"\r")[2] for line in lines.split(b"\n"))
-    prefix = f"{occurrence} | ".encode()
-    return prefix + lines[:-1].replace(b"\n", b"\n" + prefix) + b"\n"
+def folded(lines: bytes) -> bytes:
+    """Whole lines; of one that was written over with CR, the last state."""
+    return b"\n".join(line.rstrip(b"\r").rpartition(b"\r")[2] for line in lines.split(b"\n"))
 
 
 def ending_of(outcome: Mapping[str, Any]) -> tuple[str, str]:
