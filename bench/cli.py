@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FEW, MANY = 1, 20
+FEW, MANY, MORE = 1, 20, 200
 FLOOD_BYTES = 1024**3
 FLOOD = f'head -c {FLOOD_BYTES} < <(yes "a line of output that is of an ordinary length, like this one")'
 TABLES = ("steps", "start", "growth", "flood", "answers")
@@ -118,9 +118,7 @@ def run_gitlab(binary: Path, *, in_stages: bool = False) -> Callable[[Path, int]
         if not repository.exists():
             repository.mkdir()
             stages = json.dumps([f"s{number}" for number in range(count)]) if in_stages else '["s0"]'
-            jobs = (
-                f"j{number}: {{stage: s{number if in_stages else 0}, script: ['true']}}\n" for number in range(count)
-            )
+            jobs = (_gitlab_job(number, in_stages=in_stages) for number in range(count))
             (repository / ".gitlab-ci.yml").write_text(f"stages: {stages}\n" + "".join(jobs))
             for words in (
                 ["init", "-q"],
@@ -132,6 +130,12 @@ def run_gitlab(binary: Path, *, in_stages: bool = False) -> Callable[[Path, int]
         return [str(binary), "--cwd", repository.name]
 
     return command
+
+
+def _gitlab_job(number: int, *, in_stages: bool) -> str:
+    """A job that runs after the one before it: because of its stage, or because it says so."""
+    needs = f", needs: [j{number - 1}]" if number and not in_stages else ""
+    return f"j{number}: {{stage: s{number if in_stages else 0}, script: ['true']{needs}}}\n"
 
 
 def find_peers(scratch: Path) -> list[Runner]:
@@ -190,33 +194,36 @@ class Bench:
         }
 
 
-def table_of_steps(bench: Bench, runners: Sequence[Runner]) -> dict[str, float]:
-    """CPU for one more step: a flow of 20 minus a flow of 1."""
-    commands = {
-        f"{runner.name} {count}": runner.command(bench.scratch, count) for runner in runners for count in (FEW, MANY)
-    }
-    costs = bench.least(commands)
-    per_step = {
-        runner.name: (costs[f"{runner.name} {MANY}"].cpu_seconds - costs[f"{runner.name} {FEW}"].cpu_seconds)
-        / (MANY - FEW)
-        for runner in runners
-    }
-    floor, ours = per_step["subprocess.run"], per_step["pitstop"]
-    print(f"\nCPU per `true` step, flow of {MANY} minus flow of {FEW}")
-    for name, seconds in per_step.items():
-        print(
-            f"  {name:20} {seconds * 1e3:7.2f} ms   {seconds / floor:6.2f}x the floor   {seconds / ours:6.2f}x pitstop"
-        )
-    print(f"  to reach: pitstop <= 2x the floor: {_verdict(ours <= 2 * floor)}", end="")
-    if "gitlab-ci-local" in per_step:
-        print(f"; gitlab-ci-local >= 8x pitstop: {_verdict(per_step['gitlab-ci-local'] >= 8 * ours)}", end="")
-    print()
+def table_of_steps(bench: Bench, own: Sequence[Runner], peers: Sequence[Runner]) -> None:
+    """CPU for one more step: a flow of 20 minus a flow of 1, and for ourselves one of 200, which wavers less."""
+    runners = [*own, *peers]
+    counts = {runner.name: (FEW, MANY, MORE) if runner in own else (FEW, MANY) for runner in runners}
+    costs = bench.least(
+        {
+            f"{runner.name} {count}": runner.command(bench.scratch, count)
+            for runner in runners
+            for count in counts[runner.name]
+        }
+    )
+
+    def for_each(name: str, count: int) -> float:
+        first, last = costs[f"{name} {FEW}"], costs[f"{name} {count}"]
+        return (last.cpu_seconds - first.cpu_seconds) / (count - FEW)
+
+    for count in (MANY, MORE):
+        print(f"\nCPU per `true` step, flow of {count} minus flow of {FEW}")
+        floor, ours = for_each("subprocess.run", count), for_each("pitstop", count)
+        for name in (runner.name for runner in runners if count in counts[runner.name]):
+            each = for_each(name, count)
+            print(f"  {name:20} {each * 1e3:7.2f} ms   {each / floor:6.2f}x the floor   {each / ours:6.2f}x pitstop")
+        print(f"  to reach: pitstop <= 2x the floor: {_verdict(ours <= 2 * floor)}")
+    if any(runner.name == "gitlab-ci-local" for runner in peers):
+        ratio = for_each("gitlab-ci-local", MANY) / for_each("pitstop", MORE)
+        print(f"  to reach: gitlab-ci-local >= 8x pitstop: {_verdict(ratio >= 8)} ({ratio:.1f}x)")
     print("\nCPU to start, flow of 1 step")
     for runner in runners:
         print(f"  {runner.name:20} {costs[f'{runner.name} {FEW}'].cpu_seconds * 1e3:7.0f} ms")
-    start = costs[f"pitstop {FEW}"].cpu_seconds
-    print(f"  to reach: pitstop <= 150 ms: {_verdict(start <= 0.150)}")
-    return per_step
+    print(f"  to reach: pitstop <= 150 ms: {_verdict(costs[f'pitstop {FEW}'].cpu_seconds <= 0.150)}")
 
 
 def table_of_start(bench: Bench) -> None:
@@ -347,7 +354,7 @@ def main() -> None:
         peers = find_peers(bench.scratch) if {"steps", "growth"} & set(wanted) else []
         gitlab = bench.scratch / "npm/node_modules/.bin/gitlab-ci-local"
         if "steps" in wanted:
-            table_of_steps(bench, [*ours, *peers])
+            table_of_steps(bench, ours, peers)
         if "start" in wanted:
             table_of_start(bench)
         if "growth" in wanted:

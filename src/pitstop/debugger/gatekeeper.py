@@ -295,7 +295,7 @@ class Gatekeeper:
             run.abort(f"nobody attended to stop {held.stop.id}")
 
     def _refresh_gate(self) -> None:
-        is_open = self._goals or self._pausing or self._is_entry_due or self._arrivals
+        is_open = self._goals or self._pausing or self._is_entry_due or self._arrivals or self._is_aborted
         if self._is_detached:
             self.gate.paths = frozenset()
         else:
