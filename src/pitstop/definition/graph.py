@@ -52,6 +52,7 @@ class GraphDefinition:
     edges: dict[str, list[str]] = field(default_factory=dict)
     routers: dict[str, RouterSpec] = field(default_factory=dict)
     _refused: list[str] = field(default_factory=list)
+    _pairs: set[tuple[str, str]] = field(default_factory=set, repr=False)  # the edges, for a fan-out may be wide
 
     def add_node(
         self,
@@ -94,10 +95,11 @@ class GraphDefinition:
         """After `source` comes the target; several targets run side by side and are joined where they meet."""
         known = self.edges.setdefault(source, [])
         for target in [targets] if isinstance(targets, str) else targets:
-            if target in known:
+            if (source, target) in self._pairs:
                 self._refused.append(f"the edge from {source!r} to {target!r} is added twice")
             else:
                 known.append(target)
+                self._pairs.add((source, target))
 
     def add_conditional_edge(
         self, source: str, choose: Choose, targets: Iterable[str] | Mapping[Any, str] | None = None
