@@ -24,7 +24,16 @@
     │   ├── BadBreakpoint        its parts do not make a breakpoint
     │   ├── BadEdit              the path cannot be set in that layer
     │   ├── NothingToUndo        the stop has no edit left
-    │   └── ExternalEffects      going back would repeat what cannot be undone, and nobody agreed
+    │   ├── ExternalEffects      going back would repeat what cannot be undone, and nobody agreed
+    │   └── NotEnded             the run has to end first
+    ├── Unknown                  something was named that is not there
+    │   ├── UnknownRun           no run has that id
+    │   ├── UnknownFlow          no stored flow has that name
+    │   └── UnknownArtifact      the run handed no such file on
+    ├── BadCursor                a place in a list that no page gave
+    ├── SealBroken               secrets that were sealed with another key
+    ├── Elsewhere                the run is at work on another server
+    ├── LogLost                  the log of a run cannot be written any more: the run is another server's now
     ├── BadLog                   an event log that does not belong to this plan, or is damaged
     ├── NoRunner                 no machine meets what a workspace needs
     ├── WorkspaceLost            the workspace is gone, for good
@@ -345,3 +354,93 @@ class Unavailable(PitstopError):
     """An executor cannot do what it was asked now; it may be asked again."""
 
     code = "executor.unavailable"
+
+
+class NotEnded(CommandRefused):
+    """What was asked for can only be done to a run that has ended."""
+
+    code = "refused.not_ended"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"run {run!r} has not ended: cancel it first")
+        self.run = run
+
+
+class Unknown(PitstopError):
+    """Something was named that is not there."""
+
+    code = "unknown"
+
+    def __init__(self, what: str, name: str, hint: str = "") -> None:
+        super().__init__(f"there is no {what} {name!r}{hint and f': {hint}'}")
+        self.name = name
+
+
+class UnknownRun(Unknown):
+    """No run has that id."""
+
+    code = "unknown.run"
+
+    def __init__(self, run: str) -> None:
+        super().__init__("run", run, "`pitstop runs` lists those that there are")
+
+
+class UnknownFlow(Unknown):
+    """No stored flow has that name."""
+
+    code = "unknown.flow"
+
+    def __init__(self, flow: str, hint: str = "") -> None:
+        super().__init__("stored flow", flow, hint)
+
+
+class UnknownArtifact(Unknown):
+    """The run handed no such file on."""
+
+    code = "unknown.artifact"
+
+    def __init__(self, path: str) -> None:
+        super().__init__("artifact", path)
+
+
+class BadCursor(PitstopError):
+    """A cursor that no page of a list gave."""
+
+    code = "cursor"
+
+    def __init__(self, cursor: str) -> None:
+        super().__init__(f"{cursor!r} is no cursor: take the `next` of the page before")
+        self.cursor = cursor
+
+
+class LogLost(PitstopError):
+    """The log of a run cannot be written any more, because another server has taken the run over."""
+
+    code = "log.lost"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"run {run!r} was taken over by another server")
+        self.run = run
+
+
+class SealBroken(PitstopError):
+    """Secrets that cannot be opened, because they were sealed with another key or were changed."""
+
+    code = "seal.broken"
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(
+            message
+            or "secrets cannot be opened: they were sealed with another key. Put the key file back, or set them anew"
+        )
+
+
+class Elsewhere(PitstopError):
+    """The run is at work on another server, which alone can be told what to do with it."""
+
+    code = "elsewhere"
+
+    def __init__(self, run: str, address: str) -> None:
+        super().__init__(f"run {run!r} is at work on another server: ask {address or 'it'}")
+        self.run = run
+        self.address = address

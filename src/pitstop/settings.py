@@ -8,9 +8,31 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`home` is the state folder: runs with their logs, and workspaces."""
+    """`home` is the state folder: runs with their logs, workspaces, and what a server keeps.
+
+    `database` is the URL of the server's database; the file beside the rest where none is given.
+    """
 
     home: Path
+    database_url: str | None = None
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.home / 'pitstop.db'}"
+
+    @property
+    def key_file(self) -> Path:
+        """What secrets are sealed with; whoever backs the database up keeps it elsewhere."""
+        return self.home / "secrets.key"
+
+    @property
+    def token_file(self) -> Path:
+        """How programs of this user come in."""
+        return self.home / "token"
+
+    @property
+    def snapshots(self) -> Path:
+        return self.home / "snapshots"
 
     @property
     def runs(self) -> Path:
@@ -22,11 +44,15 @@ class Settings:
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """$PITSTOP_HOME, or `pitstop` in the state folder of the XDG convention."""
+    """$PITSTOP_HOME, or `pitstop` in the state folder of the XDG convention; $PITSTOP_DB names a database."""
+    return Settings(_home(environment), environment.get("PITSTOP_DB") or None)
+
+
+def _home(environment: Mapping[str, str]) -> Path:
     named = environment.get("PITSTOP_HOME")
     if named:
-        return Settings(Path(named).absolute())
+        return Path(named).absolute()
     state = environment.get("XDG_STATE_HOME")
     if state and Path(state).is_absolute():  # the convention says to ignore any other
-        return Settings(Path(state, "pitstop"))
-    return Settings(Path(environment.get("HOME") or "~").expanduser() / ".local/state/pitstop")
+        return Path(state, "pitstop")
+    return Path(environment.get("HOME") or "~").expanduser() / ".local/state/pitstop"

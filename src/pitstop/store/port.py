@@ -1,0 +1,182 @@
+"""The RunStore port: what the service asks of a place where runs are kept.
+
+`folder.py` keeps them as folders, for runs without a server; `sql/` keeps them in SQLite or PostgreSQL. Both pass the
+suite in `tests/contracts/store.py`.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from pitstop.engine.executor import LogChunk, Stream
+from pitstop.events.log import EventLog
+from pitstop.events.types import AnyEvent
+
+Status = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
+
+ENDED: tuple[Status, ...] = ("passed", "failed", "cancelled", "timed_out")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A run, without its log. Times are seconds since the epoch; `request` and `failures` are JSON without secrets.
+
+    `texts` has every file of the flow as it was read, so that a run goes on with the flow that it began with.
+    `sealed_secrets` is what only the service can open; None when the run has none. `workspace` is the id that the
+    executor takes it up again by.
+    """
+
+    id: str
+    flow: str  # the flow's name
+    file: str
+    status: Status = "pending"
+    created_at: float
+    started_at: float | None = None
+    ended_at: float | None = None
+    error: str | None = None
+    failures: tuple[Mapping[str, Any], ...] = ()
+    intervened: bool = False
+    request: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    sealed_secrets: bytes | None = None
+    workspace: str | None = None
+    from_run: str | None = None
+    from_step: str | None = None
+    carried_over: int = 0
+    is_partial: bool = False  # whether it was of a single step: nothing goes on from it
+    priority: int = 0
+    kept_until: float | None = None
+    is_pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which runs, the newest first. `before` is the (created_at, id) of the last one of the page before."""
+
+    status: tuple[Status, ...] = ()
+    flow: str | None = None
+    file: str | None = None
+    search: str | None = None  # in the id, the flow's name and the file
+    before: tuple[float, str] | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLine:
+    """A line that an occurrence wrote, without its newline. `number` counts its lines from 1.
+
+    A line of more than `LONGEST_LINE` bytes is kept as several; a `\\r` inside it is kept as it came.
+    """
+
+    number: int
+    stream: Stream
+    time: float
+    data: bytes
+
+
+LONGEST_LINE = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file that was handed on; its path is relative."""
+
+    path: str
+    size: int
+
+
+class RunLog(EventLog, Protocol):
+    """The log of a run that is kept. Those who follow it are told of nothing that is not kept yet."""
+
+    @property
+    def carried_over(self) -> int: ...
+
+    async def settled(self) -> None:
+        """Wait until everything that was appended is kept. LogLost when it cannot be: the run is another's now."""
+        ...
+
+    def follow(self, after: int = 0) -> AsyncIterator[tuple[int, AnyEvent]]:
+        """Every event above `after` with its number, those to come included, until the run has ended."""
+        ...
+
+
+class KeptRun(Protocol):
+    """One run in the store, opened to be written or read."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def log(self) -> RunLog: ...
+
+    @property
+    def problem(self) -> str | None:
+        """Why not all of it is kept, if that is so: the disk is full."""
+        ...
+
+    async def record(self) -> RunRecord: ...
+
+    async def update(self, **changes: Any) -> None:
+        """Change fields of the record, all at once."""
+        ...
+
+    def append_output(self, occurrence: str, chunk: LogChunk) -> None:
+        """Keep what a step wrote; never waits. A line that is not ended is kept by `end_output`, or with the next."""
+        ...
+
+    def end_output(self, occurrence: str) -> None: ...
+
+    def output_lines(
+        self, occurrence: str, *, after: int = 0, search: str | None = None
+    ) -> AsyncIterator[Sequence[OutputLine]]:
+        """Lines above `after` that are kept so far, in blocks; with `search`, those with this text, in any case."""
+        ...
+
+    async def output_end(self, occurrence: str, most_bytes: int) -> bytes:
+        """The end of what it wrote."""
+        ...
+
+    def output_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
+        """All that it wrote, byte for byte."""
+        ...
+
+    async def keep_artifacts(self, folder: Path) -> None:
+        """Keep every file in the folder that is not kept yet or has changed. Links that lead out of it are left out."""
+        ...
+
+    async def artifacts(self) -> tuple[Artifact, ...]: ...
+
+    def artifact(self, path: str) -> AsyncIterator[bytes]:
+        """UnknownArtifact when there is none at this path."""
+        ...
+
+    async def close(self) -> None:
+        """Keep what is on its way; the run stays."""
+        ...
+
+
+class RunStore(Protocol):
+    """Where runs are kept."""
+
+    async def create(self, record: RunRecord, events: Sequence[AnyEvent] = ()) -> KeptRun:
+        """Keep a new run that begins with the events of another."""
+        ...
+
+    async def open(self, run: str) -> KeptRun:
+        """UnknownRun when there is none of that id."""
+        ...
+
+    async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]: ...
+
+    async def delete(self, run: str) -> None:
+        """Forget the run and all that is kept of it. UnknownRun."""
+        ...
+
+    async def read_flow_setting(self, flow: str, name: str) -> Any:
+        """A JSON value that is kept with a flow, such as its breakpoints; None when there is none."""
+        ...
+
+    async def write_flow_setting(self, flow: str, name: str, value: Any) -> None: ...
+
+    async def close(self) -> None: ...
