@@ -4,10 +4,7 @@ import gc
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pitstop.definition.durations import format_duration, parse_duration
 from pitstop.definition.flow import Flow, InputSpec, Place, Position, RetrySpec, StepSpec
 from tests.definition.flow_types import read
 
@@ -266,24 +263,3 @@ def test_reading_leaves_the_garbage_collector_as_it_was() -> None:
     assert gc.isenabled()
     read(CHECKOUT)
     assert gc.isenabled()
-
-
-@given(st.integers(0, 366 * 86_400_000))
-def test_a_duration_that_was_written_is_read_again(milliseconds: int) -> None:
-    assert round(parse_duration(format_duration(milliseconds / 1000)) * 1000) == milliseconds
-
-
-@pytest.mark.parametrize(
-    ("written", "seconds"),
-    [("30m", 1800), ("2s", 2), ("1h30m", 5400), ("500ms", 0.5), (90, 90), (1.5, 1.5), ("15", 15), ("1d", 86_400)],
-)
-def test_durations(written: object, seconds: float) -> None:
-    assert parse_duration(written) == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize(
-    "written", ["", "m", "5x", "1m1h", "-1s", -1, True, None, "1 h", "400d", float("inf"), "9" * 400]
-)
-def test_what_is_no_duration(written: object) -> None:
-    with pytest.raises(ValueError, match="a duration is"):
-        parse_duration(written)

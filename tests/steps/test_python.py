@@ -1,80 +1,23 @@
-import asyncio
-import threading
+"""`python`, with the functions of `functions.py`."""
+
+import os
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from pitstop.events.outcome import Status
 from tests.steps.bench import Bench, open_bench
 
-HERE = "tests.steps.test_python"
-release = threading.Event()
-let_in: list[str] = []
+HERE = "tests.steps.functions"
+FINDS_THEM = {"PYTHONPATH": str(Path(__file__).parents[2])}
 
 
-def add(a: int, b: int = 0) -> dict[str, int]:
-    return {"sum": a + b}
-
-
-async def add_async(a: int, b: int = 0) -> dict[str, int]:
-    await asyncio.sleep(0)
-    return {"sum": a + b}
-
-
-class Calculator:
-    @staticmethod
-    def add(a: int) -> dict[str, int]:
-        return {"sum": a}
-
-
-def return_nothing() -> None: ...
-
-
-def return_number() -> int:
-    return 5
-
-
-def return_odd_values() -> dict[str, object]:
-    return {"path": Path("a"), "numbers": {1, 2}, "loop": threading.Lock}
-
-
-def raise_error() -> None:
-    raise ValueError("the value is hunter2hunter2")
-
-
-async def raise_error_async() -> None:
-    raise ValueError("from a coroutine")
-
-
-def leave() -> None:
-    raise SystemExit(3)
-
-
-async def leave_async() -> None:
-    raise SystemExit(3)
-
-
-def interrupt() -> None:
-    raise KeyboardInterrupt
-
-
-def stop_iteration() -> None:
-    raise StopIteration
-
-
-def block() -> None:
-    release.wait()
-
-
-async def never_end() -> None:
-    try:
-        await asyncio.Event().wait()
-    finally:
-        let_in.append("cleaned up")
-
-
-NOT_A_FUNCTION = 5
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with open_bench(tmp_path, env=FINDS_THEM) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("function", ["add", "add_async", "Calculator.add"])
@@ -134,33 +77,42 @@ async def test_the_trace_and_the_place_of_an_exception_are_kept(bench: Bench) ->
     outcome = await bench.act("python", {"call": f"{HERE}:raise_error"})
 
     assert outcome.error is not None
-    assert "test_python.py:" in outcome.error.message
+    assert "functions.py:" in outcome.error.message
     assert "in raise_error" in (outcome.error.trace or "")
 
 
 async def test_a_secret_in_an_exception_is_masked(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}) as bench:
+    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}, env=FINDS_THEM) as bench:
         assert "the value is ***" in await bench.failure("python", {"call": f"{HERE}:raise_error"})
 
 
-async def test_a_plain_function_that_blocks_holds_up_neither_the_timeout_nor_the_loop(bench: Bench) -> None:
-    try:
-        outcome = await bench.act("python", {"call": f"{HERE}:block"}, timeout_seconds=0.05)
-    finally:
-        release.set()
+async def test_a_function_that_never_ends_is_ended_with_its_step(bench: Bench) -> None:
+    outcome = await bench.act("python", {"call": f"{HERE}:block"}, timeout_seconds=1.0)
 
     assert outcome.status is Status.TIMED_OUT
+    process = int(bench.said.split()[1])
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
 
 
-async def test_a_coroutine_is_cancelled_and_can_clean_up(bench: Bench) -> None:
-    outcome = await bench.act("python", {"call": f"{HERE}:never_end"}, timeout_seconds=0.05)
+async def test_a_process_that_dies_in_the_call_is_told_with_what_it_said(bench: Bench) -> None:
+    error = await bench.failure("python", {"call": f"{HERE}:kill_itself"})
 
-    assert outcome.status is Status.TIMED_OUT
-    assert let_in_of_the_module() == ["cleaned up"]
+    assert "SIGABRT" in error
+    assert "before the end" in error
 
 
-def let_in_of_the_module() -> Any:
-    """Of the module that the step has imported: pytest may have another copy."""
-    import tests.steps.test_python as imported
+async def test_a_function_works_in_the_workspace_with_the_environment_of_the_step(bench: Bench) -> None:
+    outputs = await bench.outputs("python", {"call": f"{HERE}:look_around", "env": {"OF_THE_STEP": "yes"}})
 
-    return imported.let_in
+    assert outputs == {"folder": str(bench.repo), "variable": "yes"}
+
+
+async def test_a_thread_that_is_left_behind_does_not_keep_the_step_from_ending(bench: Bench) -> None:
+    assert await bench.outputs("python", {"call": f"{HERE}:leave_a_thread"}) == {"left": True}
+
+
+async def test_another_interpreter_can_be_named(bench: Bench) -> None:
+    error = await bench.failure("python", {"call": "json:dumps", "interpreter": "no-such-python -X dev"})
+
+    assert "no-such-python" in error

@@ -19,7 +19,7 @@ async def test_sleep_lets_time_pass_and_can_be_cut_short(bench: Bench) -> None:
 
 
 async def test_a_duration_that_is_none_is_explained(bench: Bench) -> None:
-    assert "sleep: duration is \"soon\": 'soon' is no duration" in await bench.failure("sleep", {"duration": "soon"})
+    assert 'sleep: duration is "soon": a duration is written like' in await bench.failure("sleep", {"duration": "soon"})
 
 
 async def test_fail_fails_with_its_message(bench: Bench) -> None:

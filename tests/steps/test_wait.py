@@ -87,7 +87,7 @@ async def test_a_command_that_hangs_is_ended_when_the_time_is_over(bench: Bench)
         ({"port": 1, "file": "a"}, "say what to wait for: one of port, file and command"),
         ({"port": 70_000}, "port is 70000: a port is a number from 1 to 65535, or host:port"),
         ({"port": "db:http"}, 'port is "db:http"'),
-        ({"file": "a", "within": "soon"}, "within is \"soon\": 'soon' is no duration"),
+        ({"file": "a", "within": "soon"}, 'within is "soon": a duration is written like'),
         ({"file": "a\0b"}, "is no path"),
     ],
 )

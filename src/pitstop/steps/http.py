@@ -8,12 +8,13 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from pitstop.definition.durations import format_duration
 from pitstop.engine.frame import Activation
 from pitstop.plan.values import as_json
 from pitstop.steps.conditions import holds
 from pitstop.steps.config import read_config
 from pitstop.steps.failures import NoAnswer
-from pitstop.steps.fields import Duration, StepConfig, format_duration
+from pitstop.steps.fields import Duration, StepConfig
 from pitstop.steps.http_client import (
     Request,
     Response,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pitstop.steps.fields import format_duration
+from pitstop.definition.durations import format_duration
 from pitstop.steps.registry import DescribedStepType
 
 _WIDTH = 100

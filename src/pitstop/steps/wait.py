@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pitstop.definition.durations import format_duration
 from pitstop.engine.executor import Command
 from pitstop.engine.frame import Activation
 from pitstop.steps.commands import run_to_end, why_it_ended
 from pitstop.steps.config import read_config
-from pitstop.steps.fields import Duration, StepConfig, format_duration
+from pitstop.steps.fields import Duration, StepConfig
 from pitstop.steps.http_client import why_unreachable
 from pitstop.steps.polling import NotYet, plan_polling, poll
 from pitstop.steps.workplace import Workplace

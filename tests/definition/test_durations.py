@@ -1,12 +1,13 @@
+"""Durations as people write them."""
+
 import math
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
 
-from pitstop.steps.fields import Duration, format_duration, parse_duration
+from pitstop.definition.durations import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -28,17 +29,33 @@ def test_a_duration_is_a_number_of_seconds_or_text_with_units(written: object, s
 
 
 @pytest.mark.parametrize(
-    "written", ["", "s", "2 s", "30s1m", "1s1s", "-1s", "2x", "1e3", "٣s", -1, True, None, math.inf, math.nan, 1e12, []]
+    "written",
+    [
+        "",
+        "s",
+        "2 s",
+        "30s1m",
+        "1s1s",
+        "-1s",
+        "2x",
+        "1e3",
+        "٣s",
+        "400d",
+        "9" * 400,
+        -1,
+        True,
+        None,
+        math.inf,
+        math.nan,
+        1e12,
+        [],
+    ],
 )
 def test_anything_else_is_no_duration(written: Any) -> None:
-    with pytest.raises(ValueError, match="duration"):
+    with pytest.raises(ValueError, match="a duration is"):
         parse_duration(written)
-    with pytest.raises(ValidationError):
-        TypeAdapter(Duration).validate_python(written)
 
 
-@given(st.integers(min_value=1, max_value=30 * 86_400_000))
-def test_a_duration_that_was_written_can_be_read(milliseconds: int) -> None:
-    seconds = milliseconds / 1000
-
-    assert parse_duration(format_duration(seconds)) == pytest.approx(seconds, rel=1e-3)
+@given(st.integers(0, 366 * 86_400_000))
+def test_a_duration_that_was_written_is_read_again(milliseconds: int) -> None:
+    assert round(parse_duration(format_duration(milliseconds / 1000)) * 1000) == milliseconds
