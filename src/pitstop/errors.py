@@ -25,19 +25,44 @@
     │   ├── BadEdit              the path cannot be set in that layer
     │   ├── NothingToUndo        the stop has no edit left
     │   ├── ExternalEffects      going back would repeat what cannot be undone, and nobody agreed
+    │   ├── WorkspaceInUse       going back would change files under the hands of frames that run
+    │   ├── NotAsked             the answer belongs to no question that is open
     │   └── NotEnded             the run has to end first
     ├── Unknown                  something was named that is not there
     │   ├── UnknownRun           no run has that id
     │   ├── UnknownFlow          no stored flow has that name
+    │   ├── UnknownSnapshot      no snapshot has that id, or it has no such file
     │   └── UnknownArtifact      the run handed no such file on
+    ├── UnknownStepType          no step type has that name
+    ├── BrokenStepType           a package has added a step type that cannot be used
+    ├── BadCommand               a line at the debugger's prompt that is no command
     ├── BadCursor                a place in a list that no page gave
     ├── SealBroken               secrets that were sealed with another key
     ├── Elsewhere                the run is at work on another server
+    ├── StoreProblem             runs cannot be kept or read
+    │   ├── StoreUnavailable     the store cannot be reached or written now; it may be asked again
+    │   └── BadStore             it is of another version, or no store at all
     ├── LogLost                  the log of a run cannot be written any more: the run is another server's now
     ├── BadLog                   an event log that does not belong to this plan, or is damaged
+    ├── BadRequest               what came to a server cannot be taken as it is
+    │   ├── TooLarge             it has more bytes than are read
+    │   ├── Changed              what it was made for has changed since
+    │   └── KeyReused            its idempotency key belongs to another request
+    ├── AccessDenied             a server does not do this for whoever asks
+    │   ├── NotKnown             who it is cannot be told
+    │   ├── NotPermitted         their role does not allow it
+    │   └── Foreign              it came from, or for, another site
+    ├── ServerTrouble            a server cannot be used now
+    │   ├── ServerUnreachable    nobody answers there
+    │   ├── ServerBusy           it has as much to do as it takes on
+    │   ├── TooMany              whoever asks has as much open as one may
+    │   └── OtherVersion         it speaks another version
     ├── NoRunner                 no machine meets what a workspace needs
     ├── WorkspaceLost            the workspace is gone, for good
+    ├── SnapshotTooLarge         a workspace has more in it than a snapshot may have
+    ├── RestoreIncomplete        not everything of a snapshot could be put back
     └── Unavailable              an executor cannot do it now; it may be asked again
+        └── NoEngine             no container engine answers on this machine
 
 Each has a stable `code` for machines and keeps its values as attributes.
 """
@@ -319,6 +344,19 @@ class ExternalEffects(CommandRefused):
         )
 
 
+class WorkspaceInUse(CommandRefused):
+    """Going back would put files back under the hands of frames that run."""
+
+    code = "refused.workspace_in_use"
+
+    def __init__(self, frames: Iterable[str]) -> None:
+        self.frames = tuple(frames)
+        super().__init__(
+            f"the workspace cannot be put back while {', '.join(self.frames)} may be writing to it: "
+            f"pause every frame and wait until they are stopped"
+        )
+
+
 class BadLog(PitstopError):
     """An event log that is damaged or does not belong to the plan it was given to."""
 
@@ -354,6 +392,56 @@ class Unavailable(PitstopError):
     """An executor cannot do what it was asked now; it may be asked again."""
 
     code = "executor.unavailable"
+
+
+class NoEngine(Unavailable):
+    """No container engine answers on this machine; `tried` tells where one was looked for."""
+
+    code = "executor.no_engine"
+
+    def __init__(self, tried: Iterable[str], hint: str) -> None:
+        self.tried = tuple(tried)
+        where = f" ({'; '.join(self.tried)})" if self.tried else ""
+        super().__init__(f"no container engine answers on this machine{where}: {hint}")
+
+
+class NotAsked(CommandRefused):
+    """The answer belongs to no question that is open."""
+
+    code = "refused.not_asked"
+
+    def __init__(self, occurrence: str) -> None:
+        super().__init__(f"step {occurrence!r} is not waiting for an approval")
+        self.occurrence = occurrence
+
+
+class UnknownStepType(PitstopError):
+    """No step type has that name."""
+
+    code = "step_type.unknown"
+
+    def __init__(self, name: str, nearest: str | None = None) -> None:
+        hint = f"; did you mean {nearest!r}?" if nearest else ""
+        super().__init__(f"there is no step type {name!r}{hint}")
+        self.name = name
+
+
+class BrokenStepType(PitstopError):
+    """A package has added a step type that cannot be used."""
+
+    code = "step_type.broken"
+
+    def __init__(self, name: str, package: str, entry_point: str, reason: str) -> None:
+        super().__init__(f"step type {name!r} of package {package!r} ({entry_point}) cannot be used: {reason}")
+        self.name = name
+        self.package = package
+        self.entry_point = entry_point
+
+
+class BadCommand(PitstopError):
+    """A line that is no command; the message says what would be one."""
+
+    code = "command"
 
 
 class NotEnded(CommandRefused):
@@ -444,3 +532,183 @@ class Elsewhere(PitstopError):
         super().__init__(f"run {run!r} is at work on another server: ask {address or 'it'}")
         self.run = run
         self.address = address
+
+
+# --- Between a server and those who ask it ---------------------------------------------------------------------------
+
+
+class BadRequest(PitstopError):
+    """A request that cannot be taken as it is; `problems` has each place that is wrong, and why."""
+
+    code = "request"
+
+    def __init__(self, message: str, problems: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+
+class TooLarge(BadRequest):
+    """The request has more bytes than are read."""
+
+    code = "request.too_large"
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(f"a request may have {most_bytes} bytes at most")
+        self.most_bytes = most_bytes
+
+
+class Changed(BadRequest):
+    """What the request was made for has changed since."""
+
+    code = "request.changed"
+
+    def __init__(self, etag: str) -> None:
+        super().__init__("it has changed since you looked: look again, and decide anew")
+        self.etag = etag
+
+
+class KeyReused(BadRequest):
+    """The idempotency key came with another request before."""
+
+    code = "request.key_reused"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the idempotency key {key!r} came with another request before: make a new one")
+        self.key = key
+
+
+class AccessDenied(PitstopError):
+    """A server does not do this for whoever asks."""
+
+    code = "access"
+
+
+class NotKnown(AccessDenied):
+    """Who asks cannot be told: no token or session, or one that is not valid (any more)."""
+
+    code = "access.not_known"
+
+    def __init__(self) -> None:
+        super().__init__("say who you are: with a valid token, or a login link from `pitstop up`")
+
+
+class NotPermitted(AccessDenied):
+    """The role of whoever asks does not allow it."""
+
+    code = "access.not_permitted"
+
+    def __init__(self, role: str, needed: str) -> None:
+        super().__init__(f"a {role} may not do this: it takes an {needed}")
+        self.role = role
+        self.needed = needed
+
+
+class Foreign(AccessDenied):
+    """The request came from the page of another site, or for a name that is not this server's."""
+
+    code = "access.foreign"
+
+    def __init__(self, header: str, value: str) -> None:
+        super().__init__(f"{header} {value!r} is not of this server")
+        self.header = header
+        self.value = value
+
+
+class ServerTrouble(PitstopError):
+    """A server cannot be used now."""
+
+    code = "server"
+
+
+class ServerUnreachable(ServerTrouble):
+    """Nobody answers at the address of a server."""
+
+    code = "server.unreachable"
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"no server answers at {url} ({reason}): is it running? `pitstop up` starts one")
+        self.url = url
+        self.reason = reason
+
+
+class ServerBusy(ServerTrouble):
+    """The server has as much to do as it takes on."""
+
+    code = "server.busy"
+
+
+class TooMany(ServerTrouble):
+    """Whoever asks has as much open already as one may."""
+
+    code = "server.too_many"
+
+
+class OtherVersion(ServerTrouble):
+    """The server speaks another version than this program."""
+
+    code = "server.other_version"
+
+    def __init__(self, url: str, theirs: str, ours: str) -> None:
+        super().__init__(f"the server at {url} is version {theirs}, and this program {ours}: bring them to the same")
+        self.url = url
+        self.theirs = theirs
+        self.ours = ours
+
+
+class StoreProblem(PitstopError):
+    """Runs cannot be kept, or not be read."""
+
+    code = "store"
+
+
+class StoreUnavailable(StoreProblem):
+    """The store cannot be reached or written now; it may be asked again."""
+
+    code = "store.unavailable"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the store cannot do it now: {reason}")
+        self.reason = reason
+
+
+class BadStore(StoreProblem):
+    """What is there is of a later version, is no store, or is not what was asked for."""
+
+    code = "store.bad"
+
+
+class UnknownSnapshot(Unknown):
+    """No snapshot has that id, or the one that has it has no such file."""
+
+    code = "unknown.snapshot"
+
+    def __init__(self, snapshot: str, path: str | None = None) -> None:
+        super().__init__(*("snapshot", snapshot) if path is None else (f"file in snapshot {snapshot!r}:", path))
+        self.snapshot = snapshot
+        self.path = path
+
+
+class SnapshotTooLarge(PitstopError):
+    """A workspace has more in it than a snapshot may have; `setting` is the name of the limit."""
+
+    code = "snapshot.too_large"
+
+    def __init__(self, size: str, limit: str, setting: str) -> None:
+        super().__init__(
+            f"the workspace has {size}, and a snapshot may have {limit}: remove what is not needed, or raise {setting}"
+        )
+        self.size = size
+        self.limit = limit
+        self.setting = setting
+
+
+class RestoreIncomplete(PitstopError):
+    """Some of the workspace is as in the snapshot, and `missing` tells what is not, and why."""
+
+    code = "snapshot.incomplete"
+
+    def __init__(self, missing: Iterable[tuple[str, str]]) -> None:
+        self.missing = tuple(missing)
+        shown = "; ".join(f"{path}: {reason}" for path, reason in self.missing[:20])
+        more = f"; and {len(self.missing) - 20} more" if len(self.missing) > 20 else ""
+        super().__init__(f"not everything could be put back: {shown}{more}")

@@ -11,7 +11,7 @@ from pitstop.app import Graph, GraphApp
 from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Stop
 from pitstop.definition.graph import END, START
-from pitstop.engine.ports import Ports
+from pitstop.engine.ports import Ports, Snapshots
 from pitstop.engine.run import Run
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status, StepError
@@ -191,13 +191,14 @@ async def debugging(
     session: Session | None = None,
     *,
     log: MemoryLog | None = None,
+    snapshots: Snapshots | None = None,
 ) -> AsyncIterator[Debugged]:
     """Start a graph or a flow under a session. A run that has not ended when the test leaves is cancelled."""
     session = Session() if session is None else session
     log = MemoryLog() if log is None else log
     does = DoType()
     if isinstance(what, Plan):
-        running = _run_plan(what, {"steps": {}, **(values or {})}, session, log, does)
+        running = _run_plan(what, {"steps": {}, **(values or {})}, session, log, does, snapshots)
     else:
         app = what.compile() if isinstance(what, Graph) else what
         running = _run_app(app, {} if values is None and not len(log) else values, session, log)
@@ -219,9 +220,16 @@ async def _run_app(app: GraphApp, values: Mapping[str, Any] | None, session: Ses
     return Result(ended.status, ended.state, ended.error, ended.steps, ended.intervened)
 
 
-async def _run_plan(plan: Plan, values: State, session: Session | None, log: MemoryLog, does: DoType) -> Result:
+async def _run_plan(
+    plan: Plan,
+    values: State,
+    session: Session | None,
+    log: MemoryLog,
+    does: DoType,
+    snapshots: Snapshots | None = None,
+) -> Result:
     async with JqWorker() as evaluator:
-        ports = Ports(evaluator, LoopClock(), {"do": does, "give": GiveType()})
+        ports = Ports(evaluator, LoopClock(), {"do": does, "give": GiveType()}, snapshots)
         run = Run(plan, values, ports, log=log, hook=session)
         outcome = await run.execute()
         done = {path: ended for path, ended in run.done.items() if isinstance(ended, Outcome)}

@@ -643,3 +643,33 @@ def test_a_breakpoint_keeps_its_shape_as_json() -> None:
     again = Breakpoint.from_dict(shape.as_dict())
 
     assert again == shape
+
+
+# --- Changing one ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_breakpoint_can_be_changed_under_its_number_and_its_hits_are_counted_on() -> None:
+    session = session_with("n", hits=">= 2")
+    async with debugging(LOOP, {}, session) as run:
+        stop = await run.stop()
+        assert at(stop) == "before n@2"
+        changed = session.change_breakpoint(1, step="n", hits="== 4")
+        assert (changed.id, changed.hit_count, changed.hits) == (1, 2, "== 4")
+        assert session.breakpoints == [changed]
+        assert fold(run.log.read()).breakpoints[1]["hits"] == "== 4"
+        assert fold(run.log.read()).breakpoints[1]["hit_count"] == 2
+        assert at(await run.on(stop)) == "before n@4"
+
+
+async def test_a_change_that_makes_no_breakpoint_changes_nothing() -> None:
+    session = session_with("n")
+    before = session.breakpoints[0].as_dict()
+
+    with pytest.raises(BadBreakpoint):
+        session.change_breakpoint(1, step="n", hits="sometimes")
+    with pytest.raises(BadBreakpoint):
+        session.change_breakpoint(1, colour="red")
+    with pytest.raises(UnknownBreakpoint):
+        session.change_breakpoint(7, step="n")
+
+    assert [each.as_dict() for each in session.breakpoints] == [before]

@@ -139,16 +139,19 @@ async def test_a_run_goes_on_from_an_exported_log() -> None:
     assert len(result.intervened) == 1
 
 
-async def test_stops_of_a_run_that_goes_on_have_new_ids_and_the_old_ones_are_over() -> None:
+async def test_a_stop_that_lasted_is_there_again_and_those_that_follow_have_new_ids() -> None:
     again = Session.from_export(through_json(await paused_session()))
     again.add_breakpoint("c")
     log = MemoryLog(again.log.read()[: _number_of_stop(again) + 1])  # killed while it was paused
     assert list(fold(log.read()).stops) == [1]
     async with debugging(CHAIN, None, again, log=log) as run:
         stop = await run.stop()
+        assert (at(stop), stop.id) == ("before b", 1)
+        assert list(fold(log.read()).stops) == [1]
 
-        assert stop.id > 1
-        assert list(fold(log.read()).stops) == [stop.id]
+        stop = await run.on(stop)
+        assert (at(stop), stop.id) == ("before c", 2)
+        assert list(fold(log.read()).stops) == [2]
 
 
 def _number_of_stop(session: Session) -> int:

@@ -60,6 +60,7 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{run: x, retry: {}}", 17, "`retry` needs `times`", None),
         ("{run: x, retry: {times: 0}}", 25, "`retry.times`: must be at least 1", None),
         ("{run: x, retry: {times: 1, dely: 2s}}", 28, "`retry.dely` is not known here", "did you mean `delay`?"),
+        ("{run: x, on_interrupt: pauze}", 24, "`on_interrupt`", "did you mean `pause`?"),
         ("{run: x, on_failure: fixx}", 22, "`on_failure`: one of `next`", "did you mean `fix`?"),
         ("{run: x, id: two words}", 14, "`id`: an id has letters, digits", None),
         ("{run: x, id: 2}", 14, "`id` must be text, not `2`", "put it in quotes"),

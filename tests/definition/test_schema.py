@@ -17,6 +17,7 @@ from tests.definition.test_flow_reader import CHECKOUT
 GOOD_STEPS = [
     "{run: x}",
     "{run: x, id: a, if: true, env: {A: 1}, timeout: 1h30m, retry: {times: 2, delay: 500ms}, requires: {has: [a]}}",
+    "{run: x, on_interrupt: fail}",
     "{run: x, workspace: fresh, on_success: 'merge:main', on_failure: fix, effects: external, snapshot: true}",
     "{http: {url: x, retries: 3}}",
     "{http: {url: x}, retries: 3}",
@@ -55,6 +56,7 @@ BAD_STEPS = [
     "{run: x, retry: {dely: 2s}}",
     "{run: x, workspace: clean}",
     "{run: x, on_failure: fixx}",
+    "{run: x, on_interrupt: never}",
     "{run: x, continue_on_error: yes}",
     "{http: {retries: 3}}",
     "{http: x, retries: 10}",

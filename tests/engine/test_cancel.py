@@ -171,3 +171,61 @@ async def test_a_branch_that_was_ended_but_took_it_for_its_own_begins_nothing_mo
 
     assert bench.ran == ["p.s.a", "p.c"]
     assert now() == 1
+
+
+async def slow_to_end(activation: Activation) -> None:
+    try:
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.sleep(30)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        flow(leaf("a", slow_to_end), cleanup=[leaf("k")]),
+        flow(parallel("p", leaf("a", slow_to_end), sequence("s", leaf("b", slow_to_end))), cleanup=[leaf("k")]),
+        flow(background("b", leaf("x", slow_to_end), leaf("y", slow_to_end)), cleanup=[leaf("k")]),
+        flow(parallel("p", call("c", leaf("a", slow_to_end), cleanup=(leaf("k"),)), leaf("b", slow_to_end))),
+    ],
+    ids=["step", "branches", "background", "sub-flow"],
+)
+@virtual_time
+async def test_a_second_abort_ends_what_is_slow_to_end_wherever_it_is_and_cleans_nothing_up(plan: Plan) -> None:
+    bench = Bench(plan)
+    asyncio.get_running_loop().call_later(1, bench.run.abort, "enough")
+    asyncio.get_running_loop().call_later(2, bench.run.abort, "really")
+
+    outcome = await bench.execute()
+
+    assert (outcome.status, now()) == (Status.CANCELLED, 2)
+    assert not [each for each in bench.ran if each.endswith("k")]
+    assert living_tasks() == set()
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+
+
+@virtual_time
+async def test_a_second_abort_ends_the_cleanup_of_a_branch() -> None:
+    part = call("c", leaf("a", takes(60)), cleanup=(leaf("k", takes(60)),))
+    bench = Bench(flow(parallel("p", part, leaf("b", takes(60)))))
+    asyncio.get_running_loop().call_later(1, bench.run.abort, "enough")
+    asyncio.get_running_loop().call_later(2, bench.run.abort, "really")
+
+    await bench.execute()
+
+    assert now() == 2
+    assert bench.finished["p.c.k"] is Status.CANCELLED
+    assert living_tasks() == set()
+
+
+@virtual_time
+async def test_an_abort_ends_the_cleanup_that_a_cancel_from_outside_has_begun() -> None:
+    bench = Bench(flow(leaf("a", takes(60)), cleanup=[leaf("k", takes(60))]))
+    asyncio.get_running_loop().call_later(2, bench.run.abort, "enough")
+
+    async with cancelled_after(bench, 1):
+        assert now() == 2
+        assert bench.finished["k"] is Status.CANCELLED
+        assert living_tasks() == set()

@@ -335,7 +335,15 @@ async def test_what_a_run_adds_to_the_log_it_was_given() -> None:
     await again.execute()
 
     added = [type(event).__name__ for event in again.events[cut + 1 :]]
-    assert added == ["RunStarted", "FrameOpened", "StepStarted", "StepFinished", "FrameEnded", "RunEnded"]
+    assert added == [
+        "RunStarted",
+        "FrameOpened",
+        "StepInterrupted",
+        "StepStarted",
+        "StepFinished",
+        "FrameEnded",
+        "RunEnded",
+    ]
     assert fold(again.events).status == "passed"
 
 

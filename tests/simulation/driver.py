@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pitstop.debugger.remains import remains_of
 from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Stop
 from pitstop.engine.ports import Ports
@@ -13,7 +14,19 @@ from pitstop.engine.run import Run
 from pitstop.errors import BadExpression, CommandRefused
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome
-from pitstop.events.types import Aborted, AnyEvent, Resumed, Rewound, RunEnded, StepStarted, StopEnded, Stopped
+from pitstop.events.types import (
+    Aborted,
+    AnyEvent,
+    Resumed,
+    Rewound,
+    RunEnded,
+    RunStarted,
+    StepFinished,
+    StepInterrupted,
+    StepStarted,
+    StopEnded,
+    Stopped,
+)
 from pitstop.events.view import RunView, fold
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.plan.plan import Plan
@@ -63,6 +76,7 @@ class Driver:
     only: str | None = None
     commands: int = 400
     view: RunView = field(default_factory=RunView)
+    seen: dict[int, Stop] = field(default_factory=dict)
 
     async def run(self, log: MemoryLog) -> Ended:
         async with asyncio.TaskGroup() as group:
@@ -70,6 +84,7 @@ class Driver:
             chaos = group.create_task(self._chaos()) if self.only is None else None
             while (stop := await self.session.next_stop()) is not None:
                 self._check()
+                self.seen[stop.id] = stop
                 if self.only is not None:
                     await self._act(stop, self.only)
                     continue
@@ -98,7 +113,7 @@ class Driver:
     def _choose(self) -> str:
         moving = ["continue", "continue_all", "into", "over", "out", "to", "pause", "evaluate", "stale", "bad"]
         travelling = ["back", "rewind", "restart"]
-        editing = ["set", "unset", "undo", "skip", "force", "retry", "inject", "config"]
+        editing = ["set", "unset", "undo", "skip", "force", "retry", "inject", "config", "goto"]
         if self.may_edit:
             return self.random.choice(moving + travelling + editing)
         return self.random.choice(moving + travelling if self.may_go_back else moving)
@@ -131,6 +146,7 @@ class Driver:
             "back": lambda: session.step_back(stop),
             "rewind": lambda: session.rewind(stop, chance.choice(session.history())),
             "restart": lambda: session.restart_frame(stop),
+            "goto": lambda: session.goto(stop, chance.choice(steps)),
             "config": lambda: session.override_config(stop, {"yields": 1}),
         }
         await self._try(actions[what])
@@ -171,7 +187,9 @@ class Driver:
         for _ in range(chance.randint(0, 12)):
             await asyncio.sleep(chance.choice([0.0, 0.0, 0.5, 3.0]))
             what = chance.choice(["pause", "continue_all", "add", "remove", "check", "frame", "abort", "detach"])
-            if what == "pause":
+            if what == "check":
+                self._check_next_session()
+            elif what == "pause":
                 await self._try(session.pause)
             elif what == "continue_all":
                 await self._try(session.continue_all)
@@ -189,6 +207,25 @@ class Driver:
             elif what == "detach" and chance.random() < 0.1:
                 await self._try(session.detach)
             self._check()
+
+    def _check_next_session(self) -> None:
+        """One that takes over now, because this process is killed, knows from the log what this one knows."""
+        session = self.session
+        left = remains_of(session.log.read()) if not session.is_ended and len(session.log) else None
+        if left is None or left.aborts:
+            return
+        frames = (*left.view.frames_before.values(), *left.view.frames.values())
+        assert {each.id for each in frames if each.state == "pausing"} == session._pausing
+        if not left._opening:  # frames that were opened last are opened anew, and have their effect then
+            assert sorted(map(repr, left.goals)) == sorted(map(repr, session._goals))
+        assert [left.view.breakpoints[each.id]["hit_count"] for each in session.breakpoints] == [
+            each.hit_count for each in session.breakpoints
+        ]
+        assert left.view.breakpoints.keys() == {each.id for each in session.breakpoints}
+        for number, stop in left.lasting.items():
+            held = session._held.get(number)
+            assert held is None or len(held.done) == len(stop.done)
+            assert held is None or (held.config or None) == stop.config
 
     def _state(self) -> Any:
         session = self.session
@@ -208,12 +245,13 @@ class Driver:
             view.apply(event)
         told = {frame.id: frame.state for frame in view.frames.values()}
         known = {frame.id: frame.state for frame in session.frames}
-        assert told == known, f"the log tells {told}, the session knows {known}"
-        assert sorted(view.stops) == sorted(session._held)
-        frames = [held.stop.frame for held in session._held.values()]
+        assert told == known, f"the log tells {told.items() - known.items()}, the session knows {known}"
+        returning = {left.event.stop: left.event.frame for left in session._returning.values()}
+        assert sorted(view.stops) == sorted([*session._held, *returning])
+        frames = [*(held.stop.frame for held in session._held.values()), *returning.values()]
         assert len(frames) == len(set(frames)), "a frame is held twice"
         assert all(not held.verdict.done() or held.verdict.cancelled() for held in session._held.values())
-        assert {frame for frame, state in known.items() if state == "paused"} == set(frames)
+        assert {frame for frame, state in known.items() if state == "paused"} == set(frames) & set(known)
 
 
 def add_random_breakpoint(session: Session, plan: Plan, chance: random.Random) -> int:
@@ -277,3 +315,36 @@ def check_log(events: list[AnyEvent]) -> None:
             open_stops.remove(event.stop)
     assert not open_stops, f"stops {open_stops} never ended"
     assert isinstance(events[-1], RunEnded)
+
+
+def check_interrupted(plan: Plan, events: list[AnyEvent]) -> None:
+    """What was at work when its process was killed does what it says itself, and nothing comes before that."""
+    for number, event in enumerate(events):
+        if not isinstance(event, StepInterrupted):
+            continue
+        told = (StepStarted, StepFinished, Stopped, RunStarted)
+        next_told = (each for each in events[number + 1 :] if isinstance(each, told))
+        after = next(each for each in next_told if getattr(each, "frame", event.frame) == event.frame)
+        on_interrupt = plan.steps[event.step].on_interrupt
+        if isinstance(after, StepFinished):
+            error = after.outcome.error
+            assert error is not None
+            assert (after.occurrence, error.type) == (event.occurrence, "Interrupted")
+            assert on_interrupt != "repeat"
+        elif isinstance(after, Stopped):
+            assert (after.occurrence, after.position) == (event.occurrence, "before")
+            assert ("interrupted" in after.reasons) == (on_interrupt == "pause")
+        elif isinstance(after, StepStarted):
+            assert after.occurrence == event.occurrence
+            assert on_interrupt == "repeat"
+
+
+def check_stops_came_back(kept: list[AnyEvent], ended: Ended, driver: Driver) -> None:
+    """Each stop that lasted when its process was killed was one again, the same in all; or the log says why not."""
+    over = {event.stop for event in ended.events[len(kept) :] if isinstance(event, Resumed | StopEnded)}
+    assert set(fold(kept).stops) <= over
+    for number, event in fold(kept).stops.items():
+        again = driver.seen.get(number)
+        if again is not None:
+            told = (again.frame, again.occurrence, again.position, again.reasons, again.breakpoints)
+            assert told == (event.frame, event.occurrence, event.position, event.reasons, event.breakpoints)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pitstop.definition.graph import END, START
 from pitstop.engine.frame import Activation
-from pitstop.plan.plan import NO_RETRY, Plan, Retry, Step
+from pitstop.plan.plan import NO_RETRY, OnInterrupt, Plan, Retry, Step
 from pitstop.plan.wiring import Router, Wiring
 
 LONG_SECONDS = 2000.0  # longer than any random plan takes, shorter than the driver's longest pause
@@ -40,6 +40,7 @@ class Flows:
     depth: int = 3
     width: int = 3
     failures: float = 0.15
+    on_interrupt: tuple[OnInterrupt, ...] = ("repeat",)
     kinds: tuple[str, ...] = ("sequence", "parallel", "matrix", "background", "repeat", "call", "conditional", "graph")
     _made: int = field(default=0)
 
@@ -95,6 +96,7 @@ class Flows:
             timeout_seconds=self.random.choice([None, None, 2.0, 100.0]),
             retry=Retry(retries, self.random.choice([0.0, 1.0])) if retries else NO_RETRY,
             continue_on_error=self.random.random() < 0.2,
+            on_interrupt=self.random.choice(self.on_interrupt) if len(self.on_interrupt) > 1 else self.on_interrupt[0],
         )
 
     def quiet(self, path: str) -> Step:

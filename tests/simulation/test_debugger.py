@@ -11,7 +11,7 @@ import pytest
 from pitstop.debugger.session import Session
 from pitstop.events.log import MemoryLog, events_from_json, events_to_json
 from pitstop.events.outcome import Status
-from pitstop.events.types import AnyEvent, RunEnded, StepFinished, StepStarted, Stopped
+from pitstop.events.types import AnyEvent, Rewound, RunEnded, StepFinished, StepStarted, Stopped
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from tests.simulation.driver import (
@@ -19,7 +19,9 @@ from tests.simulation.driver import (
     Ended,
     add_random_breakpoint,
     check_aborted,
+    check_interrupted,
     check_log,
+    check_stops_came_back,
     run_plan,
     walk_back_and_forth,
 )
@@ -53,7 +55,9 @@ def undebugged(plan: Plan, seed: int) -> Ended:
     return run_seeded(run_plan(plan, MemoryLog()), seed)
 
 
-def debugged(plan: Plan, seed: int, *, may_edit: bool = False, may_go_back: bool = False) -> tuple[Ended, Driver]:
+def debugged(
+    plan: Plan, seed: int, *, may_edit: bool = False, may_go_back: bool = False, commands: int = 400
+) -> tuple[Ended, Driver]:
     chance = random.Random(f"commands {seed}")
     session = Session(
         stop_at_entry=chance.random() < 0.5,
@@ -63,7 +67,7 @@ def debugged(plan: Plan, seed: int, *, may_edit: bool = False, may_go_back: bool
     )
     for _ in range(chance.randint(0, 4)):
         add_random_breakpoint(session, plan, chance)
-    driver = Driver(session, plan, chance, may_edit, may_go_back)
+    driver = Driver(session, plan, chance, may_edit, may_go_back, commands=commands)
     return run_seeded(driver.run(MemoryLog()), seed), driver
 
 
@@ -170,6 +174,68 @@ def test_a_run_that_was_edited_goes_on_from_wherever_its_log_ends(seed: int) -> 
 
     assert not done & set(resumed.ran), f"ran again although they had finished: {done & set(resumed.ran)}"
     assert isinstance(resumed.events[-1], RunEnded)
+
+
+def killed_and_resumed(
+    plan: Plan, seed: int, *, may_edit: bool = False, may_go_back: bool = False
+) -> tuple[Ended, Driver]:
+    """A debugged run whose process is killed once or twice, each time with a new session that only has the log."""
+    ended, driver = debugged(plan, seed, may_edit=may_edit, may_go_back=may_go_back, commands=100)
+    chance = random.Random(f"kill {seed}")
+    for life in range(1, chance.randint(2, 3)):
+        cut = chance.randint(1, len(ended.events) - 1)
+        kept = events_from_json(events_to_json(ended.events[:cut]))
+        driver = Driver(Session(stop_on_error=False), plan, chance, may_edit, may_go_back, commands=100)
+        ended = run_seeded(driver.run(MemoryLog(kept)), seed + life)
+        check_stops_came_back(kept, ended, driver)
+        check_log(ended.events)
+        if not any(isinstance(event, Rewound) for event in ended.events[cut:]):
+            again = finished_leaves(kept) & set(ended.ran)
+            assert not again, f"ran again although they had finished: {again}"
+    return ended, driver
+
+
+def finished_leaves(events: list[AnyEvent]) -> set[str]:
+    """What a run with this log has no reason to do again; what is done again is cleaned up after again."""
+    return {
+        step.occurrence
+        for step in fold(events).steps.values()
+        if step.outcome is not None and step.outcome.status is not Status.CANCELLED and step.step != "cleanup"
+    }
+
+
+@each_seed
+def test_killed_at_any_moment_a_debugged_run_comes_to_the_same_end(seed: int) -> None:
+    plan = plan_of(seed)
+    plain = undebugged(plan, seed)
+    ended, driver = killed_and_resumed(plan, seed)
+
+    assert ended.outcome.status == plain.outcome.status
+    assert ended.values == plain.values
+    counted = {
+        step.occurrence: (step.status, step.outcome and step.outcome.outputs)
+        for step in fold(ended.events).steps.values()
+        if "background" not in step.occurrence
+    }
+    assert counted == finished(plain.events)
+    assert not driver.session.interventions
+
+
+@each_seed
+def test_killed_at_any_moment_a_step_at_work_does_what_it_says_itself(seed: int) -> None:
+    plan = plan_of(seed, on_interrupt=("repeat", "fail", "pause"))
+    ended, _ = killed_and_resumed(plan, seed)
+
+    check_interrupted(plan, ended.events)
+
+
+@each_seed
+def test_killed_at_any_moment_whatever_was_done_to_it_a_run_ends_and_nothing_is_left(seed: int) -> None:
+    _, driver = killed_and_resumed(plan_of(seed), seed, may_edit=True)
+
+    assert not driver.session.stops
+    assert not driver.session._goals
+    assert all(frame.state == "done" for frame in driver.session.frames)
 
 
 @each_seed

@@ -183,6 +183,30 @@ class BreakpointTable:
             self.watching.append(breakpoint)
         self._index(breakpoint)
 
+    def take_up(self, left: Iterable[Mapping[str, Any]], ever: Iterable[Mapping[str, Any]]) -> None:
+        """Put the breakpoints that a log has `left` in place of the own ones, but for those it never told of.
+
+        `ever` has each breakpoint as it was at any time.
+        A function as a condition is in no log: it is taken from the own breakpoint that is like the one left, or that
+        one is off.
+        """
+        own, ever = list(self), list(ever)
+        for breakpoint in own:
+            self.remove(breakpoint.id)
+        self._last_id = max((int(each["id"]) for each in ever), default=0)
+        for data in left:
+            self.add(Breakpoint.from_dict({**data, "enabled": data["enabled"] and "condition_was" not in data}))
+        for breakpoint in own:
+            parts = _parts(breakpoint.as_dict())
+            alike = [int(each["id"]) for each in ever if _parts(each) == parts]
+            if not alike:
+                breakpoint.id = self._last_id + 1
+                self.add(breakpoint)
+            elif alike[-1] in self._all and callable(breakpoint.condition):
+                known = self.remove(alike[-1])
+                breakpoint.id, breakpoint.hit_count = known.id, known.hit_count
+                self.add(breakpoint)
+
     def remove(self, breakpoint_id: int) -> Breakpoint:
         breakpoint = self[breakpoint_id]
         del self._all[breakpoint_id]
@@ -234,3 +258,8 @@ class BreakpointTable:
             return list(plan.paths_of_kind(breakpoint.kind))
         path = plan.path_at_line(str(breakpoint.file), int(breakpoint.line or 0))
         return [path] if path is not None else []
+
+
+def _parts(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a breakpoint what it is, whatever its number and whatever came of it."""
+    return {name: value for name, value in shown.items() if name not in ("id", "hit_count", "enabled")}

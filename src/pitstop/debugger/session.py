@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pitstop.debugger.breakpoints import UNSET, Breakpoint, Condition
-from pitstop.debugger.gatekeeper import LeasePolicy
+from pitstop.debugger.holding import LeasePolicy
 from pitstop.debugger.inspection import ConfigPreview, Variable, preview_config, variables_of
-from pitstop.debugger.steering import Steering
 from pitstop.debugger.stops import Stop
 from pitstop.debugger.time_travel import (
     HistoryPoint,
     point_numbered,
     scope_at,
 )
+from pitstop.debugger.travelling import Travelling
 from pitstop.engine.hook import Position
 from pitstop.errors import (
     BadBreakpoint,
@@ -35,7 +35,7 @@ from pitstop.plan.values import Change, diff
 EXPORT_VERSION = 1
 
 
-class Session(Steering):
+class Session(Travelling):
     """A debugger for one run. Every command is applied before it returns, or refused whole.
 
     Commands that act on a stop name it; one for a stop that is over is refused with StaleStop and changes nothing.
@@ -49,15 +49,18 @@ class Session(Steering):
         stop_at_end: bool = False,
         lease_seconds: float = 3600.0,
         on_lease_end: LeasePolicy = "abort",
+        snapshots: bool = False,
     ) -> None:
+        """`snapshots` keeps the workspace before each step and at each stop, for going back to find its files again."""
         super().__init__(
             stop_at_entry=stop_at_entry,
             stop_at_end=stop_at_end,
             lease_seconds=lease_seconds,
             on_lease_end=on_lease_end,
+            snapshots=snapshots,
         )
         if stop_on_error:
-            self.add_breakpoint(position="error", group="default")
+            self._default = self.add_breakpoint(position="error", group="default")
 
     # Breakpoints
 
@@ -107,6 +110,18 @@ class Session(Steering):
         self._tell_of(breakpoint)
         return breakpoint
 
+    def change_breakpoint(self, breakpoint: Breakpoint | int, **parts: Any) -> Breakpoint:
+        """Put another, of the parts that `add_breakpoint` takes, in place of a breakpoint; its hits are counted on."""
+        old = self._breakpoints[breakpoint if isinstance(breakpoint, int) else breakpoint.id]
+        try:
+            new = Breakpoint(old.id, **parts, hit_count=old.hit_count)
+        except TypeError as error:
+            raise BadBreakpoint(f"this is no breakpoint: {error}") from error
+        self._breakpoints.remove(old.id)
+        self._breakpoints.add(new)
+        self._tell_of(new)
+        return new
+
     def remove_breakpoint(self, breakpoint: Breakpoint | int) -> None:
         removed = self._breakpoints.remove(breakpoint if isinstance(breakpoint, int) else breakpoint.id)
         if self._is_live:
@@ -134,7 +149,7 @@ class Session(Steering):
 
     @property
     def _is_live(self) -> bool:
-        return self._run is not None and not self._is_ended
+        return self._is_started and not self._is_ended
 
     # Looking
 
@@ -218,6 +233,7 @@ class Session(Steering):
                 "stop_at_end": self.stop_at_end,
                 "lease_seconds": self.lease_seconds,
                 "on_lease_end": self.on_lease_end,
+                "snapshots": self.snapshots,
             },
             "breakpoints": [_exported(breakpoint) for breakpoint in self._breakpoints],
             "watches": list(self.watches),

@@ -7,26 +7,15 @@ from pitstop.debugger.edits import Injectable, injected_step, outcome_of
 from pitstop.debugger.gatekeeper import Gatekeeper
 from pitstop.debugger.stepping import StepVerb, goal_of
 from pitstop.debugger.stops import FrameInfo, Held, Stop
-from pitstop.debugger.time_travel import (
-    HistoryPoint,
-    external_steps,
-    frames_cut,
-    point_numbered,
-    points_in,
-    way_back,
-)
 from pitstop.engine.frame import Frame
-from pitstop.engine.recover import frames_under
 from pitstop.errors import (
     BadEdit,
     BadExpression,
-    ExternalEffects,
     NotAllowed,
     NothingToUndo,
     NotRunning,
     StaleStop,
     UnknownFrame,
-    UnknownPoint,
     UnknownStep,
 )
 from pitstop.events.outcome import Outcome
@@ -49,21 +38,26 @@ from pitstop.plan.scope import Edit, plan_edit
 class Steering(Gatekeeper):
     """The commands that act on a stop. Each is applied before it returns, or refused whole."""
 
-    _injected = 0
-
     @property
     def frames(self) -> list[FrameInfo]:
         """Every frame of the run, in the order in which they were opened."""
-        paused = {held.stop.frame for held in self._held.values()}
-        return [
-            FrameInfo(frame.id, frame.name, frame.parent.id if frame.parent else None, self._state(frame, paused))
-            for frame in self._frames.values()
-        ]
+        paused = self._paused_frames()
+        return [self._told(frame, paused) for frame in self._frames.values()]
 
-    def _state(self, frame: Frame, paused: set[str]) -> str:
+    def _told(self, frame: Frame, paused: set[str]) -> FrameInfo:
+        parent = frame.parent.id if frame.parent is not None else None
         if frame.is_done:
-            return "done"
-        return "paused" if frame.id in paused else "pausing" if frame.id in self._pausing else "running"
+            return FrameInfo(frame.id, frame.name, parent, "done")
+        state = "paused" if frame.id in paused else "pausing" if frame.id in self._pausing else "running"
+        at = frame.activation
+        if at is None or not at.step.path:
+            return FrameInfo(frame.id, frame.name, parent, state)
+        return FrameInfo(frame.id, frame.name, parent, state, at.step.path, at.occurrence)
+
+    def _paused_frames(self) -> set[str]:
+        """Those that are stopped, or will be as soon as they are again where they were stopped."""
+        returning = {left.event.frame for left in self._returning.values()}
+        return returning | {held.stop.frame for held in self._held.values()}
 
     @property
     def stops(self) -> list[Stop]:
@@ -89,11 +83,19 @@ class Steering(Gatekeeper):
             self._news.clear()
             await self._news.wait()
 
+    async def wait_restored(self) -> None:
+        """Wait until each stop of the process before this one is there again, or has ended."""
+        while not self._is_ended and (self._returning or not self._is_started):
+            self._news.clear()
+            await self._news.wait()
+
     def _at(self, stop: Stop | int, verb: str) -> Held:
         """The stop, if it lasts and allows the verb."""
         self._running()
         number = stop if isinstance(stop, int) else stop.id
         held = self._held.get(number)
+        if held is None and any(left.event.stop == number for left in self._returning.values()):
+            raise NotAllowed(verb, number, "its frame is still on its way back to it; ask again in a moment")
         if held is None or held.verdict.done():  # done: its branch was cancelled just now
             raise StaleStop(number)
         if verb not in held.stop.allowed:
@@ -116,7 +118,12 @@ class Steering(Gatekeeper):
         self._append(AllContinued(run.now()))
         for held in self._waiting_for_word():
             self._resume(held, "continue", held.proceed())
+        self._let_returning_go("continue")
         self._refresh_gate()
+
+    def _let_returning_go(self, verb: str) -> None:
+        for left in self._returning.values():  # they go on as soon as they are there, with what was changed
+            left.verb = verb
 
     async def step_into(self, stop: Stop | int) -> None:
         self._step(stop, "into")
@@ -149,9 +156,11 @@ class Steering(Gatekeeper):
             raise UnknownFrame(frame)
         if self._is_detached:
             raise NotRunning
-        paused = {held.stop.frame for held in self._held.values()}
+        paused = self._paused_frames()
         wanted = self._frames if frame is None else (frame,)
         self._pausing |= {name for name in wanted if name not in paused and not self._frames[name].is_done}
+        if frame is None:
+            self._pausing |= {name for name, state in self._reopening.items() if state == "running"} - paused
         self._append(PauseAsked(run.now(), frame))
         self._refresh_gate()
 
@@ -166,10 +175,11 @@ class Steering(Gatekeeper):
         self._append(Detached(run.now()))
         for held in self._waiting_for_word():
             self._resume(held, "detach", held.proceed())
+        self._let_returning_go("detach")
         self._refresh_gate()
 
     async def abort(self, reason: str = "aborted by hand") -> None:
-        """End every frame as cancelled, then clean up. Asked again: end the cleanup too."""
+        """End every frame as cancelled, then clean up. Asked again: end all that still goes on, at once."""
         run = self._running()
         self._is_aborted = True
         self._goals.clear()
@@ -217,8 +227,8 @@ class Steering(Gatekeeper):
         if position not in ("before", "after"):
             raise BadEdit(f"{position!r} is no place for a step: use before or after")
         run, host = self._running(), held.point.activation
-        self._injected += 1
-        injected = injected_step(run, host.step, self._injected, step)
+        self._last_injected += 1
+        injected = injected_step(run, host.step, self._last_injected, step)
         (held.inject_before if position == "before" else held.inject_after).append(injected)
         where = (held.stop.id, held.stop.frame, held.stop.occurrence, position)
         self._append(StepInjected(run.now(), *where, injected.path, injected.kind, dict(injected.config), injected.id))
@@ -256,7 +266,7 @@ class Steering(Gatekeeper):
         last = held.done.pop()
         if not isinstance(last, Edit):
             held.config = last
-            self._tell_config(held)
+            self._tell_config(held, undoes=True)
             return
         scope = held.point.activation.scope
         held.edits.remove(last)
@@ -275,60 +285,9 @@ class Steering(Gatekeeper):
         held.config = {**(held.config or {}), **config} if config else None
         self._tell_config(held)
 
-    def _tell_config(self, held: Held) -> None:
+    def _tell_config(self, held: Held, *, undoes: bool = False) -> None:
         told, activation = held.stop, held.point.activation
         is_next = told.position != "before"  # then it is for the attempt that a retry makes
         occurrence = f"{activation.base}#{activation.attempt + 1}" if is_next else told.occurrence
         where = (told.id, told.frame, told.step, occurrence)
-        self._append(ConfigOverridden(self._running().now(), *where, held.config or {}))
-
-    # Going back
-
-    async def step_back(self, stop: Stop | int, *, external: bool = False) -> None:
-        """Go back to the stop that this frame had before, with everything as it was there.
-
-        `external` agrees to run steps again whose effects cannot be undone.
-        """
-        held = self._at(stop, "step_back")
-        previous = self._previous(held.stop)
-        if previous is None:
-            raise NotAllowed("step_back", held.stop.id, "this is the first stop of its frame")
-        where = (previous.frame, previous.step, previous.occurrence, previous.position)
-        point = HistoryPoint(previous.after_event, *where, 0.0, previous.after_event)
-        self._go_back(held, "step_back", point, external)
-
-    def history(self) -> list[HistoryPoint]:
-        """Every point that the run, as it is now, has behind it."""
-        return points_in(self.log.read())
-
-    async def rewind(self, stop: Stop | int, point: HistoryPoint | Stop | int, *, external: bool = False) -> None:
-        """Go back to a point of the history: what came after it in its frames is undone and runs again."""
-        held = self._at(stop, "rewind")
-        number = point if isinstance(point, int) else point.after_event if isinstance(point, Stop) else point.number
-        self._go_back(held, "rewind", point_numbered(self.history(), number), external)
-
-    async def restart_frame(self, stop: Stop | int, *, external: bool = False) -> None:
-        """Start this frame again from its first step, and stop there."""
-        held = self._at(stop, "rewind")
-        first = next((each for each in self.history() if each.frame == held.stop.frame), None)
-        if first is None:
-            raise UnknownPoint(held.stop.frame)
-        self._go_back(held, "rewind", first, external)
-
-    def _go_back(self, held: Held, verb: str, point: HistoryPoint, external: bool) -> None:
-        run = self._running()
-        back = way_back(held.point.activation.frame, self._frames.values(), point)
-        undone = external_steps(run.plan, self.log.read(), back)
-        if undone and not external:
-            raise ExternalEffects(undone)
-        cut, under = frames_cut(self.log.read(), back), frames_under(self.log.read(), back.frame)
-        self._arrivals = {point: frame for point, frame in self._arrivals.items() if frame not in under}
-        self._arrivals[back.occurrence, back.position] = back.point_frame
-        for frame in cut & set(self._past):
-            self._past[frame] = [each for each in self._past[frame] if each.after_event < back.after]
-        for _, frame, edit, scope in reversed(self._edits):
-            if frame in under:  # those that still count are made again on the way
-                edit.undo(scope)
-        self._edits = [each for each in self._edits if each[1] not in under]
-        self._resume(held, verb, back)
-        self._refresh_gate()
+        self._append(ConfigOverridden(self._running().now(), *where, held.config or {}, undoes))

@@ -11,8 +11,8 @@ from pitstop.plan.scope import Edit, Snapshot
 
 MOVING = ("continue", "step_into", "step_over", "step_out", "run_to")
 LOOKING = ("evaluate", "set", "unset", "undo")
-BEFORE = (*MOVING, "skip", "force", "config", "inject", "rewind", *LOOKING)
-AFTER = (*MOVING, "retry", "force", "config", "inject", "rewind", *LOOKING)
+BEFORE = (*MOVING, "skip", "force", "config", "inject", "rewind", "goto", *LOOKING)
+AFTER = (*MOVING, "retry", "force", "config", "inject", "rewind", "goto", *LOOKING)
 COMPLETED = ("continue", "rewind", "evaluate")
 
 
@@ -40,6 +40,7 @@ class Stop:
     source: Source | None = None
     after_event: int = 0  # its number in the log: what a rewind to it keeps
     is_over: bool = False
+    lease_ends_at: float = 0.0  # when it ends by itself, in seconds since the epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class FrameInfo:
     name: str
     parent: str | None
     state: str
+    step: str | None = None  # where it is now, as far as it is at a step at all
+    occurrence: str | None = None
 
 
 @dataclass(slots=True, eq=False)

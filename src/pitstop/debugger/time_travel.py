@@ -1,10 +1,11 @@
 """Points of the past: which there are, what going back to one would undo, and how a scope was there."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pitstop.debugger.breakpoints import EVERYWHERE
+from pitstop.debugger.stops import Stop
 from pitstop.engine.frame import Activation, Frame
 from pitstop.engine.hook import PROCEED, Gate, GoBack, Point, Position, Verdict
 from pitstop.engine.recover import frames_under
@@ -12,7 +13,16 @@ from pitstop.engine.run import Run
 from pitstop.errors import UnknownPoint
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status
-from pitstop.events.types import AnyEvent, FrameOpened, RunStarted, StepFinished, StepStarted, Stopped
+from pitstop.events.types import (
+    AnyEvent,
+    FrameOpened,
+    OutcomeForced,
+    RunStarted,
+    SnapshotTaken,
+    StepFinished,
+    StepStarted,
+    Stopped,
+)
 from pitstop.events.view import events_that_count, frames_after
 from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Snapshot
@@ -33,22 +43,32 @@ class HistoryPoint:
     keeps: int
     status: Status | None = None
     stop: int | None = None
+    snapshot: str | None = None  # of the workspace as it was there
 
 
 def points_in(events: Sequence[AnyEvent]) -> list[HistoryPoint]:
     """Every point that the run, as it is now, has behind it, in the order of the log."""
-    return [point for number, event in events_that_count(events) if (point := _point(number, event)) is not None]
+    points: list[HistoryPoint] = []
+    snapshots: dict[tuple[str, str], str] = {}
+    for number, event in events_that_count(events):
+        if isinstance(event, SnapshotTaken):
+            snapshots[event.occurrence, event.position] = event.snapshot
+        elif (point := _point(number, event, snapshots)) is not None:
+            points.append(point)
+    return points
 
 
-def _point(number: int, event: AnyEvent) -> HistoryPoint | None:
+def _point(number: int, event: AnyEvent, snapshots: Mapping[tuple[str, str], str]) -> HistoryPoint | None:
     match event:
         case Stopped():
             position: Position = event.position  # type: ignore[assignment]
             where = (event.frame, event.step, event.occurrence, position)
-            return HistoryPoint(number, *where, event.at, number, stop=event.stop)
+            kept = snapshots.get((event.occurrence, position))
+            return HistoryPoint(number, *where, event.at, number, stop=event.stop, snapshot=kept)
         case StepStarted():
             where = (event.frame, event.step, event.occurrence, "before")
-            return HistoryPoint(number, *where, event.at, number - 1)
+            kept = snapshots.get((event.occurrence, "before"))
+            return HistoryPoint(number, *where, event.at, number - 1, snapshot=kept)
         case StepFinished():
             status = event.outcome.status
             if status is Status.CANCELLED:  # nobody was asked about it
@@ -66,6 +86,34 @@ def point_numbered(points: Iterable[HistoryPoint], number: int) -> HistoryPoint:
     raise UnknownPoint(number)
 
 
+def point_of_stop(events: Sequence[AnyEvent], stop: Stop) -> HistoryPoint:
+    """The point that a stop of the past was at."""
+    kept = snapshot_at(events, stop.occurrence, stop.position, stop.after_event)
+    where = (stop.frame, stop.step, stop.occurrence, stop.position)
+    return HistoryPoint(stop.after_event, *where, 0.0, stop.after_event, stop=stop.id, snapshot=kept)
+
+
+def point_before(events: Sequence[AnyEvent], frame: str, occurrence: str) -> HistoryPoint | None:
+    """The point before an occurrence, whether it began or was passed by; None when the frame never came to it."""
+    for number, event in events_that_count(events):
+        if not isinstance(event, StepStarted | StepFinished | OutcomeForced | Stopped):
+            continue
+        if event.frame == frame and event.occurrence == occurrence:
+            kept = snapshot_at(events, occurrence, "before", number)
+            return HistoryPoint(number, frame, event.step, occurrence, "before", event.at, number - 1, snapshot=kept)
+    return None
+
+
+def snapshot_at(events: Sequence[AnyEvent], occurrence: str, position: str, number: int) -> str | None:
+    """The last snapshot that was taken at a place, up to an event."""
+    found: str | None = None
+    for each, event in events_that_count(events):
+        if isinstance(event, SnapshotTaken) and each <= number:
+            is_there = (event.occurrence, event.position) == (occurrence, position)
+            found = event.snapshot if is_there else found
+    return found
+
+
 def way_back(current: Frame, frames: Iterable[Frame], point: HistoryPoint) -> GoBack:
     """What the engine has to do to be at the point again: start the lowest frame anew that both have in common."""
     by_id = {frame.id: frame for frame in frames}
@@ -75,7 +123,37 @@ def way_back(current: Frame, frames: Iterable[Frame], point: HistoryPoint) -> Go
         candidate = candidate.parent
     if candidate is None:
         raise UnknownPoint(point.number)
-    return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.keeps)
+    return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.keeps, point.snapshot)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From a step to another one of the same sequence. `between` is what is passed by on the way ahead."""
+
+    target: Step
+    is_back: bool
+    between: tuple[Step, ...] = ()
+
+
+_IN_ORDER = ("sequence", "call", "matrix", "repeat", "background")
+
+
+def way_to(plan: Plan, current: Step, paths: Sequence[str], *, has_ended: bool) -> Way:
+    """The way from a step to the one of these that is in the same sequence; ValueError says why there is none."""
+    around = current.path.rpartition(".")[0]
+    parent = plan.steps[around] if around else plan.root
+    row = parent.cleanup if current.is_cleanup and current in parent.cleanup else parent.children
+    if parent.kind == "background":
+        row = row[1:]  # the first runs beside the others
+    found = next((step for step in row if step.path in paths), None)
+    if current not in row or parent.kind not in _IN_ORDER or found is None:
+        raise ValueError(f"{paths[0]!r} is not in one sequence with {current.path!r}")
+    here, there = row.index(current), row.index(found)
+    if here == there and not has_ended:
+        raise ValueError(f"it is before {found.path!r} already")
+    if there <= here:
+        return Way(found, is_back=True)
+    return Way(found, False, row[here + 1 : there])
 
 
 def frames_cut(events: Iterable[AnyEvent], back: GoBack) -> set[str]:
@@ -107,7 +185,8 @@ async def scope_at(run: Run, events: Sequence[AnyEvent], point: HistoryPoint) ->
         raise UnknownPoint(point.number)
     replay = _Replay(point)
     log = MemoryLog(events[: point.keeps])
-    shadow = Run(run.plan, dict(first.inputs), run.ports, log=log, hook=replay)
+    ports = replace(run.ports, snapshots=None)  # files are left as they are
+    shadow = Run(run.plan, dict(first.inputs), ports, log=log, hook=replay)
     try:
         async with asyncio.timeout(REPLAY_SECONDS):
             await shadow.execute()
@@ -131,6 +210,12 @@ class _Replay:
     def wants(self, step: Step, position: Position) -> bool:
         return True
 
+    def can_pause(self) -> bool:
+        return True
+
+    def wants_snapshot(self, step: Step) -> bool:
+        return False
+
     def returns_to(self, occurrence: str, position: Position) -> bool:
         return (occurrence, position) == self._target
 
@@ -139,6 +224,8 @@ class _Replay:
             self._look(point.activation, point.position)
         elif self._run is not None:
             self._run.abort("found")  # it has begun to clean up: that is not to run either
+        if self.found is None and point.position != "before":
+            return PROCEED  # the log ends there: the step is known, and what comes after it is asked about again
         await asyncio.get_running_loop().create_future()
         return PROCEED
 

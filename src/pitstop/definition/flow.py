@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 InputType = Literal["string", "number", "boolean", "array", "object"]  # jq's words, for jq is what sees the values
 Effects = Literal["workspace", "external"]
+OnInterrupt = Literal["repeat", "fail", "pause"]
 Workspace = Literal["keep", "fresh"]
 
 
@@ -72,6 +73,7 @@ class StepSpec:
     workspace: Workspace = "keep"
     on_success: str = "next"
     on_failure: str = "stop"
+    on_interrupt: OnInterrupt = "repeat"
     effects: Effects = "workspace"
     snapshot: bool | None = None
 

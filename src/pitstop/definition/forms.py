@@ -18,7 +18,17 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from pitstop.definition.durations import DURATION_PATTERN, parse_duration
-from pitstop.definition.flow import Effects, InputSpec, InputType, Place, RetrySpec, StepSpec, Workspace, type_of
+from pitstop.definition.flow import (
+    Effects,
+    InputSpec,
+    InputType,
+    OnInterrupt,
+    Place,
+    RetrySpec,
+    StepSpec,
+    Workspace,
+    type_of,
+)
 
 ID_PATTERN = "^[A-Za-z_][A-Za-z0-9_-]*$"
 ACTION_PATTERN = r"^(next|stop|fix|pause|merge:\S+|card:\S+)$"
@@ -107,6 +117,11 @@ class StepForm(Form):
     )
     on_success: Action = Field("next", description="next, stop, merge:<branch>, card:<id>, fix or pause.")
     on_failure: Action = Field("stop", description="next, stop, merge:<branch>, card:<id>, fix or pause.")
+    on_interrupt: OnInterrupt = Field(
+        "repeat",
+        description="What becomes of it when the machine or the server goes down while it runs, once the run goes on: "
+        "`repeat` it, `fail` it (then `retry` applies), or `pause` before it until somebody decides.",
+    )
     effects: Effects = Field(
         "workspace", description="`external` when it does what cannot be undone, so that going back over it asks first."
     )
@@ -356,6 +371,15 @@ class FlowForm(Form):
     inputs: dict[str, InputForm | None] = Field(default_factory=dict, description="What a run is given: `.inputs`.")
     vars: dict[str, Any] = Field(default_factory=dict, description="Values with a name: `.vars`.")
     env: Environment = Field(default_factory=dict, description="Environment variables of every step.")
+    image: str | None = Field(None, description="The image of a container that every `run` step runs in.")
+    pull: str | None = Field(None, description="When images are pulled: `missing`, `always` or `never`.")
+    user: str | None = Field(None, description="Whom `run` steps run as in their containers.")
+    cpus: float | None = Field(None, description="How much of the CPUs a container may use.")
+    memory: str | int | None = Field(None, description="How much memory a container may use, such as `512m`.")
+    platform: str | None = Field(None, description="The platform of images, such as `linux/arm64`.")
+    services: dict[str, Any] = Field(
+        default_factory=dict, description="Containers beside those of the steps, shared by all of them, by their names."
+    )
     timeout: Duration | None = Field(None, description="How long a run may take; paused time is not counted.")
     on: Triggers | None = Field(None, description="What starts a run by itself.")
     steps: Steps = Field(description="What the flow does, one after the other.")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from pitstop.definition.flow import OnInterrupt
+
 START = "__start__"
 END = "__end__"
 
@@ -29,6 +31,7 @@ class NodeSpec:
     timeout_seconds: float | None = None
     thread: bool = False
     external: bool = False
+    on_interrupt: OnInterrupt = "repeat"
     file: str | None = None
     line: int | None = None
     end_line: int | None = None
@@ -65,11 +68,14 @@ class GraphDefinition:
         timeout: float | None = None,
         thread: bool = False,
         external: bool = False,
+        on_interrupt: OnInterrupt = "repeat",
     ) -> None:
         """Add a node: an async or plain function from state to update, or a graph.
 
         A plain function runs on the event loop; with `thread=True` in a thread, so that it may block. `external` says
-        that its effects cannot be undone, so the debugger asks before it goes back over it. Delays are in seconds.
+        that its effects cannot be undone, so the debugger asks before it goes back over it. `on_interrupt` says what
+        becomes of it when the process ended while it ran and the run is gone on with from its log: "repeat", "fail" or
+        "pause". Delays are in seconds.
         """
         if name in self.nodes:
             self._refused.append(f"node {name!r} is added twice: give each node its own name")
@@ -86,9 +92,22 @@ class GraphDefinition:
         for option, value in options.items():
             if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or value < 0):
                 self._refused.append(f"node {name!r} has {option}={value!r}: give a number that is not negative")
+        if on_interrupt not in ("repeat", "fail", "pause"):
+            self._refused.append(f"node {name!r} has on_interrupt={on_interrupt!r}: use 'repeat', 'fail' or 'pause'")
         file, line, end_line = _source_of(does)
         self.nodes[name] = NodeSpec(
-            name, does, retries, retry_delay, retry_backoff, timeout, thread, external, file, line, end_line
+            name,
+            does,
+            retries,
+            retry_delay,
+            retry_backoff,
+            timeout,
+            thread,
+            external,
+            on_interrupt,
+            file,
+            line,
+            end_line,
         )
 
     def add_edge(self, source: str, targets: str | Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from pitstop.definition.containers import CONTAINER_KEYS, with_containers
 from pitstop.definition.flow import Flow, Place, Position, StepSpec, StepTypeInfo, resolve_file
 from pitstop.definition.forms import COMMON_KEYS, CombiningForm, FlowForm, StepForm
 from pitstop.definition.mistakes import Mistakes, did_you_mean, listed, nearest, quoted
@@ -130,13 +131,14 @@ class _FileReader:
         form = validated(FlowForm, values, Section(self._document, "flow", known, root, misspelt))
         if form is None:
             return None
+        containers = self._containers(known, values, root)
         if isinstance(known["steps"][1], SequenceNode) and not known["steps"][1].value:
             self._tell(known["steps"][1], "`steps` is empty: a flow has at least one step")
         return Flow(
             name=form.name or PurePosixPath(self._document.file).stem,
             source=self._document.place_of(root),
-            steps=form.steps,
-            cleanup=form.cleanup,
+            steps=with_containers(form.steps, containers),
+            cleanup=with_containers(form.cleanup, containers),
             inputs=form.input_specs(),
             vars=form.vars,
             env=form.env,
@@ -145,6 +147,15 @@ class _FileReader:
             outputs=form.outputs,
             texts=self._reading.mistakes.texts,
         )
+
+    def _containers(self, known: dict[str, Entry], values: dict[str, Any], root: Node) -> dict[str, Any]:
+        """What the flow says of containers, checked as a `run` step that says it would be."""
+        entries = {name: known[name] for name in CONTAINER_KEYS if name in known}
+        containers = {name: values[name] for name in entries}
+        run = self._reading.kinds.get("run")
+        if containers and run is not None:
+            check_config(run.model, {"script": "", **containers}, Section(self._document, "flow", entries, root))
+        return containers
 
     def _flow_value(self, name: str, node: Node) -> Any:
         if name in ("steps", "cleanup"):
@@ -261,6 +272,7 @@ class _FileReader:
             workspace=options.workspace,
             on_success=options.on_success,
             on_failure=options.on_failure,
+            on_interrupt=options.on_interrupt,
             effects=options.effects,
             snapshot=options.snapshot,
         )

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from pitstop.engine.container import ContainerOptions
+
 RunnerState = Literal["ready", "busy", "unavailable", "lost"]
 Stream = Literal["stdout", "stderr"]
 CommandState = Literal["completed", "failed", "cancelled", "timeout", "lost"]
@@ -44,11 +46,15 @@ class Placement:
     """What a workspace needs. `deadline_seconds` is how long a runner may be waited for.
 
     With `folder` the workspace is in place: that folder of the machine is the repository, and is never removed.
+    `workspace` is an id of letters, digits, - and _. If there is a workspace with it, because one was released to be
+    kept or because its user died, it is taken up as it was left (in place it is where it always was, and `folder` need
+    not be said again); else one is made with that id. One that another executor uses is waited for until the deadline.
     """
 
     requires: Labels = field(default_factory=dict)
     deadline_seconds: float = 0.0
     folder: str | None = None
+    workspace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class Command:
 
     `key` is the execution key: a second start with the same key starts nothing. `cwd` is relative to the workspace's
     repo and cannot leave it. `env` is laid over what the place gives every command. `stdin` None is an empty input.
+    With `image` it runs in a container of that image, made as `container` says, where the workspace has the same paths.
     """
 
     key: str
@@ -78,6 +85,8 @@ class Command:
     cwd: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes | None = None
+    image: str | None = None
+    container: ContainerOptions = field(default_factory=ContainerOptions)
 
     def __post_init__(self) -> None:
         if bool(self.argv) == (self.script is not None):
@@ -117,7 +126,7 @@ class CommandResult:
     `completed` is exit code 0; `failed` is any other, a signal that nobody here sent, or a command that could not be
     run, whose exit code is then the shell's: 127 not found, 126 cannot be run. `cancelled` and `timeout` were ended by
     `cancel`; `lost` is one whose end nobody saw. `reason` is for people, and empty when the command completed.
-    `out_of_memory` is True only where it is known.
+    `out_of_memory` is True only where it is known. `image_digest` names the very image that it ran in, if in any.
     """
 
     state: CommandState
@@ -128,6 +137,7 @@ class CommandResult:
     started_at: float = 0.0
     ended_at: float = 0.0
     duration_seconds: float = 0.0
+    image_digest: str = ""
 
 
 class Shell(Protocol):
@@ -152,6 +162,10 @@ class Executor(Protocol):
     """A place where commands run.
 
     Every method may raise `Unavailable` (it may be repeated) and, given a workspace, `WorkspaceLost` (it is final).
+
+    An executor that others may take over has a lease: if its process stands still for longer, its event loop included,
+    its commands are ended (`lost`) and its workspaces are free for others. It has then lost them (`WorkspaceLost`), and
+    can acquire them anew, by their ids, if nobody else did. When its process dies that happens at once.
     """
 
     async def runners(self) -> list[RunnerInfo]: ...
@@ -161,11 +175,33 @@ class Executor(Protocol):
         ...
 
     async def acquire(self, placement: Placement) -> WorkspaceRef:
-        """A workspace of one's own. Raises `NoRunner` when nothing meets the placement before its deadline."""
+        """A workspace of one's own, new or taken up again.
+
+        Raises `NoRunner` when nothing meets the placement before its deadline, and `Unavailable` when the workspace
+        that it names is still in use then. When it is taken up, nothing runs in it that its last user started.
+        """
         ...
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
-        """Give the workspace up: what still runs in it is ended, and it is removed unless it is kept."""
+        """Give the workspace up: what still runs in it is ended, and it is removed unless it is kept.
+
+        One that is kept can be acquired again by its id, whether or not somebody gave it that. Its logs are not kept.
+        """
+        ...
+
+    async def orphans(self) -> list[str]:
+        """The ids of workspaces that were acquired by an id and whose users died: to acquire again, or to remove.
+
+        Those without an id of somebody's own are removed when an executor begins.
+        """
+        ...
+
+    async def kept(self) -> list[str]:
+        """The ids of workspaces that were released to be kept."""
+        ...
+
+    async def remove_workspace(self, workspace: str) -> None:
+        """Remove one that nobody uses, by its id; nothing if there is none. Raises `Unavailable` if it is in use."""
         ...
 
     async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
@@ -201,7 +237,17 @@ class Executor(Protocol):
         *,
         cwd: str = ".",
         env: Mapping[str, str] | None = None,
-    ) -> Shell: ...
+        container: ContainerOptions | None = None,
+        beside: CommandRef | None = None,
+        read_only: bool = False,
+    ) -> Shell:
+        """A shell in the workspace. With `image` it is in a container of that image, made as `container` says.
+
+        While the command `beside` still runs in a container, the shell joins it there. With `read_only` it is a
+        sidecar: apart from the command, and with a workspace that it cannot change. Raises `NoRunner`, which tells what
+        is missing, where that cannot be done.
+        """
+        ...
 
     def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
         """The files of the workspace, as a stream that `restore` takes on any runner."""
@@ -211,8 +257,11 @@ class Executor(Protocol):
         """Make the files of the workspace exactly those of the snapshot. A damaged stream changes nothing."""
         ...
 
-    async def close(self) -> None:
-        """End every command and shell, and release every workspace."""
+    async def close(self, *, keep: bool = False) -> None:
+        """End every command and shell, and release every workspace.
+
+        With `keep`, the workspaces that were acquired by an id are kept, for whoever goes on with them.
+        """
         ...
 
 

@@ -63,9 +63,12 @@ class Frame:
         return task.cancelling() > (self.cancels_before if task is self.task else 0)
 
     def catch_up(self) -> None:
-        """From here on the frame does what its log does not know."""
-        if self.has_caught_up is not None:
-            self.has_caught_up.set()
+        """From here on the frame, and with it those around it, does what its log does not know."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.has_caught_up is not None:
+                frame.has_caught_up.set()
+            frame = frame.parent
 
     def lineage(self) -> list["Frame"]:
         """This frame and those it came from, up to main."""
@@ -170,6 +173,8 @@ async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[Fra
     start = scope.own.mark()
     frame.task = asyncio.current_task()
     frame.cancels_before = frame.task.cancelling() if frame.task is not None else 0
+    if frame.task is not None:
+        run.tasks[frame.task] = None
     try:
         while True:
             try:
@@ -178,14 +183,16 @@ async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[Fra
                 if rewound.target.frame != frame.id or run.log is None:
                     raise
                 target = rewound.target
-                run.log.append(
-                    Rewound(run.now(), frame.id, target.point_frame, target.occurrence, target.position, target.after)
-                )
+                where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
+                run.log.append(Rewound(run.now(), *where, target.snapshot))
+                await run.put_workspace_back(target.snapshot)
                 scope.own.rewind(start)
                 run.remember_again(frame)
                 if run.hook is not None:
                     run.hook.frame_rewound(frame)
     finally:
+        if frame.task is not None:
+            run.tasks.pop(frame.task, None)
         end_frame(run, frame)
 
 

@@ -25,7 +25,8 @@ class Point:
     will_run: bool = True  # at `before`: what the step's `if` says now
     is_propagated: bool = False  # at `error`: the failure began in a step under this one, which was asked about
     is_repeated: bool = False  # asked before, before steps were injected in front of it
-    is_replayed: bool = False  # its outcome comes from the log
+    is_replayed: bool = False  # what comes of it is in the log
+    is_interrupted: bool = False  # at `before`: the step was at work when the run's process ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class GoBack:
     occurrence: str
     position: Position
     after: int
+    snapshot: str | None = None  # of the workspace as it was there
 
 
 Verdict = Proceed | Force | Again | GoBack
@@ -92,6 +94,14 @@ class Hook(Protocol):
     gate: Gate
 
     def wants(self, step: Step, position: Position) -> bool: ...
+
+    def can_pause(self) -> bool:
+        """Whether somebody is there to decide, so that a step may wait for it."""
+        ...
+
+    def wants_snapshot(self, step: Step) -> bool:
+        """Whether the workspace is to be kept as it is before this step, so that it can be gone back to."""
+        ...
 
     def returns_to(self, occurrence: str, position: Position) -> bool:
         """Whether a point whose outcome comes from the log is one to be asked about all the same."""

@@ -10,7 +10,7 @@ from pitstop.plan.expressions import Evaluator
 if TYPE_CHECKING:
     from pitstop.engine.frame import Activation
 
-__all__ = ["Clock", "Evaluator", "EventLog", "Ports", "StepType"]
+__all__ = ["Clock", "Evaluator", "EventLog", "Ports", "Snapshots", "StepType"]
 
 
 class StepType(Protocol):
@@ -25,6 +25,21 @@ class Clock(Protocol):
     def now(self) -> float: ...
 
 
+class Snapshots(Protocol):
+    """Where the files of the run's workspace are kept as they were, so that going back finds them again.
+
+    What is written while a snapshot is taken may or may not be in it. What cannot be done is a PitstopError.
+    """
+
+    async def take(self, frame: str, occurrence: str) -> str | None:
+        """Keep the workspace as it is; gives what `restore` takes, None where there are no files to keep."""
+        ...
+
+    async def restore(self, snapshot: str) -> None:
+        """Make the workspace exactly what it was; asked again, it is the same again."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps."""
@@ -32,3 +47,4 @@ class Ports:
     evaluator: Evaluator
     clock: Clock
     step_types: Mapping[str, StepType] = field(default_factory=dict)
+    snapshots: Snapshots | None = None

@@ -9,14 +9,18 @@ from pitstop.events.types import (
     AnyEvent,
     ConfigOverridden,
     EditUndone,
+    FrameEnded,
     FrameOpened,
     OutcomeForced,
+    Resumed,
     ScopeEdited,
     StepFinished,
     StepInjected,
+    StepInterrupted,
     StepRetried,
     StepRouted,
     StepStarted,
+    Stopped,
 )
 from pitstop.events.view import events_that_count
 from pitstop.plan.plan import Step
@@ -27,6 +31,7 @@ _Fact = (
     | StepFinished
     | OutcomeForced
     | StepRetried
+    | StepInterrupted
     | StepRouted
     | ScopeEdited
     | EditUndone
@@ -40,6 +45,7 @@ class Recorded:
     """What still counts of a frame's part of the log, by occurrence. What was taken is gone; empty in a fresh run."""
 
     started: set[str] = field(default_factory=set)
+    interrupted: dict[str, bool] = field(default_factory=dict)  # began and never ended; and whether that was told
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     retried: set[str] = field(default_factory=set)
     forced: set[str] = field(default_factory=set)
@@ -47,10 +53,11 @@ class Recorded:
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     edits: dict[tuple[str, str], list[Edit]] = field(default_factory=dict)
     injected: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
+    unasked: str | None = None  # what ended last, when nothing says that the frame went on from there
 
     def __bool__(self) -> bool:
         """Whether anything is left to be taken."""
-        return bool(self.outcomes or self.routes or self.edits or self.injected or self.configs)
+        return bool(self.outcomes or self.routes or self.edits or self.injected or self.configs or self.interrupted)
 
     def forget(self, address: str) -> None:
         """Let an occurrence, and what is in it, run again."""
@@ -67,12 +74,22 @@ class Recorded:
 NOTHING_RECORDED = Recorded()  # shared: taking from it changes nothing
 
 
-def recorded_in(events: Sequence[AnyEvent]) -> dict[str, Recorded]:
-    """What the events let each frame take over. A cancelled occurrence does not count: it runs again."""
+def recorded_in(events: Sequence[AnyEvent], carried_over: int = 0) -> dict[str, Recorded]:
+    """What the events let each frame take over. A cancelled occurrence does not count: it runs again.
+
+    The first `carried_over` events are those of another run: what that one left at work was not interrupted here.
+    """
     by_frame: dict[str, Recorded] = {}
-    for _, event in events_that_count(events):
+    for number, event in events_that_count(events):
         if isinstance(event, _Fact):
-            _keep(by_frame.setdefault(event.frame, Recorded()), event)
+            recorded = by_frame.setdefault(event.frame, Recorded())
+            _keep(recorded, event)
+            if isinstance(event, StepStarted) and number <= carried_over:
+                recorded.interrupted.pop(event.occurrence)
+        elif isinstance(event, Stopped | Resumed | FrameEnded) and event.frame in by_frame:
+            by_frame[event.frame].unasked = None
+        elif isinstance(event, FrameOpened) and event.parent in by_frame:
+            by_frame[event.parent].unasked = None
     return by_frame
 
 
@@ -87,14 +104,20 @@ def frames_under(events: Sequence[AnyEvent], frame: str) -> set[str]:
 
 def _keep(recorded: Recorded, fact: _Fact) -> None:
     occurrence = fact.occurrence
+    recorded.unasked = occurrence if isinstance(fact, StepFinished) else None
     match fact:
         case StepStarted():
             recorded.started.add(occurrence)
+            recorded.interrupted[occurrence] = False
+        case StepInterrupted():
+            recorded.interrupted[occurrence] = True
         case StepFinished():
+            recorded.interrupted.pop(occurrence, None)
             recorded.outcomes.pop(occurrence, None)
             if fact.outcome.status is not Status.CANCELLED:
                 recorded.outcomes[occurrence] = fact.outcome
         case OutcomeForced():
+            recorded.interrupted.pop(occurrence, None)
             recorded.outcomes[occurrence] = fact.outcome
             recorded.forced.add(occurrence)
         case StepRetried():

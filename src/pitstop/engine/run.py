@@ -17,10 +17,22 @@ from pitstop.engine.frame import MAIN, Activation, Frame, FrameRewound, live_fra
 from pitstop.engine.hook import Force, GoBack, Hook, Point
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded, frames_under, recorded_in
-from pitstop.errors import BadLog, UnknownStep
+from pitstop.errors import BadLog, LogLost, PitstopError, UnknownStep
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError, error_of
-from pitstop.events.types import RunEnded, RunStarted, StepFinished, StepRouted, StepStarted
+from pitstop.events.types import (
+    AllContinued,
+    Rewound,
+    RunEnded,
+    RunStarted,
+    SnapshotTaken,
+    StepFinished,
+    StepRouted,
+    StepStarted,
+    StopEnded,
+    Stopped,
+)
+from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from pitstop.plan.scope import Layer, Scope, Values
 
@@ -48,6 +60,8 @@ class Run:
         self.plan = plan
         self.ports = ports
         self.log = log
+        self.barrier: Callable[[], Awaitable[None]] | None = getattr(log, "settled", None)
+        self.carried_over: int = getattr(log, "carried_over", 0)  # the events that are those of another run
         self.hook = hook
         self.now = ports.clock.now
         self.combining = COMBINING
@@ -56,13 +70,18 @@ class Run:
         self.exception: BaseException | None = None  # behind the failure that the run ended with
         self.asked_failures: set[str] = set()  # the occurrences whose failure the hook was asked about
         self.acts = 0  # that were really done, and not taken from the log
+        self.tasks: dict[asyncio.Task[Any], None] = {}  # in which something of it goes on, in their order
         self.abort_reason: str | None = None
         self.is_aborting = False  # a step that starts now, because one before it took the cancel for its own, is not to
+        self.ends_at_once = False  # nothing is to start any more, cleanup neither
+        self.lost: LogLost | None = None  # the run is another's now
+        self.workspace_problem: str | None = None  # why the workspace is not what it was where the run went back to
         self.scope = Scope((Layer("state" if plan.root.kind == "graph" else "run", values),))
         self._limit: asyncio.Timeout | None = None
         self._exceptions: dict[str, BaseException] = {}  # behind each failure, by the occurrence it began in
         self._main: Frame | None = None
-        self._aborts = 0  # that came while an abort was under way
+        self._is_aborted = False
+        self._own_cancels = 0  # of the task that `execute` runs in, by this run
         if hook is not None:
             hook.attach(self)
 
@@ -78,12 +97,14 @@ class Run:
         """Take from the log, which was cut, what a rewound frame and those under it need not do again."""
         if self.log is not None:
             events = self.log.read()
-            recorded = recorded_in(events)
+            recorded = recorded_in(events, self.carried_over)
             for name in frames_under(events, frame.id):
                 self.recordings.pop(name, None)
                 if name in recorded:
                     self.recordings[name] = recorded[name]
             frame.recorded = self.recordings.pop(frame.id, NOTHING_RECORDED)
+        if frame is self._main:
+            self._is_aborted = False  # it was gone back from its cleanup: the next abort is the first again
 
     def failed(self, exception: BaseException, occurrence: str) -> Outcome:
         """The failure of an occurrence as data; the exception is kept for whoever wants the original."""
@@ -111,25 +132,62 @@ class Run:
         return told or self.abort_reason or "the run was cancelled"
 
     def abort(self, reason: str) -> None:
-        """End every frame as cancelled, then clean up; asked again while cleaning up, end that too."""
+        """End every frame as cancelled, then clean up; asked again, end all that still goes on, wherever it is."""
         self.abort_reason = reason
         self.is_aborting = True
-        if self._limit is None:
-            return
-        if not self._limit.expired():
+        is_cleaning_up_aside = self._limit is None and bool(self.tasks)  # after a cancel from outside
+        if self._is_aborted or is_cleaning_up_aside:
+            self._end_at_once()
+        elif self._limit is not None:
             self._limit.reschedule(asyncio.get_running_loop().time())
-        elif self._main is not None and self._main.task is not None:  # it is cleaning up a sub-flow
-            self._aborts += 1
-            self._main.task.cancel()
+        self._is_aborted = True
+
+    def lose(self, lost: LogLost) -> None:
+        """End all at once, without cleaning up or writing anything: another server has the run now."""
+        if self.lost is None:
+            self.lost = lost
+            self.log = None
+            self.abort_reason = str(lost)
+            self._end_at_once()
+
+    def _end_at_once(self) -> None:
+        self.ends_at_once = self.is_aborting = True
+        self._cancel_tasks()
+        loop = asyncio.get_running_loop()  # who has heard of it only now is given no time to end either
+        loop.call_soon(loop.call_soon, self._cancel_tasks)
+
+    def _cancel_tasks(self) -> None:
+        main, limit = self._main.task if self._main is not None else None, self._limit
+        for task in self.tasks:
+            if task is main and limit is not None and not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time())
+            elif task is not asyncio.current_task():  # which sees for itself that it is to end
+                self._own_cancels += task is main
+                task.cancel()
+
+    async def settle(self) -> None:
+        """Wait until the log keeps what it was told, so that a step acts only after its start is known for good."""
+        if self.barrier is not None:
+            try:
+                await self.barrier()
+            except LogLost as lost:
+                self.lose(lost)
+                raise asyncio.CancelledError from lost
 
     async def execute(self) -> Outcome:
-        """Run the plan. What fails is in the outcome; only cancelling from outside is raised, after cleaning up."""
+        """Run the plan. What fails is in the outcome; only cancelling from outside is raised, after cleaning up.
+
+        LogLost when the log is not this run's any more: then nothing of it was done after that was known.
+        """
         if self.log is not None:
             self._check_log(self.log)
-            self.recordings = recorded_in(self.log.read())
+            self.recordings = recorded_in(self.log.read(), self.carried_over)
             self.log.append(RunStarted(self.now(), self.plan.name, self.scope.own.values))
+            await self._put_back_again(self.log)
         if self.hook is not None:
             self.hook.run_started()
+        else:
+            self._end_stops()
         (main,) = open_frames(self, [(MAIN, self.plan.name)], None, "")
         outcome = Outcome(Status.CANCELLED, error=StepError("Cancelled", "the run was cancelled"))
         try:
@@ -137,11 +195,58 @@ class Run:
             if outcome.error is not None:
                 self.exception = self._exceptions.get(outcome.error.origin)
         finally:
+            self._take_back_cancels()
             if self.log is not None:
                 self.log.append(RunEnded(self.now(), outcome))
             if self.hook is not None:
                 self.hook.run_ended(outcome)
+        if self.lost is not None:
+            raise self.lost
         return outcome
+
+    async def keep_workspace(self, activation: Activation, position: str = "before") -> None:
+        """Take a snapshot of the workspace, if there is where to, and log it."""
+        if self.ports.snapshots is not None and self.log is not None:
+            frame, step, occurrence = activation.frame.id, activation.step.path, activation.occurrence
+            snapshot = await self.ports.snapshots.take(frame, occurrence)
+            if snapshot is not None and self.log is not None:
+                self.log.append(SnapshotTaken(self.now(), frame, step, occurrence, snapshot, position))
+
+    async def put_workspace_back(self, snapshot: str | None) -> None:
+        """Restore a snapshot before a frame starts again; who stops where it leads is told what is not as it was."""
+        if self.ports.snapshots is None:
+            return
+        self.workspace_problem = None
+        try:
+            if snapshot is None:
+                self.workspace_problem = "the files of the workspace are as they were left: none are kept of this point"
+            else:
+                await self.ports.snapshots.restore(snapshot)
+        except PitstopError as error:
+            self.workspace_problem = f"the workspace could not be put back: {error}"
+
+    async def _put_back_again(self, log: EventLog) -> None:
+        """The process may have ended after the log was cut, and before the workspace was what it had been."""
+        acts = (event for event in reversed(log.read()) if isinstance(event, Rewound | StepStarted | Stopped))
+        last = next(acts, None)
+        if isinstance(last, Rewound):
+            await self.put_workspace_back(last.snapshot)
+
+    def _end_stops(self) -> None:
+        """Say of the stops that a session has left in the log that nobody takes them up again."""
+        view = fold(self.log.read()) if self.log is not None and len(self.log) > 1 else None
+        are_pausing = view is not None and any(each.state == "pausing" for each in view.frames_before.values())
+        if self.log is not None and view is not None and (view.stops or are_pausing):
+            self.log.append(AllContinued(self.now()))
+            for stop in view.stops.values():
+                self.log.append(StopEnded(self.now(), stop.stop, stop.frame, "the run goes on without a debugger"))
+
+    def _take_back_cancels(self) -> None:
+        """Let the task that `execute` runs in know only of the cancels that are not this run's own."""
+        task = self._main.task if self._main is not None else None
+        while self._own_cancels and task is not None:
+            self._own_cancels -= 1
+            task.uncancel()
 
     async def _live(self, main: Frame) -> Outcome:
         root = Activation(self, main, self.plan.root, self.scope, "", None)
@@ -152,10 +257,10 @@ class Run:
         except asyncio.CancelledError:
             await clean_up_aside(root, self.scope, 0)
             raise
-        if root.step.cleanup:
+        if root.step.cleanup and not self.ends_at_once:
             cleaned = await self._until_aborted(clean_up(root, self.scope, outcome, 0))
             outcome = cleaned if outcome.status is Status.PASSED else outcome
-        if self.hook is not None:
+        if self.hook is not None and not self.ends_at_once:
             verdict = await self._until_aborted(self.hook.run_ending(root, outcome))
             if isinstance(verdict, GoBack):
                 raise FrameRewound(verdict)
@@ -195,9 +300,7 @@ class Run:
             return self._aborted()
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            while self._aborts and task is not None:
-                self._aborts -= 1
-                task.uncancel()
+            self._take_back_cancels()
             if not self.is_aborting or task is None or task.cancelling() > cancels_before:
                 raise
             return self._aborted()  # a step that was about to start has seen it before the loop did

@@ -11,7 +11,7 @@ from pitstop.engine.frame import Activation, Frame, FrameRewound
 from pitstop.engine.hook import Again, Force, GoBack, Point, Position
 from pitstop.errors import PitstopError
 from pitstop.events.outcome import Outcome, Status, StepError
-from pitstop.events.types import StepFinished, StepRetried, StepStarted
+from pitstop.events.types import StepFinished, StepInterrupted, StepRetried, StepStarted
 from pitstop.plan.expressions import render, truth
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit, Scope
@@ -59,16 +59,19 @@ async def run_step(
 
 async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Step, ...]) -> Outcome | Again:
     run, step, frame, occurrence = activation.run, activation.step, activation.frame, activation.occurrence
-    _leave_if_ending(activation)
     recorded = frame.recorded
     known = recorded.outcomes.pop(occurrence, None) if recorded else None
     is_combining = step.kind in run.combining
     is_begun = known is not None or (is_combining and occurrence in recorded.started)
+    if not is_begun:
+        _leave_if_ending(activation)
     if activation.is_replayed and not is_begun:
         raise asyncio.CancelledError  # it never ended; what is around it did, and that is known
     activation.is_replayed = activation.is_replayed or known is not None
     if not is_begun:
         frame.catch_up()
+    was_told = recorded.interrupted.pop(occurrence, None) if recorded else None
+    is_interrupted = was_told is not None and not is_begun
     if recorded:
         activation.config = recorded.configs.pop(occurrence, activation.config)
         for edit in recorded.take_edits(occurrence, "before"):
@@ -76,14 +79,19 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
         for injected in recorded.take_injected(occurrence, "before"):
             await _run_injected(activation, injected, apply)
     forced: Outcome | None = None
-    if run.hook is not None and (
-        run.hook.returns_to(occurrence, "before") if is_begun else run.hook.wants(step, "before")
-    ):
-        forced, injected_after = await _ask_before(activation, apply)
+    failed: Outcome | None = None
+    if is_interrupted:
+        if run.log is not None and not was_told:
+            run.log.append(StepInterrupted(run.now(), frame.id, step.path, occurrence))
+        failed = _failed_by_interrupt(activation)
+    if failed is None and run.hook is not None and _is_to_ask_before(activation, is_begun, is_interrupted):
+        forced, injected_after = await _ask_before(activation, apply, is_begun, is_interrupted)
         inject_after += injected_after
         _leave_if_ending(activation)
     if forced is not None:
         outcome = forced
+    elif failed is not None:
+        outcome = failed
     elif known is not None and not (is_combining and occurrence in recorded.started):
         outcome = known
     else:
@@ -99,8 +107,30 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
     )
 
 
+def _failed_by_interrupt(activation: Activation) -> Outcome | None:
+    """The failure of a step that was interrupted and is not to be repeated; None for one that is, or is asked about."""
+    step, hook = activation.step, activation.run.hook
+    if step.on_interrupt == "repeat" or (step.on_interrupt == "pause" and hook is not None and hook.can_pause()):
+        return None
+    reason = "the run's process ended while the step was at work"
+    if step.on_interrupt == "pause":
+        reason += ", and nobody is there to say what to do"
+    return Outcome(Status.FAILED, error=StepError("Interrupted", reason, activation.occurrence))
+
+
+def _is_to_ask_before(activation: Activation, is_begun: bool, is_interrupted: bool) -> bool:
+    hook, step = activation.run.hook, activation.step
+    if hook is None:
+        return False
+    if is_begun:
+        return hook.returns_to(activation.occurrence, "before")
+    return (is_interrupted and step.on_interrupt == "pause") or hook.wants(step, "before")
+
+
 def _is_ending(activation: Activation) -> bool:
-    return activation.frame.is_cancelled or (activation.run.is_aborting and not activation.step.is_cleanup)
+    run = activation.run
+    is_aborted = run.ends_at_once or (run.is_aborting and not activation.step.is_cleanup)
+    return is_aborted or activation.frame.is_cancelled
 
 
 def _leave_if_ending(activation: Activation) -> None:
@@ -109,14 +139,23 @@ def _leave_if_ending(activation: Activation) -> None:
         raise asyncio.CancelledError
 
 
-async def _ask_before(activation: Activation, apply: Apply) -> tuple[Outcome | None, tuple[Step, ...]]:
+async def _ask_before(
+    activation: Activation, apply: Apply, is_replayed: bool, is_interrupted: bool
+) -> tuple[Outcome | None, tuple[Step, ...]]:
     """The outcome that the hook wants in place of running the step, and the steps to run after it."""
     hook = activation.run.hook
     inject_after: tuple[Step, ...] = ()
     is_repeated = False
     while hook is not None:
         verdict = await hook.at(
-            Point(activation, "before", will_run=await _would_run(activation), is_repeated=is_repeated)
+            Point(
+                activation,
+                "before",
+                will_run=await _would_run(activation),
+                is_repeated=is_repeated,
+                is_replayed=is_replayed,
+                is_interrupted=is_interrupted,
+            )
         )
         if isinstance(verdict, Force):
             for injected in verdict.inject:
@@ -157,9 +196,16 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
             values = activation.scope.values()
             if not await truth(step.condition, values, run.ports.evaluator):
                 return Outcome(Status.SKIPPED)
+        is_combining = step.kind in run.combining
+        if run.ports.snapshots is not None and not is_combining and _is_to_keep(activation):
+            await run.keep_workspace(activation)
         if run.log is not None and not is_started:
             run.log.append(StepStarted(run.now(), frame.id, step.path, occurrence))
+        if run.barrier is not None and not is_combining:
+            await run.settle()
         outcome = await _act_in_time(activation)
+        if is_combining and known is None and _is_ending(activation):
+            raise asyncio.CancelledError  # its branches have left by themselves
     except asyncio.CancelledError as cancelled:
         if _is_ending(activation):
             if not activation.is_replayed:
@@ -175,6 +221,11 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
     if known is None and activation.meter.paused_seconds:
         outcome = msgspec.structs.replace(outcome, paused_seconds=activation.meter.paused_seconds)
     return outcome if known is None else known
+
+
+def _is_to_keep(activation: Activation) -> bool:
+    hook = activation.run.hook
+    return activation.step.snapshot or (hook is not None and hook.wants_snapshot(activation.step))
 
 
 async def _act_in_time(activation: Activation) -> Outcome:
@@ -233,8 +284,12 @@ async def finish_step(
     for edit in edits:
         edit.apply(scope)
     again: Again | None = Again(tuple(edits)) if is_replayed and occurrence in recorded.retried else None
+    if is_replayed and occurrence == recorded.unasked:
+        is_replayed, recorded.unasked = False, None  # it ended, and then the run's process did
+        run.asked_failures.discard(occurrence)
     if hook is not None and (hook.returns_to(occurrence, position) if is_replayed else hook.wants(step, position)):
-        is_propagated = outcome.error is not None and outcome.error.origin in run.asked_failures
+        origin = occurrence if outcome.error is None else outcome.error.origin
+        is_propagated = origin != occurrence and origin in run.asked_failures  # its own, after going back, is new
         if outcome.is_failure:
             run.asked_failures.add(occurrence)
         is_passed_by = outcome.status is Status.SKIPPED and not is_forced

@@ -62,6 +62,14 @@ class StepRetried(Event, frozen=True, gc=False, tag="step.retried"):
     by_hand: bool = False
 
 
+class StepInterrupted(Event, frozen=True, gc=False, tag="step.interrupted"):
+    """The occurrence was at work when the run's process ended: nobody knows how far it came."""
+
+    frame: str
+    step: str
+    occurrence: str
+
+
 class StepRouted(Event, frozen=True, gc=False, tag="step.routed"):
     """A conditional edge chose what comes after the occurrence."""
 
@@ -71,7 +79,27 @@ class StepRouted(Event, frozen=True, gc=False, tag="step.routed"):
     targets: tuple[str, ...]
 
 
+class SnapshotTaken(Event, frozen=True, gc=False, tag="snapshot.taken"):
+    """The workspace is kept as it was when the frame came to this place."""
+
+    frame: str
+    step: str
+    occurrence: str
+    snapshot: str
+    position: str = "before"
+
+
 # What a debugger did to it
+
+
+class SessionOpened(Event, frozen=True, gc=False, tag="debug.session_opened"):
+    """A session that knows nothing of one before it: what follows is its own, over every restart of the run."""
+
+    stop_at_entry: bool
+    stop_at_end: bool
+    lease_seconds: float
+    on_lease_end: str
+    snapshots: bool = False
 
 
 class Stopped(Event, frozen=True, gc=False, tag="debug.stopped"):
@@ -89,10 +117,11 @@ class Resumed(Event, frozen=True, gc=False, tag="debug.resumed"):
     stop: int
     frame: str
     verb: str
+    targets: tuple[str, ...] = ()  # the steps that a `run_to` goes to, or the occurrence that a `goto` goes ahead to
 
 
 class StopEnded(Event, frozen=True, gc=False, tag="debug.stop_ended"):
-    """A stop that was not resumed: its branch was cancelled meanwhile, and why."""
+    """A stop that was not resumed: its branch was cancelled meanwhile, or its place did not come again; and why."""
 
     stop: int
     frame: str
@@ -123,6 +152,7 @@ class BreakpointHit(Event, frozen=True, gc=False, tag="debug.breakpoint_hit"):
     breakpoint: int
     hits: int
     occurrence: str
+    position: str = ""
 
 
 class Logged(Event, frozen=True, gc=False, tag="debug.logged"):
@@ -158,6 +188,7 @@ class ConfigOverridden(Event, frozen=True, gc=False, tag="debug.config_overridde
     step: str
     occurrence: str
     config: dict[str, Any]
+    undoes: bool = False  # it takes the last one at this stop back
 
 
 class OutcomeForced(Event, frozen=True, gc=False, tag="debug.outcome_forced"):
@@ -192,6 +223,7 @@ class Rewound(Event, frozen=True, gc=False, tag="debug.rewound"):
     occurrence: str
     position: str
     after: int
+    snapshot: str | None = None  # of the workspace as it was there, which is put back
 
 
 class WatchesChanged(Event, frozen=True, gc=False, tag="debug.watches_changed"):
@@ -229,7 +261,10 @@ AnyEvent = (
     | StepStarted
     | StepFinished
     | StepRetried
+    | StepInterrupted
     | StepRouted
+    | SnapshotTaken
+    | SessionOpened
     | Stopped
     | Resumed
     | StopEnded

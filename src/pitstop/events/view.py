@@ -22,7 +22,9 @@ from pitstop.events.types import (
     Rewound,
     RunEnded,
     RunStarted,
+    SessionOpened,
     StepFinished,
+    StepInterrupted,
     StepRetried,
     StepStarted,
     StopEnded,
@@ -42,12 +44,15 @@ class StepView:
     ended_at: float | None = None
     outcome: Outcome | None = None
     is_retried: bool = False
+    is_interrupted: bool = False  # its process ended under it, and it has not begun again yet
     started_event: int = 0
     ended_event: int = 0
 
     @property
     def status(self) -> str:
-        return "running" if self.outcome is None else self.outcome.status.value
+        if self.outcome is not None:
+            return self.outcome.status.value
+        return "interrupted" if self.is_interrupted else "running"
 
 
 @dataclass(slots=True)
@@ -63,7 +68,10 @@ class FrameView:
 
 @dataclass(slots=True)
 class RunView:
-    """A run as its log tells it. `apply` takes the next event; unknown kinds change nothing but the count."""
+    """A run as its log tells it. `apply` takes the next event; unknown kinds change nothing but the count.
+
+    A run that is started again goes on with the same session: stops last, and so do pauses that were asked for.
+    """
 
     last_event: int = 0
     plan: str = ""
@@ -72,6 +80,7 @@ class RunView:
     steps: dict[str, StepView] = field(default_factory=dict)
     frames: dict[str, FrameView] = field(default_factory=dict)
     opened: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # each frame's first event, and parent
+    frames_before: dict[str, FrameView] = field(default_factory=dict)  # at the last start, until each is opened again
     stops: dict[int, Stopped] = field(default_factory=dict)
     breakpoints: dict[int, dict[str, object]] = field(default_factory=dict)
     watches: tuple[str, ...] = ()
@@ -89,25 +98,28 @@ class RunView:
         match event:
             case RunStarted():
                 self.plan, self.status, self.outcome = event.plan, "running", None
-                self.stops, self.frames = {}, {}  # of a process that is gone, if it is not the first start
+                self.frames_before |= self.frames  # of a process that is gone, if it is not the first start
+                self.frames = {}
             case RunEnded():
                 self.status, self.outcome = event.outcome.status.value, event.outcome
             case FrameOpened():
                 self.opened.setdefault(event.frame, (self.last_event, event.parent))
-                opener = self.frames.get(event.parent) if event.parent is not None else None
-                state = "pausing" if opener is not None and opener.state == "pausing" else "running"
-                self.frames[event.frame] = FrameView(event.frame, event.name, event.parent, state)
+                self.frames[event.frame] = FrameView(event.frame, event.name, event.parent, self._first_state(event))
             case FrameEnded():
                 frame = self.frames[event.frame]
                 frame.state, frame.ended_because = "done", event.reason
             case StepStarted():
+                before = self.steps.get(event.occurrence)
                 step = StepView(event.occurrence, event.step, event.frame, event.at)
-                step.started_event = self.last_event
+                is_again = before is not None and before.outcome is None  # it was interrupted
+                step.started_event = before.started_event if before is not None and is_again else self.last_event
                 self.steps[event.occurrence] = step
             case StepFinished():
                 self._finish(event)
             case StepRetried():
                 self.steps[event.occurrence].is_retried = True
+            case StepInterrupted():
+                self.steps[event.occurrence].is_interrupted = True
             case OutcomeForced():
                 self._finish(event)
             case Rewound():
@@ -122,11 +134,13 @@ class RunView:
                 self.frames[event.frame].state = "paused"
             case Resumed() | StopEnded():
                 del self.stops[event.stop]
-                self.frames[event.frame].state = "running"
+                frame = self.frames.get(event.frame)  # none while nothing runs, before it is opened again
+                if frame is not None and frame.state == "paused":
+                    frame.state = "running"
             case PauseAsked():
-                for frame in self.frames.values():
-                    if frame.state == "running" and event.frame in (None, frame.id):
-                        frame.state = "pausing"
+                for each in (*self.frames.values(), *self.frames_before.values()):
+                    if each.state == "running" and event.frame in (None, each.id):
+                        each.state = "pausing"
             case BreakpointSet():
                 self.breakpoints[int(event.breakpoint["id"])] = {"hit_count": 0, **event.breakpoint}
             case BreakpointRemoved():
@@ -137,11 +151,27 @@ class RunView:
                 self.watches = event.watches
             case AllContinued() | Detached() | Aborted():
                 self.is_detached = self.is_detached or isinstance(event, Detached)
-                for frame in self.frames.values():
-                    if frame.state == "pausing":
-                        frame.state = "running"
+                self._forget_pauses()
+            case SessionOpened():
+                self.breakpoints, self.watches, self.is_detached = {}, (), False
+                self._forget_pauses()
             case _:
                 pass
+
+    def _first_state(self, event: FrameOpened) -> str:
+        """A frame that is opened again after a restart is as it was; a new one pauses with the one that opened it."""
+        before = self.frames_before.pop(event.frame, None)
+        if any(stop.frame == event.frame for stop in self.stops.values()):
+            return "paused"
+        if before is not None:
+            return "pausing" if before.state == "pausing" else "running"
+        opener = self.frames.get(event.parent) if event.parent is not None else None
+        return "pausing" if opener is not None and opener.state == "pausing" else "running"
+
+    def _forget_pauses(self) -> None:
+        for frame in (*self.frames.values(), *self.frames_before.values()):
+            if frame.state == "pausing":
+                frame.state = "running"
 
     def _finish(self, event: StepFinished | OutcomeForced) -> None:
         step = self.steps.get(event.occurrence)
@@ -157,11 +187,12 @@ class RunView:
                 del self.steps[name]
             elif step.ended_event > event.after and (step.frame in cut or step.status == Status.CANCELLED):
                 step.ended_at, step.outcome, step.is_retried = None, None, False
-        under = {event.frame}
-        for frame in list(self.frames.values()):  # they are opened again as the frame comes to them
-            if frame.parent in under:
-                under.add(frame.id)
-                del self.frames[frame.id]
+        for frames in (self.frames, self.frames_before):
+            under = {event.frame}
+            for frame in list(frames.values()):  # they are opened again as the frame comes to them
+                if frame.parent in under:
+                    under.add(frame.id)
+                    del frames[frame.id]
         self.opened = {name: known for name, known in self.opened.items() if known[0] <= event.after or name not in cut}
 
 

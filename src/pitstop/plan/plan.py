@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pitstop.plan.expressions import expressions_in
 
 Effects = Literal["workspace", "external"]
+OnInterrupt = Literal["repeat", "fail", "pause"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Step:
     workspace: Literal["keep", "fresh"] = "keep"
     on_success: str = "next"
     on_failure: str = "stop"
+    on_interrupt: OnInterrupt = "repeat"
     snapshot: bool = False
     source: Source | None = None
     is_cleanup: bool = False

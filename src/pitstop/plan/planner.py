@@ -60,6 +60,7 @@ def _options(node: NodeSpec | None) -> dict[str, Any]:
         "retry": retry,
         "timeout_seconds": node.timeout_seconds,
         "effects": "external" if node.external else "workspace",
+        "on_interrupt": node.on_interrupt,
         "source": source,
     }
 
@@ -231,6 +232,7 @@ class _Planning:
                 workspace=spec.workspace,
                 on_success=spec.on_success,
                 on_failure=spec.on_failure,
+                on_interrupt=spec.on_interrupt,
                 snapshot=bool(spec.snapshot),
                 source=_source(spec.source),
                 is_cleanup=is_cleanup,

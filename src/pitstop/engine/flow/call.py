@@ -36,10 +36,13 @@ async def run_call(activation: Activation, config: Mapping[str, Any]) -> Outcome
 
 async def clean_up_aside(activation: Activation, scope: Scope, acts_before: int) -> None:
     """Clean up after a cancel: in a task of its own, for this one is cancelled. Another cancel ends it."""
-    if activation.step.cleanup and not activation.is_replayed:
+    run = activation.run
+    if activation.step.cleanup and not activation.is_replayed and not run.ends_at_once:
         async with asyncio.TaskGroup() as group:
             cancelled = Outcome(Status.CANCELLED)
-            group.create_task(clean_up(activation, scope, cancelled, acts_before), name="cleanup")
+            task = group.create_task(clean_up(activation, scope, cancelled, acts_before), name="cleanup")
+            run.tasks[task] = None
+            task.add_done_callback(run.tasks.pop)
 
 
 async def clean_up(activation: Activation, scope: Scope, outcome: Outcome, acts_before: int) -> Outcome:

@@ -100,7 +100,8 @@ class _GraphRun:
         """Run node after node while exactly one follows. The engine's innermost loop: every look-up here counts."""
         run, nodes, wiring, layer = self.run, self.nodes, self.wiring, scope.own
         log, done, changes = run.log, run.done, layer.changes
-        is_replaying = bool(frame.recorded) or self.activation.is_replayed
+        is_kept = run.barrier is not None or run.ports.snapshots is not None  # then `run_step` waits for either
+        is_replaying = is_kept or bool(frame.recorded) or self.activation.is_replayed
         append = log.append if log is not None else None
         now, passed, frame_id = run.now, Status.PASSED, frame.id
         task, cancels_before = asyncio.current_task(), frame.cancels_before
@@ -157,7 +158,7 @@ class _GraphRun:
                     occurrence = self._visit(prefix, name)
                 outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
                 self._check(node.step, outcome)
-                is_replaying = bool(frame.recorded) or self.activation.is_replayed
+                is_replaying = is_kept or bool(frame.recorded) or self.activation.is_replayed
                 hooked = run.hook is not None or is_replaying
                 moment, paths, epoch = 0.0, gate.paths, gate.epoch
             following = node.following

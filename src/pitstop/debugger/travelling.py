@@ -1,0 +1,121 @@
+"""Going back to where a run was, or ahead past steps that it shall not run."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from pitstop.debugger.steering import Steering
+from pitstop.debugger.stops import Held, Stop
+from pitstop.debugger.time_travel import (
+    HistoryPoint,
+    external_steps,
+    frames_cut,
+    point_before,
+    point_numbered,
+    point_of_stop,
+    points_in,
+    way_back,
+    way_to,
+)
+from pitstop.engine.recover import NOTHING_RECORDED, Recorded, frames_under
+from pitstop.errors import ExternalEffects, NotAllowed, UnknownPoint, UnknownStep, WorkspaceInUse
+from pitstop.events.outcome import Outcome, Status
+from pitstop.events.types import OutcomeForced
+from pitstop.plan.plan import Step
+
+
+class Travelling(Steering):
+    """The commands that lead to another place. `external` agrees to run steps again whose effects cannot be undone.
+
+    Where a snapshot of the workspace was kept, its files are put back too, before anything runs again.
+    """
+
+    async def step_back(self, stop: Stop | int, *, external: bool = False) -> None:
+        """Go back to the stop that this frame had before, with everything as it was there."""
+        held = self._at(stop, "step_back")
+        previous = self._previous(held.stop)
+        if previous is None:
+            raise NotAllowed("step_back", held.stop.id, "this is the first stop of its frame")
+        self._go_back(held, "step_back", point_of_stop(self.log.read(), previous), external)
+
+    def history(self) -> list[HistoryPoint]:
+        """Every point that the run, as it is now, has behind it."""
+        return points_in(self.log.read())
+
+    async def rewind(self, stop: Stop | int, point: HistoryPoint | Stop | int, *, external: bool = False) -> None:
+        """Go back to a point of the history: what came after it in its frames is undone and runs again."""
+        held = self._at(stop, "rewind")
+        number = point if isinstance(point, int) else point.after_event if isinstance(point, Stop) else point.number
+        self._go_back(held, "rewind", point_numbered(self.history(), number), external)
+
+    async def restart_frame(self, stop: Stop | int, *, external: bool = False) -> None:
+        """Start this frame again from its first step, and stop there."""
+        held = self._at(stop, "rewind")
+        first = next((each for each in self.history() if each.frame == held.stop.frame), None)
+        if first is None:
+            raise UnknownPoint(held.stop.frame)
+        self._go_back(held, "rewind", first, external)
+
+    async def goto(self, stop: Stop | int, step: str, *, external: bool = False) -> None:
+        """Stop before another step of the same sequence: go back to it, or skip what is between here and there."""
+        held = self._at(stop, "goto")
+        plan, activation = self._running().plan, held.point.activation
+        paths = plan.paths_named(step)
+        if not paths:
+            raise UnknownStep(step, plan.nearest(step))
+        try:
+            way = way_to(plan, activation.step, paths, has_ended=held.stop.position != "before")
+        except ValueError as error:
+            raise NotAllowed("goto", held.stop.id, str(error)) from error
+        prefix = activation.base.removesuffix(activation.step.local)
+        address = f"{prefix}{way.target.local}"
+        if way.is_back:
+            point = point_before(self.log.read(), held.stop.frame, address)
+            if point is None:
+                raise UnknownPoint(address)
+            self._go_back(held, "goto", point, external)
+        else:
+            self._go_ahead(held, [(each, f"{prefix}{each.local}") for each in way.between], address)
+
+    def _go_ahead(self, held: Held, between: Sequence[tuple[Step, str]], target: str) -> None:
+        """Let the frame pass by the steps in between as if the log knew them, and stop at the target."""
+        run, stop, frame = self._running(), held.stop, held.point.activation.frame
+        skipped = Outcome(Status.SKIPPED)
+        if frame.recorded is NOTHING_RECORDED:
+            frame.recorded = Recorded()
+        is_current_skipped = stop.position != "after"
+        for _, address in between:
+            frame.recorded.outcomes[address] = skipped
+            frame.recorded.forced.add(address)
+        passed_by = [(stop.step, stop.occurrence)] if is_current_skipped else []
+        for path, occurrence in [*passed_by, *((step.path, address) for step, address in between)]:
+            self._append(OutcomeForced(run.now(), stop.id, stop.frame, path, occurrence, "goto", skipped))
+        self._arrivals[target, "before"] = frame.id
+        self._resume(held, "goto", held.force(skipped) if is_current_skipped else held.proceed(), targets=(target,))
+        self._refresh_gate()
+
+    def _go_back(self, held: Held, verb: str, point: HistoryPoint, external: bool) -> None:
+        run = self._running()
+        back = way_back(held.point.activation.frame, self._frames.values(), point)
+        undone = external_steps(run.plan, self.log.read(), back)
+        if undone and not external:
+            raise ExternalEffects(undone)
+        cut, under = frames_cut(self.log.read(), back), frames_under(self.log.read(), back.frame)
+        busy = self._busy_beside(under) if back.snapshot is not None else []
+        if busy:
+            raise WorkspaceInUse(busy)
+        self._arrivals = {point: frame for point, frame in self._arrivals.items() if frame not in under}
+        self._arrivals[back.occurrence, back.position] = back.point_frame
+        for frame in cut & set(self._past):
+            self._past[frame] = [each for each in self._past[frame] if each.after_event < back.after]
+        self._forget_remains(cut, back.after)
+        for _, frame, edit, scope in reversed(self._edits):
+            if frame in under:  # those that still count are made again on the way
+                edit.undo(scope)
+        self._edits = [each for each in self._edits if each[1] not in under]
+        self._resume(held, verb, back)
+        self._refresh_gate()
+
+    def _busy_beside(self, under: AbstractSet[str]) -> list[str]:
+        """The frames, other than these, that may be writing files now."""
+        still = under | self._paused_frames() | set(self._waiting)
+        return [name for name, frame in self._frames.items() if not frame.is_done and name not in still]

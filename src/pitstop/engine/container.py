@@ -1,0 +1,54 @@
+"""What a command asks of the container that it runs in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+PullPolicy = Literal["missing", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How to ask a service whether it is ready: `command` exits with 0 in its container.
+
+    Without a command the image's own health check counts. `start_seconds` is how long it may take to become ready.
+    """
+
+    command: tuple[str, ...] = ()
+    interval_seconds: float = 1.0
+    timeout_seconds: float = 10.0
+    start_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A container beside the command, which reaches it by its name.
+
+    `argv` is given to the entry point of the image, as `docker run` would. With `shared` it is started once for a
+    workspace and lives as long; else it is the command's own.
+    """
+
+    name: str
+    image: str
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    health: Health = field(default_factory=Health)
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerOptions:
+    """How the container of a command is made.
+
+    `user` None is the owner of the workspace, so that files stay the user's; `image` is whoever the image says; else a
+    name or id, with a group after a colon. With `entrypoint` the command is given to the entry point of the image; else
+    it takes its place. `platform` is that of the image to take, such as `linux/arm64`.
+    """
+
+    pull: PullPolicy = "missing"
+    user: str | None = None
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    entrypoint: bool = False
+    platform: str | None = None
+    services: tuple[Service, ...] = ()

@@ -1,0 +1,183 @@
+"""Record the event streams that the Python fold and the web's fold are both tested on.
+
+    python -m tests.events.record_streams
+
+Each run is a real one, with a scripted debugger; the views are what `fold` gave when the stream was recorded.
+"""
+
+import asyncio
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from pitstop import MemoryLog, Session, run_flow
+from pitstop.app import open_service
+from pitstop.engine.executor import LogChunk
+from pitstop.events.log import events_to_json
+from pitstop.events.types import Stopped
+from pitstop.events.view import RunView
+
+STREAMS = Path(__file__).parent / "streams"
+FLOWS = Path(__file__).parent / "flows"
+Script = Callable[[Session], Coroutine[Any, Any, None]]
+
+
+def view_as_json(view: RunView) -> dict[str, Any]:
+    """What both folds must agree on."""
+    return {
+        "last_event": view.last_event,
+        "plan": view.plan,
+        "status": view.status,
+        "steps": [
+            {
+                "occurrence": step.occurrence,
+                "step": step.step,
+                "frame": step.frame,
+                "status": step.status,
+                "started_at": step.started_at,
+                "ended_at": step.ended_at,
+                "is_retried": step.is_retried,
+                "started_event": step.started_event,
+                "ended_event": step.ended_event,
+            }
+            for step in view.steps.values()
+        ],
+        "frames": [dataclasses.asdict(frame) for frame in view.frames.values()],
+        "stops": list(view.stops),
+        "breakpoints": [{"id": number, "hit_count": told["hit_count"]} for number, told in view.breakpoints.items()],
+        "watches": list(view.watches),
+        "interventions": [type(event).__struct_config__.tag for event in view.interventions],
+        "is_detached": view.is_detached,
+    }
+
+
+async def watch_only(session: Session) -> None:
+    """Nobody stops anything."""
+
+
+async def step_two_branches(session: Session) -> None:
+    """Stop in two branches, step one, change a value, skip a step and let all go."""
+    session.add_breakpoint(step="checks.unit")
+    session.add_breakpoint(step="checks.lint")
+    session.watch(".steps.build.outputs")
+    stops = {stop.step: stop for stop in [await _next(session), await _next(session)]}
+    await session.set(stops["checks.unit"], ".vars.region", "north")
+    await session.step_over(stops["checks.lint"])
+    await session.skip(stops["checks.unit"])
+    session.remove_breakpoint(1)
+    await session.continue_all()
+
+
+async def repair_and_retry(session: Session) -> None:
+    """A step fails; it is given another value, a step is put in before it, and it runs again."""
+    stop = await _next(session)
+    await session.set(stop, ".vars.region", "south")
+    await session.retry(stop)
+
+
+async def go_back(session: Session) -> None:
+    """Step to the third step, go back over two of them, and go on."""
+    session.add_breakpoint(step="build", log="building ${{ .vars.region }}")
+    session.add_breakpoint(step="package")
+    stop = await _next(session)
+    await session.step_over(stop)
+    stop = await _next(session)
+    await session.step_back(stop)
+    stop = await _next(session)
+    await session.inject(stop, {"id": "look", "uses": "run", "with": {"script": "ls"}})
+    await session.step_over(stop)
+    stop = await _next(session)
+    await session.detach()
+
+
+async def abort(session: Session) -> None:
+    """Stop in a branch and end everything."""
+    session.add_breakpoint(step="build", once=True)
+    session.add_breakpoint(step="checks.lint.types")
+    stop = await _next(session)
+    await session.continue_(stop)
+    await _next(session)
+    await session.pause()
+    await session.abort("seen enough")
+
+
+async def go_on_after_restart(session: Session) -> None:
+    """The process ended at two stops; a new one takes the run up where it was."""
+    stop = await _next(session)
+    await session.step_over(stop)
+    await _next(session)
+    await session.continue_all()
+
+
+async def _next(session: Session) -> Any:
+    stop = await session.next_stop()
+    assert stop is not None
+    return stop
+
+
+RECORDINGS: dict[str, tuple[str, Script]] = {
+    "passed": ("shop.yaml", watch_only),
+    "two-branches": ("shop.yaml", step_two_branches),
+    "repaired": ("shop-broken.yaml", repair_and_retry),
+    "rewound": ("shop.yaml", go_back),
+    "aborted": ("shop.yaml", abort),
+    "restarted": ("shop.yaml", go_on_after_restart),
+    "combinations": ("combinations.yaml", watch_only),
+}
+
+
+async def interrupted_log(file: str) -> MemoryLog:
+    """The log of a run whose process ended while two of its branches stood still."""
+    log, session = MemoryLog(), Session(stop_on_error=True)
+    session.add_breakpoint(step="checks.unit")
+    session.add_breakpoint(step="checks.lint.types")
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run_flow(FLOWS / file, folder=None, debug=session, log=log))
+        await _next(session)
+        await _next(session)
+        left = list(log.read())
+        running.cancel()
+    return MemoryLog(left)
+
+
+async def record(name: str, file: str, script: Script, folder: Path) -> None:
+    log = await interrupted_log(file) if script is go_on_after_restart else MemoryLog()
+    session = Session(stop_on_error=True)
+    logs: dict[str, str] = {}
+
+    def hear(occurrence: str, chunk: LogChunk) -> None:
+        logs[occurrence] = logs.get(occurrence, "") + chunk.data.decode()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(script(session))
+        group.create_task(
+            run_flow(
+                FLOWS / file, folder=None, debug=None if script is watch_only else session, log=log, on_output=hear
+            )
+        )
+    events = log.read()
+    shown = [{"schema": 1, "number": number, **event} for number, event in enumerate(events_to_json(events), 1)]
+    view, views = RunView(), {}
+    for event in events:
+        view.apply(event)
+        if isinstance(event, Stopped) or view.last_event in (len(events) // 2, len(events)):
+            views[view.last_event] = view_as_json(view)
+    info = dataclasses.asdict(await open_service().check(str(FLOWS / file)))
+    info["file"] = file
+    info["steps"] = [{**step, "file": file} for step in info["steps"]]
+    texts = {file: (FLOWS / file).read_text()}
+    told = {"name": name, "flow_info": info, "texts": texts, "logs": logs, "events": shown, "views": views}
+    (folder / f"{name}.json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+async def main() -> None:
+    wanted = sys.argv[1:] or list(RECORDINGS)
+    for name in wanted:
+        await record(name, *RECORDINGS[name], STREAMS)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
