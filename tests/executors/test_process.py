@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, WorkspaceRef
+from pitstop.errors import NoRunner
 from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.read_only import read_only_argv
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
 
 
@@ -381,6 +384,44 @@ async def test_a_shell_that_cannot_be_started_says_why_on_its_terminal(bench: Be
     await read_until(shell, b"command not found: no-such-shell")
 
     assert (await shell.wait()).exit_code == 127
+
+
+async def test_to_a_read_only_shell_the_whole_workspace_is_read_only_and_stays_so(bench: Bench) -> None:
+    folders = bench.workspace.home, bench.workspace.artifacts, bench.workspace.repo
+    shell = await bench.executor.shell(bench.workspace, ("sh",), read_only=True, env={"PS1": "> "})
+
+    for folder in folders:
+        await shell.write(f"touch {folder}/x || echo ref''used {folder}\n".encode())
+        await read_until(shell, f"refused {folder}".encode())
+    await shell.write(b"mount -o remount,bind,rw . || echo st''ays\n")
+    await read_until(shell, b"stays")
+    await shell.write(b"touch /tmp/$$ && rm /tmp/$$ && echo else''where it may\n")
+    await read_until(shell, b"elsewhere it may")
+
+
+async def test_where_there_is_no_read_only_view_the_error_says_what_it_needs(tmp_path: Path) -> None:
+    executor = ProcessExecutor(tmp_path, env={"PATH": "/nowhere"})
+    workspace = await executor.acquire(Placement())
+
+    for _ in range(2):
+        with pytest.raises(NoRunner, match=r"read-only.*needs unshare, mount and setpriv.*command not found: unshare"):
+            await executor.shell(workspace, read_only=True)
+    await executor.close()
+
+
+def test_one_who_is_not_root_has_a_read_only_view_in_a_user_namespace_or_is_told(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="pitstop-nobody-") as folder:
+        program = "touch x; mount -o remount,bind,rw .; touch x; id -u"
+        argv = read_only_argv(
+            [folder.encode()], folder.encode(), [b"sh", b"-c", program.encode()], user=65534, group=65534
+        )
+        if os.geteuid() == 0:
+            os.chown(folder, 65534, 65534)
+            argv = [b"setpriv", b"--reuid=65534", b"--regid=65534", b"--clear-groups", b"--", *argv]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+
+        assert [*Path(folder).iterdir()] == []
+        assert done.stderr.count("Read-only file system") == 2 if done.returncode == 0 else done.stderr
 
 
 # --- Workspaces in place

@@ -1,42 +1,65 @@
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from pitstop.errors import Unavailable
+from pitstop.errors import Unavailable, WorkspaceLost
+from pitstop.executors.epoch import Epoch, begin_epoch
 from pitstop.executors.workspace import (
     MOVES,
     Workspace,
+    WorkspaceBusy,
     WorkspaceState,
     clean_orphans,
-    create_workspace,
+    clear_way,
+    find_workspaces,
+    open_workspace,
     remove_tree,
+    remove_workspace,
 )
 
 DIES_WITH_A_WORKSPACE = """
-import os, sys
+import json, sys
 from pathlib import Path
-from pitstop.executors.workspace import create_workspace
-folder = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-workspace = create_workspace(Path(sys.argv[1]), folder)
-workspace.use()
-print(workspace.id)
+from pitstop.executors.epoch import begin_epoch
+from pitstop.executors.workspace import open_workspace
+workspaces, id, folder = json.loads(sys.argv[1])
+epoch = begin_epoch(workspaces)
+print(open_workspace(Path(workspaces), epoch.name, id, folder and Path(folder)).id)
 """
 
 
-def orphan(workspaces: Path, *folder: Path) -> str:
+def orphan(workspaces: Path, id: str | None = None, folder: Path | None = None) -> str:
     """The id of a workspace whose owner has died with it in use."""
-    arguments = [sys.executable, "-c", DIES_WITH_A_WORKSPACE, str(workspaces), *map(str, folder)]
-    return subprocess.run(arguments, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    workspaces.mkdir(exist_ok=True)
+    arguments = json.dumps([str(workspaces), id, None if folder is None else str(folder)])
+    words = [sys.executable, "-c", DIES_WITH_A_WORKSPACE, arguments]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-def test_a_workspace_has_its_four_folders_and_is_gone_when_destroyed(tmp_path: Path) -> None:
-    workspace = create_workspace(tmp_path / "deep" / "workspaces")
-    workspace.use()
+@pytest.fixture
+def epoch(tmp_path: Path) -> Iterator[Epoch]:
+    (tmp_path / "workspaces").mkdir()
+    epoch = begin_epoch(str(tmp_path / "workspaces"))
+    yield epoch
+    epoch.end()
+
+
+@pytest.fixture
+def workspaces(tmp_path: Path, epoch: Epoch) -> Path:
+    return tmp_path / "workspaces"
+
+
+def listed(workspaces: Path) -> list[str]:
+    return sorted(path.name for path in workspaces.iterdir() if path.suffix != ".epoch")
+
+
+def test_a_workspace_has_its_four_folders_and_is_gone_when_destroyed(workspaces: Path, epoch: Epoch) -> None:
+    workspace = open_workspace(workspaces, epoch.name)
     folders = [workspace.repo, workspace.home, workspace.artifacts, workspace.control]
 
     assert [folder.name for folder in folders] == ["repo", "home", "artifacts", ".pitstop"]
@@ -44,12 +67,12 @@ def test_a_workspace_has_its_four_folders_and_is_gone_when_destroyed(tmp_path: P
     workspace.destroy()
 
     assert workspace.state == WorkspaceState.DESTROYED
-    assert [*(tmp_path / "deep" / "workspaces").iterdir()] == []
+    assert listed(workspaces) == []
 
 
 def test_the_way_of_a_workspace_is_a_table_and_every_other_move_names_both_states(tmp_path: Path) -> None:
     for state, target in product(WorkspaceState, WorkspaceState):
-        workspace = Workspace(tmp_path / "w", -1, state=state)
+        workspace = Workspace(tmp_path / "w", state=state)
         if target in MOVES[state]:
             workspace.move_to(target)
             assert workspace.state == target
@@ -66,12 +89,11 @@ def test_every_state_can_be_left_for_destroyed(tmp_path: Path) -> None:
         assert WorkspaceState.DESTROYED in reachable
 
 
-def test_in_place_the_folder_is_the_repo_and_is_never_removed(tmp_path: Path) -> None:
+def test_in_place_the_folder_is_the_repo_and_is_never_removed(tmp_path: Path, workspaces: Path, epoch: Epoch) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "mine").write_text("precious")
-    workspace = create_workspace(tmp_path / "workspaces", project)
-    workspace.use()
+    workspace = open_workspace(workspaces, epoch.name, folder=project)
 
     assert workspace.repo == project
     workspace.destroy()
@@ -80,21 +102,27 @@ def test_in_place_the_folder_is_the_repo_and_is_never_removed(tmp_path: Path) ->
     assert not workspace.root.exists()
 
 
-def test_a_folder_that_is_not_there_cannot_be_worked_in(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_cannot_be_worked_in(tmp_path: Path, workspaces: Path, epoch: Epoch) -> None:
     with pytest.raises(Unavailable, match="missing is not a folder"):
-        create_workspace(tmp_path / "workspaces", tmp_path / "missing")
+        open_workspace(workspaces, epoch.name, folder=tmp_path / "missing")
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(Unavailable, match="file"):
-        create_workspace(tmp_path / "file")
+        open_workspace(tmp_path / "file", "epoch")
+
+
+@pytest.mark.parametrize("id", ["", "..", "a/b", "a.b", "-a", "ä", "a b", "a" * 200])
+def test_what_could_not_be_the_name_of_a_folder_of_ours_is_no_id(workspaces: Path, epoch: Epoch, id: str) -> None:
+    with pytest.raises(ValueError, match="id of a workspace"):
+        open_workspace(workspaces, epoch.name, id)
 
 
 @pytest.mark.parametrize("path", ["..", "../home", "a/../../b", "/etc", "out", "out/passwd", "deep/out/x", "~/../.."])
-def test_no_path_leaves_the_repo(tmp_path: Path, path: str) -> None:
-    workspace = create_workspace(tmp_path)
+def test_no_path_leaves_the_repo(workspaces: Path, epoch: Epoch, path: str) -> None:
+    workspace = open_workspace(workspaces, epoch.name)
     (workspace.repo / "out").symlink_to("/etc")
     (workspace.repo / "deep").mkdir()
     (workspace.repo / "deep" / "out").symlink_to("../..")
@@ -104,8 +132,8 @@ def test_no_path_leaves_the_repo(tmp_path: Path, path: str) -> None:
     workspace.destroy()
 
 
-def test_paths_and_links_inside_the_repo_are_followed(tmp_path: Path) -> None:
-    workspace = create_workspace(tmp_path)
+def test_paths_and_links_inside_the_repo_are_followed(workspaces: Path, epoch: Epoch) -> None:
+    workspace = open_workspace(workspaces, epoch.name)
     (workspace.repo / "deep" / "er").mkdir(parents=True)
     (workspace.repo / "link").symlink_to("deep/er")
 
@@ -115,61 +143,147 @@ def test_paths_and_links_inside_the_repo_are_followed(tmp_path: Path) -> None:
     workspace.destroy()
 
 
-def test_what_a_dead_owner_left_is_cleaned_and_his_folder_is_not(tmp_path: Path) -> None:
+# --- Taken up again
+
+
+def test_what_was_kept_is_taken_up_as_it_was_left_but_for_its_logs(workspaces: Path, epoch: Epoch) -> None:
+    first = open_workspace(workspaces, epoch.name, "run-1")
+    (first.home / "cache").write_text("warm")
+    (first.logs / "1").write_text("said before")
+    first.keep()
+
+    clear_way(workspaces, "run-1")
+    second = open_workspace(workspaces, epoch.name, "run-1")
+
+    assert (second.home / "cache").read_text() == "warm"
+    assert [*second.logs.iterdir()] == []
+
+
+def test_in_place_a_workspace_keeps_its_folder(tmp_path: Path, workspaces: Path, epoch: Epoch) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    mine.mkdir()
+    other.mkdir()
+    orphan(workspaces, "run-1", mine)
+
+    with pytest.raises(Unavailable, match=f"belongs to {mine}, so it cannot be used for {other}"):
+        open_workspace(workspaces, epoch.name, "run-1", other)
+    again = open_workspace(workspaces, epoch.name, "run-1")
+    again.keep()
+
+    assert again.repo == mine
+    assert open_workspace(workspaces, epoch.name, "run-1", mine).repo == mine
+
+
+def test_in_place_a_folder_that_is_gone_is_named(tmp_path: Path, workspaces: Path, epoch: Epoch) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    orphan(workspaces, "run-1", project)
+    project.rmdir()
+
+    with pytest.raises(Unavailable, match="project is not a folder any more"):
+        open_workspace(workspaces, epoch.name, "run-1")
+
+
+def test_an_orphan_with_a_name_waits_until_it_is_taken_up_or_removed(workspaces: Path, epoch: Epoch) -> None:
+    orphan(workspaces, "run-1")
+    orphan(workspaces, "run-2")
+    (workspaces / "run-1" / "repo" / "work").write_text("half done")
+
+    assert clean_orphans(workspaces) == []
+    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == ["run-1", "run-2"]
+    remove_workspace(workspaces, "run-2")
+    taken = open_workspace(workspaces, epoch.name, "run-1")
+
+    assert (taken.repo / "work").read_text() == "half done"
+    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == []
+    assert listed(workspaces) == ["run-1", "run-1.lock"]
+
+
+def test_what_is_in_use_cannot_be_taken_or_removed_and_its_user_is_named(workspaces: Path, epoch: Epoch) -> None:
+    hold = DIES_WITH_A_WORKSPACE + "sys.stdout.flush(); sys.stdin.read()"
+    arguments = json.dumps([str(workspaces), "run-1", None])
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as user:
+        assert user.stdout is not None
+        assert user.stdout.readline() == b"run-1\n"
+        with pytest.raises(WorkspaceBusy, match=f"'run-1' is in use by process {user.pid}"):
+            open_workspace(workspaces, epoch.name, "run-1")
+        with pytest.raises(WorkspaceBusy):
+            remove_workspace(workspaces, "run-1")
+        with pytest.raises(WorkspaceBusy):
+            clear_way(workspaces, "run-1")
+        user.kill()
+
+    assert open_workspace(workspaces, epoch.name, "run-1").id == "run-1"
+
+
+def test_who_lost_a_workspace_to_another_cannot_keep_or_destroy_it(workspaces: Path, epoch: Epoch) -> None:
+    over = begin_epoch(str(workspaces))
+    lost = open_workspace(workspaces, over.name, "run-1")
+    over.end()
+    taken = open_workspace(workspaces, epoch.name, "run-1")
+
+    for give_up in (lost.keep, lost.destroy):
+        with pytest.raises(WorkspaceLost, match="has taken it up"):
+            give_up()
+
+    assert taken.repo.is_dir()
+
+
+def test_what_was_not_removed_to_the_end_is_not_there_to_be_taken_up(workspaces: Path, epoch: Epoch) -> None:
+    orphan(workspaces, "run-1")
+    (workspaces / "run-1" / "repo" / "work").write_text("to be removed")
+    (workspaces / "run-1").rename(workspaces / "run-1.removing")  # as far as it came
+
+    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == []
+    clear_way(workspaces, "run-1")
+    taken = open_workspace(workspaces, epoch.name, "run-1")
+
+    assert [*taken.repo.iterdir()] == []
+    taken.destroy()
+    assert listed(workspaces) == []
+
+
+# --- Orphans without a name
+
+
+def test_what_a_dead_owner_left_is_cleaned_and_his_folder_is_not(tmp_path: Path, workspaces: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "mine").write_text("precious")
-    workspaces = tmp_path / "workspaces"
-    left = {orphan(workspaces), orphan(workspaces, project)}
+    left = {orphan(workspaces), orphan(workspaces, folder=project)}
 
     assert set(clean_orphans(workspaces)) == left
-    assert [*workspaces.iterdir()] == []
+    assert listed(workspaces) == []
     assert (project / "mine").read_text() == "precious"
 
 
-def test_what_is_in_use_or_was_kept_is_nobodys_orphan(tmp_path: Path) -> None:
-    in_use, kept = create_workspace(tmp_path), create_workspace(tmp_path)
-    in_use.use()
-    kept.use()
+def test_what_is_in_use_or_was_kept_is_nobodys_orphan(workspaces: Path, epoch: Epoch) -> None:
+    in_use, kept = open_workspace(workspaces, epoch.name), open_workspace(workspaces, epoch.name)
     kept.keep()
 
-    assert clean_orphans(tmp_path) == []
+    assert clean_orphans(workspaces) == []
+    assert find_workspaces(workspaces, WorkspaceState.READY) == [kept.id]
     assert in_use.repo.is_dir()
     assert kept.repo.is_dir()
-    in_use.destroy()
 
 
-def test_an_owner_whose_id_was_given_to_another_process_is_dead(tmp_path: Path) -> None:
-    left = orphan(tmp_path)
-    record_file = tmp_path / left / ".pitstop" / "workspace.json"
-    record = json.loads(record_file.read_text())
-    record_file.write_text(json.dumps({**record, "owner": os.getpid()}))
+@pytest.mark.parametrize("damage", ["", "{", "[1]", "{}"])
+def test_a_workspace_that_was_made_or_removed_only_in_part_is_cleaned(workspaces: Path, damage: str) -> None:
+    left = orphan(workspaces)
+    (workspaces / left / ".pitstop" / "workspace.json").write_text(damage)
 
-    assert clean_orphans(tmp_path) == [left]
-
-
-@pytest.mark.parametrize("damage", ["", "{", "[1]x"])
-def test_a_workspace_that_was_made_or_removed_only_in_part_is_cleaned(tmp_path: Path, damage: str) -> None:
-    left = orphan(tmp_path)
-    (tmp_path / left / ".pitstop" / "workspace.json").write_text(damage)
-
-    assert clean_orphans(tmp_path) == [left]
+    assert clean_orphans(workspaces) == [left]
 
 
-def test_a_workspace_that_another_process_uses_cannot_be_destroyed(tmp_path: Path) -> None:
-    workspace = create_workspace(tmp_path)
-    workspace.use()
-    hold = "import fcntl, signal; fcntl.flock(0, fcntl.LOCK_SH); print('held', flush=True); signal.pause()"
-    with (
-        (tmp_path / f"{workspace.id}.lock").open("r+") as lock,
-        subprocess.Popen([sys.executable, "-c", hold], stdin=lock, stdout=subprocess.PIPE) as other,
-    ):
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"held\n"
-        with pytest.raises(Unavailable, match="used by another process"):
-            workspace.destroy()
-        other.kill()
-    workspace.destroy()
+def test_one_with_a_name_is_not_cleaned_whatever_became_of_its_record(workspaces: Path, epoch: Epoch) -> None:
+    orphan(workspaces, "run-1")
+    (workspaces / "run-1" / ".pitstop" / "workspace.json").write_text("")
+
+    assert clean_orphans(workspaces) == []
+    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == ["run-1"]
+    assert open_workspace(workspaces, epoch.name, "run-1").id == "run-1"
 
 
 def test_a_tree_with_folders_that_may_not_be_written_is_removed_and_no_link_is_followed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 
+from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import (
     Command,
     CommandRef,
@@ -60,6 +61,11 @@ class FakeCommand:
         """Fail as a command that could not be run."""
         self.say(f"pitstop: {reason}\n", "stderr")
         self._end("failed", exit_code=exit_code, reason=reason)
+
+    def lose(self, reason: str) -> None:
+        """Be ended by somebody else, so that nobody sees how."""
+        self._ending = None
+        self._end("lost", reason=reason)
 
     def cancel(self, grace_seconds: float, ending: CommandState) -> None:
         if self.result is not None:
@@ -141,11 +147,21 @@ class FakeShell:
 Program = Callable[[FakeCommand], None]
 
 
+class FakeDisk:
+    """Workspaces that outlive an executor: their files, and who uses them."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, dict[str, bytes]] = {}
+        self.users: dict[str, FakeExecutor] = {}
+        self.kept: set[str] = set()
+
+
 class FakeExecutor:
     """Runs `programs`, found by the first word of argv or by the whole script.
 
     A program may exit at once or leave its command running: `commands` has it by its execution key, for the test to
-    go on with. Files of a workspace are a dict in memory: `files[workspace.id]`.
+    go on with. Files of a workspace are a dict in memory: `files[workspace.id]`. Executors with the same `disk` can
+    take up each other's workspaces.
     """
 
     def __init__(
@@ -154,9 +170,12 @@ class FakeExecutor:
         *,
         runners: Sequence[RunnerInfo] = (RunnerInfo("fake"),),
         answer: Callable[[bytes], bytes] = lambda typed: typed,
+        disk: FakeDisk | None = None,
     ) -> None:
         self.commands: dict[str, FakeCommand] = {}
         self.files: dict[str, dict[str, bytes]] = {}
+        self._disk = disk or FakeDisk()
+        self._named: set[str] = set()
         self._programs = dict(programs or {})
         self._runners = list(runners)
         self._answer = answer
@@ -182,8 +201,14 @@ class FakeExecutor:
                 str(dict(placement.requires)), [f"{runner.id} {dict(runner.labels)}" for runner in self._runners]
             )
         self._acquired_count += 1
-        workspace = f"workspace-{self._acquired_count}"
-        self.files[workspace] = {}
+        workspace = placement.workspace or f"workspace-{id(self)}-{self._acquired_count}"
+        if placement.workspace is not None:
+            if workspace in self._disk.users:
+                raise Unavailable(f"workspace {workspace!r} is in use by another executor")
+            self._named.add(workspace)
+        self._disk.users[workspace] = self
+        self._disk.kept.discard(workspace)
+        self.files[workspace] = self._disk.files.setdefault(workspace, {})
         self._shells[workspace] = []
         folders = (f"/{workspace}/{name}" for name in ("repo", "home", "artifacts", ".pitstop"))
         return WorkspaceRef(workspace, fitting[0].id, *folders)
@@ -198,6 +223,32 @@ class FakeExecutor:
             command.cancel(RELEASE_GRACE_SECONDS, "cancelled")
         for command in running:
             await command.wait_ended()
+        del self._disk.users[workspace.id]
+        if keep:
+            self._disk.kept.add(workspace.id)
+        else:
+            del self._disk.files[workspace.id]
+
+    async def orphans(self) -> list[str]:
+        return sorted(self._disk.files.keys() - self._disk.users.keys() - self._disk.kept)
+
+    async def kept(self) -> list[str]:
+        return sorted(self._disk.kept)
+
+    async def remove_workspace(self, workspace: str) -> None:
+        if workspace in self._disk.users:
+            raise Unavailable(f"workspace {workspace!r} is in use by another executor")
+        self._disk.files.pop(workspace, None)
+        self._disk.kept.discard(workspace)
+
+    def lapse(self) -> None:
+        """Lose everything, as one who stood still for longer than his lease."""
+        for workspace in [*self.files]:
+            del self.files[workspace], self._disk.users[workspace]
+            if workspace not in self._named:
+                del self._disk.files[workspace]
+        for command in self.commands.values():
+            command.lose("it stood still for longer than its lease")
 
     async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
         ref = CommandRef(self._workspace_of.get(command.key, workspace.id), command.key)
@@ -251,6 +302,9 @@ class FakeExecutor:
         *,
         cwd: str = ".",
         env: Mapping[str, str] | None = None,
+        container: ContainerOptions | None = None,
+        beside: CommandRef | None = None,
+        read_only: bool = False,
     ) -> Shell:
         self._find(workspace)
         shell = FakeShell(self._answer)
@@ -271,11 +325,11 @@ class FakeExecutor:
         files.clear()
         files.update({name: bytes.fromhex(content) for name, content in restored.items()})
 
-    async def close(self) -> None:
+    async def close(self, *, keep: bool = False) -> None:
         self._closed.set()
-        for runner in self._runners:
-            for workspace in [*self.files]:
-                await self.release(WorkspaceRef(workspace, runner.id, "", "", "", ""))
+        for workspace in [*self.files]:
+            ref = WorkspaceRef(workspace, "", "", "", "", "")
+            await self.release(ref, keep=keep and workspace in self._named)
 
     def _find(self, workspace: WorkspaceRef) -> dict[str, bytes]:
         if workspace.id not in self.files:

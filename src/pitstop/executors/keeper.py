@@ -7,20 +7,33 @@ The keeper forks supervisors, each with a socket to Pitstop (`supervisor.py`). I
 dies, after the last supervisor. Both are child subreapers: an orphan cannot get above them, whatever it does to its
 session or environment. Why it is done this way is told in decisions/0010-ending-process-trees.md.
 
+    to the keeper    ("epoch", path, lease) and its file   from now on commands may run; a lease of 0 has no end
+                     ("fork",) and a socket                a supervisor for it, which is refused when there is no epoch
+                     ("beat",)                             Pitstop is alive, and its event loop goes round
+    to Pitstop       ("over", path)                        nothing came for the lease: that epoch was ended
+
+To end an epoch is to end every supervisor and command, and then to let go of the lock by which others know that the
+workspaces are in use. So one who was only stopped finds, when he goes on, that he has lost them.
+
 It runs in an interpreter of its own whose start is part of every first command: only light imports here.
 """
 
+import contextlib
 import ctypes
 import gc
+import marshal
 import os
 import select
 import signal
 import socket
+import time
 
+from pitstop.executors.epoch import Epoch
 from pitstop.executors.process_table import children_of_this_process
 from pitstop.executors.supervisor import receive, supervise
 
 PR_SET_CHILD_SUBREAPER = 36
+NEVER = float("inf")
 
 
 def main(control_fd: int) -> None:
@@ -29,37 +42,87 @@ def main(control_fd: int) -> None:
     control.set_inheritable(False)
     adopt_orphans()
     gc.freeze()  # the collector shall not touch, and so copy, the pages that supervisors share with the keeper
-    supervisors: dict[int, int] = {}  # pid by pidfd
-    poller = select.poll()
-    poller.register(control, select.POLLIN)
-    listening = True
-    while listening or supervisors:
-        for fd, _ in poller.poll():
-            if fd in supervisors:
-                poller.unregister(fd)
-                os.close(fd)
-                os.waitpid(supervisors.pop(fd), 0)
-                end_strangers(set(supervisors.values()))
-            elif (supervisor_socket := receive_socket(control)) is None:
-                poller.unregister(control)
-                listening = False
-            else:
-                pid = os.fork()
-                if pid == 0:
-                    for inherited in (control_fd, *supervisors):
-                        os.close(inherited)
-                    adopt_orphans()
-                    supervise(supervisor_socket)
-                    os._exit(0)
-                supervisor_socket.close()
-                pidfd = os.pidfd_open(pid)
-                supervisors[pidfd] = pid
-                poller.register(pidfd, select.POLLIN)
+    _Keeper(control).run()
 
 
-def receive_socket(control: socket.socket) -> socket.socket | None:
-    _, fds = receive(control)
-    return socket.socket(fileno=fds[0]) if fds else None
+class _Keeper:
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._poller = select.poll()
+        self._listening = True
+        self._supervisors: dict[int, tuple[int, int]] = {}  # process id and slot in the epoch's file, by pidfd
+        self._epoch: Epoch | None = None
+        self._lease_seconds = NEVER
+        self._lease_ends_at = NEVER
+
+    def run(self) -> None:
+        self._poller.register(self._control, select.POLLIN)
+        while self._listening or self._supervisors:
+            for fd, _ in self._poller.poll(self._milliseconds_to_wait()):
+                if fd in self._supervisors:
+                    self._reap(fd)
+                    end_strangers(self._pids())
+                elif fd == self._control.fileno():
+                    self._obey(*receive(self._control))
+            if time.monotonic() >= self._lease_ends_at:
+                self._end_epoch()
+
+    def _milliseconds_to_wait(self) -> float | None:
+        return None if self._lease_ends_at == NEVER else max(0.0, self._lease_ends_at - time.monotonic()) * 1000 + 1
+
+    def _obey(self, message: bytes, fds: list[int]) -> None:
+        if not message:
+            self._poller.unregister(self._control)
+            self._listening = False
+            self._lease_ends_at = NEVER  # each supervisor sees the end by itself, and ends its command
+            return
+        verb, *details = marshal.loads(message)
+        if verb == "epoch":
+            path, lease_seconds = details
+            self._epoch = Epoch(path, fds[0])
+            self._lease_seconds = lease_seconds or NEVER
+        elif verb == "fork":
+            self._fork(socket.socket(fileno=fds[0]))
+        if self._epoch is not None:
+            self._lease_ends_at = time.monotonic() + self._lease_seconds
+
+    def _fork(self, supervisor_socket: socket.socket) -> None:
+        with supervisor_socket:
+            if self._epoch is None:
+                return
+            taken = {slot for _, slot in self._supervisors.values()}
+            slot = next(slot for slot in range(len(taken) + 1) if slot not in taken)
+            pid = os.fork()
+            if pid == 0:
+                for inherited in (self._control.fileno(), *self._supervisors):
+                    os.close(inherited)
+                adopt_orphans()
+                supervise(supervisor_socket, self._epoch, slot)
+                os._exit(0)
+        pidfd = os.pidfd_open(pid)
+        self._supervisors[pidfd] = pid, slot
+        self._poller.register(pidfd, select.POLLIN)
+
+    def _reap(self, pidfd: int) -> None:
+        self._poller.unregister(pidfd)
+        os.close(pidfd)
+        os.waitpid(self._supervisors.pop(pidfd)[0], 0)
+
+    def _pids(self) -> set[int]:
+        return {pid for pid, _ in self._supervisors.values()}
+
+    def _end_epoch(self) -> None:
+        for pid in self._pids():
+            os.kill(pid, signal.SIGKILL)
+        for pidfd in [*self._supervisors]:
+            self._reap(pidfd)
+        end_strangers(set())
+        self._lease_ends_at = NEVER
+        if self._epoch is not None:
+            over, self._epoch = self._epoch, None
+            over.end()
+            with contextlib.suppress(OSError):  # it will find out by itself
+                self._control.send(marshal.dumps(("over", over.path)), socket.MSG_DONTWAIT)
 
 
 def adopt_orphans() -> None:

@@ -1,6 +1,7 @@
 """Commands as processes of this machine, each in the hands of a supervisor that leaves nothing of it behind."""
 
 import asyncio
+import contextlib
 import os
 import platform
 import tempfile
@@ -9,6 +10,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import (
     Command,
     CommandRef,
@@ -22,6 +24,8 @@ from pitstop.engine.executor import (
     WorkspaceRef,
 )
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.executors.leftovers import EPOCH_VARIABLE
+from pitstop.executors.read_only import NEEDED, read_only_argv
 from pitstop.executors.snapshot import apply_snapshot, write_snapshot
 from pitstop.executors.spawn import EXIT_NOT_EXECUTABLE, Request
 from pitstop.executors.spill import STDERR, SpillReader, SpillWriter, write_all
@@ -29,18 +33,25 @@ from pitstop.executors.supervised_result import result_of
 from pitstop.executors.supervisor import End
 from pitstop.executors.supervisors import Supervised, Supervisors
 from pitstop.executors.terminal import TerminalShell, open_terminal
-from pitstop.executors.workspace import Workspace, clean_orphans, create_workspace
+from pitstop.executors.workspace import Workspace
+from pitstop.executors.workspaces import Workspaces
 
 LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
 SNAPSHOT_CHUNK_BYTES = 1024 * 1024
 RELEASE_GRACE_SECONDS = 1.0
+LEASE_SECONDS = 15.0
+LAPSED = "Pitstop stood still for {seconds:g} s, so its commands were ended and others may use the workspace"
 
 
 class ProcessExecutor:
     """Runs commands on this machine, as the user that Pitstop runs as. Workspaces are made below `workspaces`.
 
-    A command gets `env`, which is this process's own unless it is given, then HOME, PITSTOP_ARTIFACTS and
-    PITSTOP_EXECUTION_KEY, and over these its own.
+    A command gets `env`, which is this process's own unless it is given, then HOME, PITSTOP_ARTIFACTS, PITSTOP_EPOCH
+    and PITSTOP_EXECUTION_KEY, and over these its own.
+
+    Where others may take over (a server beside this one), `lease_seconds` is how long this process may stand still
+    before its commands are ended and its workspaces are free: LEASE_SECONDS is a good value. None is for one who works
+    alone, so that he may stop his program (with Ctrl-Z, or in a debugger) as long as he likes.
     """
 
     def __init__(
@@ -50,15 +61,17 @@ class ProcessExecutor:
         runner: str = "local",
         labels: Labels | None = None,
         env: Mapping[str, str] | None = None,
+        lease_seconds: float | None = None,
     ) -> None:
-        self._workspaces = workspaces
+        self._workspaces = Workspaces(workspaces)
+        self._lease_seconds = lease_seconds
         self._runner = runner
         self._labels: Labels = {"os": platform.system().lower(), "arch": platform.machine(), **(labels or {})}
         self._env = _encoded(os.environ if env is None else env)
         self._held: dict[str, _Held] = {}
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
-        self._supervisors = Supervisors()
-        self._orphans_cleaned = False
+        self._supervisors = Supervisors(lease_seconds, self._workspaces.forget_epoch)
+        self._not_read_only: str | None = None  # why there is no read-only view here; empty if there is
         self._closed = asyncio.Event()
 
     async def runners(self) -> list[RunnerInfo]:
@@ -76,14 +89,20 @@ class ProcessExecutor:
         (here,) = await self.runners()
         if not here.meets(placement.requires):
             raise NoRunner(_listed(placement.requires), [f"{here.id} ({_listed(here.labels)})"])
-        if not self._orphans_cleaned:
-            self._orphans_cleaned = True
-            await asyncio.to_thread(clean_orphans, self._workspaces)
-        workspace = create_workspace(self._workspaces, None if placement.folder is None else Path(placement.folder))
-        workspace.use()
-        given = {"HOME": str(workspace.home), "PITSTOP_ARTIFACTS": str(workspace.artifacts)}
-        logs = str(workspace.control / "logs")
-        self._held[workspace.id] = _Held(workspace, {**self._env, **_encoded(given)}, logs)
+        self._notice_lapse()
+        workspace = await self._workspaces.acquire(placement)
+        epoch = self._workspaces.epoch
+        try:
+            self._supervisors.begin(epoch)
+        except OSError as error:
+            workspace.keep() if workspace.named else workspace.destroy()
+            raise Unavailable(f"the keeper of commands could not be started: {error}") from error
+        given = {
+            "HOME": str(workspace.home),
+            "PITSTOP_ARTIFACTS": str(workspace.artifacts),
+            EPOCH_VARIABLE: epoch.name,
+        }
+        self._held[workspace.id] = _Held(workspace, {**self._env, **_encoded(given)}, epoch.name)
         return workspace.ref(self._runner)
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
@@ -97,15 +116,27 @@ class ProcessExecutor:
             self._started[key][1].cancel(RELEASE_GRACE_SECONDS, "cancelled")
         for key in keys:
             await self._started.pop(key)[1].wait_ended()
-        if keep:
-            held.workspace.keep()
-        else:
-            await asyncio.to_thread(held.workspace.destroy)
+        if self._has_lost(held):
+            return  # it may be somebody else's by now
+        with contextlib.suppress(WorkspaceLost):
+            if keep:
+                held.workspace.keep()
+            else:
+                await asyncio.to_thread(held.workspace.destroy)
+
+    async def orphans(self) -> list[str]:
+        return await self._workspaces.orphans()
+
+    async def kept(self) -> list[str]:
+        return await self._workspaces.kept()
+
+    async def remove_workspace(self, workspace: str) -> None:
+        await self._workspaces.remove(workspace)
 
     async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
         held = self._find(workspace)
         with tempfile.TemporaryFile(dir=held.workspace.control) as file:
-            await asyncio.to_thread(write_snapshot, held.folders(), self._workspaces.resolve(), file)
+            await asyncio.to_thread(write_snapshot, held.folders(), self._workspaces.folder.resolve(), file)
             file.seek(0)
             while chunk := file.read(SNAPSHOT_CHUNK_BYTES):
                 yield chunk
@@ -116,7 +147,7 @@ class ProcessExecutor:
             async for chunk in chunks:
                 file.write(chunk)
             file.seek(0)
-            await asyncio.to_thread(apply_snapshot, held.folders(), self._workspaces.resolve(), file)
+            await asyncio.to_thread(apply_snapshot, held.folders(), self._workspaces.folder.resolve(), file)
 
     # --- Commands
 
@@ -133,7 +164,9 @@ class ProcessExecutor:
 
     def _start(self, held: "_Held", command: Command) -> Supervised:
         held.started_count += 1
-        log = f"{held.logs}/{held.started_count}"
+        log = f"{held.workspace.logs}/{held.started_count}"
+        if command.image is not None:
+            return _refused(log, f"image {command.image}: this executor runs processes and no containers")
         try:
             cwd = held.workspace.path_in_repo(command.cwd)
         except ValueError as error:
@@ -173,7 +206,11 @@ class ProcessExecutor:
     async def wait(self, command: CommandRef) -> CommandResult:
         if command.key not in self._started:
             return CommandResult(state="lost", reason="this executor does not know it")
-        return result_of(await self._started[command.key][1].wait_ended())
+        end = await self._started[command.key][1].wait_ended()
+        held = self._held.get(command.workspace)
+        if end is None and held is not None and self._has_lost(held):
+            return CommandResult(state="lost", reason=self._why_lost())
+        return result_of(end)
 
     async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:
         if command.key in self._started:
@@ -191,20 +228,27 @@ class ProcessExecutor:
         *,
         cwd: str = ".",
         env: Mapping[str, str] | None = None,
+        container: ContainerOptions | None = None,
+        beside: CommandRef | None = None,
+        read_only: bool = False,
     ) -> Shell:
         if image is not None:
             raise NoRunner(f"image {image}", [f"{self._runner}, which runs processes and no containers"])
         held = self._find(workspace)
-        folder = held.workspace.path_in_repo(cwd)
+        folder = os.fsencode(held.workspace.path_in_repo(cwd))
+        words = [os.fsencode(part) for part in argv] if argv else [held.env.get(b"SHELL", b"/bin/sh")]
+        if read_only:
+            await self._check_read_only(held)
+            words = read_only_argv(held.roots(), folder, words)
         try:
             outer, inner = open_terminal(rows, cols)
         except OSError as error:
             raise Unavailable(f"there is no terminal for a shell: {error}") from error
         request = Request(
             log=os.devnull,
-            argv=[os.fsencode(part) for part in argv] if argv else [held.env.get(b"SHELL", b"/bin/sh")],
+            argv=words,
             env={b"TERM": b"xterm-256color", **held.env, **_encoded(env or {})},
-            cwd=os.fsencode(folder),
+            cwd=folder,
             terminal=os.ttyname(inner),
         )
         try:
@@ -218,18 +262,57 @@ class ProcessExecutor:
         held.shells.append(shell)
         return shell
 
-    async def close(self) -> None:
+    async def _check_read_only(self, held: "_Held") -> None:
+        """Raises NoRunner if this machine cannot show a workspace read-only. Tried once."""
+        if self._not_read_only is None:
+            log = f"{held.workspace.logs}/read-only"
+            argv = read_only_argv(held.roots(), b"/", [b"true"])
+            try:
+                supervised = self._supervisors.start(Request(log=log, argv=argv, env=held.env, cwd=b"/"))
+            except OSError as error:
+                raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
+            result = result_of(await supervised.wait_ended())
+            self._not_read_only = "" if result.state == "completed" else _text_of(log) or result.reason
+        if self._not_read_only:
+            there = f"{self._runner}, where that needs {NEEDED}, and failed: {self._not_read_only}"
+            raise NoRunner("a read-only view of a workspace", [there])
+
+    async def close(self, *, keep: bool = False) -> None:
         self._closed.set()
         try:
             for held in [*self._held.values()]:
-                await self.release(held.workspace.ref(self._runner))
+                await self.release(held.workspace.ref(self._runner), keep=keep and held.workspace.named)
         finally:
             await self._supervisors.close()
+            self._workspaces.end_epoch()
+
+    def check_held(self, workspace: WorkspaceRef) -> None:
+        """Raises WorkspaceLost if it is not this executor's, or not any more."""
+        self._find(workspace)
 
     def _find(self, workspace: WorkspaceRef) -> "_Held":
         if workspace.id not in self._held:
             raise WorkspaceLost(workspace.id, "it was released, or belongs to another executor")
-        return self._held[workspace.id]
+        held = self._held[workspace.id]
+        if self._has_lost(held):
+            raise WorkspaceLost(workspace.id, self._why_lost())
+        return held
+
+    def _has_lost(self, held: "_Held") -> bool:
+        """Is the epoch over in which it was acquired?"""
+        self._notice_lapse()
+        return not self._workspaces.is_in(held.epoch)
+
+    def _why_lost(self) -> str:
+        if self._lease_seconds is None:
+            return f"somebody has removed what is in {self._workspaces.folder}"
+        return LAPSED.format(seconds=self._lease_seconds)
+
+    def _notice_lapse(self) -> None:
+        """The keeper's word may not have been heard yet."""
+        path = self._workspaces.path_of_ended_epoch()
+        if path is not None:
+            self._workspaces.forget_epoch(path)
 
 
 @dataclass(slots=True)
@@ -238,9 +321,14 @@ class _Held:
 
     workspace: Workspace
     env: dict[bytes, bytes]
-    logs: str
+    epoch: str
     started_count: int = 0
     shells: list[TerminalShell] = field(default_factory=list)
+
+    def roots(self) -> list[bytes]:
+        """All that belongs to the workspace."""
+        folder = self.workspace.folder
+        return [os.fsencode(path) for path in (self.workspace.root, folder) if path is not None]
 
     def folders(self) -> dict[str, Path]:
         return {
@@ -258,6 +346,14 @@ def _argv(command: Command, log: str) -> tuple[str, ...]:
     script = Path(log + ".script")
     script.write_text(command.script)
     return (*command.shell, str(script))
+
+
+def _text_of(log: str) -> str:
+    """What a command wrote, which may be nothing; for a few lines of an error."""
+    try:
+        return Path(log).read_text(errors="replace").strip()
+    except FileNotFoundError:
+        return ""
 
 
 def _refused(log: str, reason: str) -> Supervised:

@@ -2,7 +2,30 @@
 
 import os
 
-STATE, PARENT, START = 0, 1, 19  # of the fields in /proc/<pid>/stat that come after the name
+READ_BYTES = 64 * 1024
+ENVIRONMENT_BYTES = 2 * 1024 * 1024
+STATE, PARENT, SESSION, START = 0, 1, 3, 19  # of the fields in /proc/<pid>/stat that come after the name
+
+
+class Process:
+    """A process that has not ended; with its id, `start` names it for ever."""
+
+    def __init__(self, fields: list[bytes]) -> None:
+        self.parent = int(fields[PARENT])
+        self.session = int(fields[SESSION])
+        self.start = int(fields[START])
+
+
+def all_processes() -> dict[int, Process]:
+    """Every process that has not ended, by its id."""
+    with os.scandir("/proc") as entries:
+        fields = {int(entry.name): _fields_of(entry.name) for entry in entries if entry.name.isdigit()}
+    return {pid: Process(found) for pid, found in fields.items() if found and found[STATE] != b"Z"}
+
+
+def environment_of(pid: int) -> list[bytes]:
+    """What a process was started with, as `NAME=value`; nothing if it has ended or is another user's."""
+    return _read(f"/proc/{pid}/environ", ENVIRONMENT_BYTES).split(b"\0")
 
 
 def children_of_this_process() -> set[int]:
@@ -47,15 +70,15 @@ def _fields_of(pid: str) -> list[bytes]:
     return after_name.split()
 
 
-def _read(path: str) -> bytes:
+def _read(path: str, size: int = READ_BYTES) -> bytes:
     """The beginning of a file of the kernel; nothing if it is not there (any more)."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:
         return b""
     try:
-        return os.read(fd, 64 * 1024)
-    except ProcessLookupError:
+        return os.read(fd, size)
+    except OSError:  # it has ended in the meantime, or may not be looked into
         return b""
     finally:
         os.close(fd)

@@ -21,6 +21,7 @@ import socket
 import time
 from collections.abc import Callable
 
+from pitstop.executors.epoch import Epoch
 from pitstop.executors.process_table import (
     children_of_this_process,
     file_of_out_of_memory_kills,
@@ -31,7 +32,7 @@ from pitstop.executors.spill import STDERR, SpillWriter
 
 PIPE_BYTES = 64 * 1024
 FLOOD_BYTES = 1024 * 1024
-MESSAGE_BYTES = 1024
+MESSAGE_BYTES = 8 * 1024
 DRAIN_SECONDS = 0.2  # for what still flows when the command has ended and left a child with its pipes
 LEFTOVER_GRACE_SECONDS = 0.5
 RESCAN_SECONDS = 0.05
@@ -67,13 +68,15 @@ class End:
         self.duration_seconds = duration_seconds
 
 
-def supervise(control: socket.socket) -> None:
-    """Run one command after another, until the socket is closed."""
+def supervise(control: socket.socket, epoch: Epoch, slot: int) -> None:
+    """Run one command after another, until the socket is closed. Each is noted in the slot of the epoch's file."""
     child_signals = _pipe_of_child_signals()
     kills = file_of_out_of_memory_kills()
     while (received := _receive_request(control)) is not None:
         request, inherited = received
-        end = _Supervision(control, child_signals, kills, request).run(inherited)
+        supervision = _Supervision(control, child_signals, kills, request)
+        end = supervision.run(inherited, on_start=lambda pid: epoch.note(slot, pid))
+        epoch.note(slot, 0)
         try:
             control.send(marshal.dumps(("ended", vars(end))))
         except ConnectionError:
@@ -108,11 +111,12 @@ class _Supervision:
         self._told: set[int] = set()
         self._out_of_reach: set[int] = set()
 
-    def run(self, inherited: list[int]) -> End:
+    def run(self, inherited: list[int], on_start: Callable[[int], None]) -> End:
         kills_before = out_of_memory_kills(self._kills)
         started_at, started = time.time(), time.monotonic()
         exit_code = self._start(inherited)
         if exit_code is None:
+            on_start(self._pid)
             self._watch()
             self._drain()
         self._log.close()

@@ -11,9 +11,10 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pitstop.executors.epoch import Epoch
 from pitstop.executors.spawn import Request
 from pitstop.executors.supervisor import End
 
@@ -28,6 +29,8 @@ main(int(sys.argv[2]))
 """
 PACKAGE = str(Path(__file__).parents[1])
 IDLE_SUPERVISORS = 8
+BEAT_SECONDS = 1.0
+BEATS_IN_LEASE = 5
 MESSAGE_BYTES = 64 * 1024
 
 
@@ -75,13 +78,31 @@ class Supervised:
 
 
 class Supervisors:
-    """The keeper, and the supervisors that it forked for us."""
+    """The keeper, and the supervisors that it forked for us.
 
-    def __init__(self) -> None:
+    With a lease the keeper hears from us several times in it. When it did not, because this process or its loop stood
+    still, it has ended everything, and `on_lapse` is called with the file of the epoch that is over.
+    """
+
+    def __init__(self, lease_seconds: float | None, on_lapse: Callable[[str], None]) -> None:
+        self._lease_seconds = lease_seconds
+        self._on_lapse = on_lapse
+        self._epoch: Epoch | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
         self._keeper_socket: socket.socket | None = None
+        self._next_beat: asyncio.TimerHandle | None = None
         self._all: set[_Supervisor] = set()
         self._idle: list[_Supervisor] = []
+
+    def begin(self, epoch: Epoch) -> None:
+        """Commands from now on belong to this epoch. Raises OSError if the keeper cannot be told."""
+        if self._epoch is not None and self._epoch.path == epoch.path:
+            return
+        self._epoch = epoch
+        if self._keeper_socket is not None:
+            self._tell_epoch(self._keeper_socket, epoch)
+        elif self._lease_seconds is not None:
+            self._start_keeper()
 
     def start(self, request: Request, inherited: Sequence[int] = ()) -> Supervised:
         """Hand the request to a supervisor. What is inherited is the input, or the inner side of a terminal."""
@@ -98,7 +119,12 @@ class Supervisors:
         """Close every socket, which ends whatever runs, and wait for the last process to be gone."""
         for supervisor in [*self._all]:
             supervisor.close()
+        if self._next_beat is not None:
+            self._next_beat.cancel()
+            self._next_beat = None
+        self._epoch = None
         if self._keeper_socket is not None and self._keeper is not None:
+            asyncio.get_running_loop().remove_reader(self._keeper_socket)
             self._keeper_socket.close()
             await _wait_ended(self._keeper)
             self._keeper = self._keeper_socket = None
@@ -118,11 +144,12 @@ class Supervisors:
     def _fork_supervisor(self) -> "_Supervisor":
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
+            fork = marshal.dumps(("fork",))
             try:
-                socket.send_fds(self._start_keeper(), [b"fork"], [theirs.fileno()])
+                socket.send_fds(self._start_keeper(), [fork], [theirs.fileno()])
             except ConnectionError:  # it was killed
                 self._reap_keeper()
-                socket.send_fds(self._start_keeper(), [b"fork"], [theirs.fileno()])
+                socket.send_fds(self._start_keeper(), [fork], [theirs.fileno()])
         supervisor = _Supervisor(self, ours)
         self._all.add(supervisor)
         return supervisor
@@ -140,10 +167,47 @@ class Supervisors:
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,  # the terminal's Ctrl-C is for Pitstop, which then cancels in order
                 )
+            asyncio.get_running_loop().add_reader(self._keeper_socket, self._hear_keeper)
+            if self._epoch is not None:
+                self._tell_epoch(self._keeper_socket, self._epoch)
         return self._keeper_socket
+
+    def _tell_epoch(self, keeper: socket.socket, epoch: Epoch) -> None:
+        socket.send_fds(keeper, [marshal.dumps(("epoch", epoch.path, self._lease_seconds or 0.0))], [epoch.fd])
+        if self._lease_seconds is not None and self._next_beat is None:
+            self._beat()
+
+    def _beat(self) -> None:
+        """Tell the keeper that the loop goes round. One that was killed is replaced: there is to be one, always."""
+        if self._lease_seconds is None:
+            return
+        interval = min(BEAT_SECONDS, self._lease_seconds / BEATS_IN_LEASE)
+        self._next_beat = asyncio.get_running_loop().call_later(interval, self._beat)
+        try:
+            self._start_keeper().send(marshal.dumps(("beat",)), socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            pass  # it has more of them than it can read
+        except OSError:
+            self._reap_keeper()
+
+    def _hear_keeper(self) -> None:
+        if self._keeper_socket is None:
+            return
+        try:
+            packet = self._keeper_socket.recv(MESSAGE_BYTES, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            packet = b""
+        if not packet:
+            self._reap_keeper()
+            return
+        _, path = marshal.loads(packet)
+        self._on_lapse(path)
 
     def _reap_keeper(self) -> None:
         if self._keeper is not None and self._keeper_socket is not None:
+            asyncio.get_running_loop().remove_reader(self._keeper_socket)
             self._keeper_socket.close()
             self._keeper.wait()
             self._keeper = self._keeper_socket = None

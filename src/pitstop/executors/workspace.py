@@ -1,28 +1,37 @@
 """A workspace on this machine: its folders, the life it leads, and the lock that keeps others off it.
 
-    <workspaces>/<id>.lock
+    <workspaces>/<id>.lock       held only while it is made, taken up, kept or removed
+                 <id>.removing   what is left to remove
                  <id>/repo        the checkout; in place, the user's own folder is used instead, and never removed
                       home        HOME, so that caches survive from step to step
                       artifacts   what steps hand on
                       .pitstop    outputs, logs, and the record of its state
 
-Who uses a workspace holds a shared lock, who creates or cleans it an exclusive one. The kernel takes the locks of a
-process that dies, so a workspace whose record says that it is in use, whose lock is free and whose owner is dead is an
-orphan.
+Its record names the epoch in which it is used (`epoch.py`). One whose record says that it is in use, in an epoch that
+is over, is an orphan. An orphan that somebody gave its id can be taken up again by that id; any other is only cleaned
+away. A removal begins with a new name for the folder, so what is there under the id is always whole.
 """
 
 import contextlib
 import fcntl
 import json
 import os
+import re
 import secrets
 import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from pitstop.engine.executor import WorkspaceRef
-from pitstop.errors import Unavailable
+from pitstop.errors import Unavailable, WorkspaceLost
+from pitstop.executors.epoch import SUFFIX, lasts
+from pitstop.executors.leftovers import sweep_epoch
 from pitstop.executors.process_table import start_of_process
+
+UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class WorkspaceState(StrEnum):
@@ -44,24 +53,51 @@ MOVES = {
     _S.IN_USE: {_S.READY, _S.CLEANING, _S.ORPHANED},
     _S.CLEANING: {_S.DESTROYED, _S.FAILED, _S.ORPHANED},
     _S.FAILED: {_S.CLEANING},
-    _S.ORPHANED: {_S.CLEANING},
+    _S.ORPHANED: {_S.IN_USE, _S.CLEANING},
     _S.DESTROYED: set(),
 }
 
 
+class WorkspaceBusy(Unavailable):
+    """Another executor has it. `owner_lives` is False while what is left of a dead one still ends its commands."""
+
+    def __init__(self, workspace: str, by: str, *, owner_lives: bool = True) -> None:
+        super().__init__(f"workspace {workspace!r} is in use by {by}")
+        self.owner_lives = owner_lives
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is written down about a workspace. The owner is a process; `named` is whether somebody gave it its id."""
+
+    state: WorkspaceState
+    epoch: str
+    owner: int
+    owner_started: int | None
+    named: bool
+    folder: str | None
+
+    @property
+    def owner_lives(self) -> bool:
+        return self.owner_started is not None and start_of_process(self.owner) == self.owner_started
+
+
 class Workspace:
-    """One workspace, whose lock this process holds. Made by `create_workspace`."""
+    """One workspace. Made by `open_workspace`, and then used by nobody else until it is kept or destroyed."""
 
     def __init__(
-        self, root: Path, lock: int, *, folder: Path | None = None, state: WorkspaceState = _S.CREATING
+        self, root: Path, *, folder: Path | None = None, state: WorkspaceState = _S.CREATING, named: bool = False
     ) -> None:
         self.root = root
+        self.folder = folder
         self.repo = folder or root / "repo"
         self.home = root / "home"
         self.artifacts = root / "artifacts"
         self.control = root / ".pitstop"
+        self.logs = self.control / "logs"
         self.state = state
-        self._lock = lock
+        self.named = named
+        self._epoch = ""
 
     @property
     def id(self) -> str:
@@ -86,75 +122,149 @@ class Workspace:
             raise ValueError(f"workspace {self.id} cannot go from {self.state} to {state}")
         self.state = state
 
-    def use(self) -> None:
-        """Take it into use, until it is kept or destroyed."""
+    def use(self, epoch: str) -> None:
+        """Take it into use, until it is kept or destroyed, or the epoch is over."""
         self.move_to(_S.IN_USE)
-        self.record()
-        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self._epoch = epoch
+        self._record()
 
     def keep(self) -> None:
-        """Leave it as it is, for whoever wants to look into it. It will be nobody's orphan."""
-        self.move_to(_S.READY)
-        self.record()
-        os.close(self._lock)
+        """Leave it as it is, for whoever takes it up again. It will be nobody's orphan."""
+        with self._locked_and_ours():
+            self.move_to(_S.READY)
+            self._epoch = ""
+            self._record()
 
     def destroy(self) -> None:
         """Remove what was made for it, which the user's own folder was not."""
+        with self._locked_and_ours():
+            self.destroy_locked()
+
+    @contextlib.contextmanager
+    def _locked_and_ours(self) -> Iterator[None]:
+        """Raises WorkspaceLost if the epoch was over and somebody else has taken it."""
+        with _locked(self.root):
+            record = _read_record(self.root)
+            if record is not None and record.epoch != self._epoch:
+                raise WorkspaceLost(self.id, f"process {record.owner} has taken it up")
+            yield
+
+    def destroy_locked(self) -> None:
+        """The same, for who holds the lock."""
+        self.move_to(_S.CLEANING)  # not recorded: the disk may be full, and the new name tells as much
+        removing = _removing(self.root)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Unavailable(f"workspace {self.id} is used by another process, so it cannot be removed") from error
-        self.move_to(_S.CLEANING)  # not recorded: the disk may be full, and what is half removed is an orphan anyway
-        try:
-            remove_tree(self.root)
+            remove_tree(removing)
+            with contextlib.suppress(FileNotFoundError):
+                self.root.rename(removing)
+            remove_tree(removing)
             _lock_file(self.root).unlink()
         except OSError as error:
             self.move_to(_S.FAILED)
             raise Unavailable(f"workspace {self.id} could not be removed: {error}") from error
-        finally:
-            os.close(self._lock)
         self.move_to(_S.DESTROYED)
 
-    def record(self) -> None:
-        """Write down the state and the owner, for those who look for orphans."""
+    def make_folders(self) -> None:
+        """Those that are not there yet."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        for made in (self.repo, self.home, self.artifacts):
+            made.mkdir(exist_ok=True)
+
+    def _record(self) -> None:
         owner = os.getpid()
-        record = {"state": self.state, "owner": owner, "owner_started": start_of_process(owner)}
+        record = {
+            "state": self.state,
+            "epoch": self._epoch,
+            "owner": owner,
+            "owner_started": start_of_process(owner),
+            "named": self.named,
+            "folder": None if self.folder is None else str(self.folder),
+        }
         unfinished = self.control / "workspace.json.new"
         unfinished.write_text(json.dumps(record))
         unfinished.replace(self.control / "workspace.json")
 
 
-def create_workspace(workspaces: Path, folder: Path | None = None) -> Workspace:
-    """A new workspace, ready. With `folder` it is in place: that folder is its repo."""
+def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: Path | None = None) -> Workspace:
+    """A workspace in use in that epoch: a new one, or the one with that id as it was left.
+
+    With `folder` it is in place: that folder is its repo. Raises WorkspaceBusy if another epoch that lasts has it.
+    """
     if folder is not None and not folder.is_dir():
         raise Unavailable(f"{folder} is not a folder, so nothing can run in it")
     try:
-        workspaces.mkdir(parents=True, exist_ok=True)
-        root, lock = _lock_new_root(workspaces.resolve())
-        workspace = Workspace(root, lock, folder=folder and folder.resolve())
-        (workspace.control / "logs").mkdir(parents=True)
-        workspace.record()
-        for made in (workspace.repo, workspace.home, workspace.artifacts):
-            made.mkdir(exist_ok=True)
+        root = _root(workspaces, id)
+        with _locked(root):
+            record = _read_record(root)
+            folder = _same_folder(root.name, record, folder and folder.resolve())
+            workspace = Workspace(root, folder=folder, state=_check_free(root, record), named=id is not None)
+            workspace.make_folders()
+            workspace.use(epoch)
     except OSError as error:
         raise Unavailable(f"no workspace could be made in {workspaces}: {error}") from error
-    workspace.move_to(_S.READY)
     return workspace
 
 
+def clear_way(workspaces: Path, id: str) -> None:
+    """Do what takes long before a workspace is opened: remove the rest of an earlier one, the logs of this one, and
+    end what its last user left running.
+
+    Raises WorkspaceBusy if it is in use.
+    """
+    root = _root(workspaces, id)
+    if not _lock_file(root).exists():
+        return
+    try:
+        with _locked(root):
+            record = _read_record(root)
+            _check_free(root, record)
+            if record is not None and record.epoch:
+                sweep_epoch(_epoch_file(root, record))
+            remove_tree(_removing(root))
+            remove_tree(Workspace(root).logs)
+    except OSError as error:
+        raise Unavailable(f"workspace {id!r} could not be taken up: {error}") from error
+
+
+def remove_workspace(workspaces: Path, id: str) -> None:
+    """Remove one that nobody uses, if there is one. Raises WorkspaceBusy if it is in use."""
+    root = _root(workspaces, id)
+    if not _lock_file(root).exists():
+        return
+    with _locked(root):
+        record = _read_record(root)
+        _check_free(root, record)
+        if record is not None and record.epoch:
+            sweep_epoch(_epoch_file(root, record))
+        Workspace(root, state=_S.ORPHANED).destroy_locked()
+
+
 def clean_orphans(workspaces: Path) -> list[str]:
-    """Remove the workspaces whose owners died, and return their ids. What is in use, or was kept, is left alone.
+    """Remove the orphans that nobody can know by an id that he gave them, and return their ids.
 
     One that cannot be removed is left for another time: it holds up nobody.
     """
     cleaned = []
     for lock_file in sorted(workspaces.glob("*.lock")):
-        orphan = _take_orphan(lock_file)
-        if orphan is not None:
-            with contextlib.suppress(Unavailable):
-                orphan.destroy()
-                cleaned.append(orphan.id)
+        root = lock_file.with_suffix("")
+        with contextlib.suppress(Unavailable, OSError), _locked(root):
+            record = _read_record(root)
+            if _check_free(root, record) is _S.ORPHANED and not _is_named(root, record):
+                Workspace(root, state=_S.ORPHANED).destroy_locked()
+                cleaned.append(root.name)
     return cleaned
+
+
+def find_workspaces(workspaces: Path, state: WorkspaceState) -> list[str]:
+    """The ids of those that were kept (`ready`), or of the named ones whose users died (`orphaned`)."""
+    found = []
+    for lock_file in sorted(workspaces.glob("*.lock")):
+        root = lock_file.with_suffix("")
+        record = _read_record(root)
+        with contextlib.suppress(WorkspaceBusy):
+            if root.is_dir() and _check_free(root, record) is state and _is_named(root, record):
+                found.append(root.name)
+    return found
 
 
 def remove_tree(folder: Path) -> None:
@@ -164,6 +274,7 @@ def remove_tree(folder: Path) -> None:
     except FileNotFoundError:
         return
     except PermissionError:
+        folder.chmod(0o700)
         for parent, names, _ in os.walk(folder):
             for name in names:
                 inner = Path(parent, name)
@@ -172,40 +283,78 @@ def remove_tree(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _take_orphan(lock_file: Path) -> Workspace | None:
-    """The workspace with its lock held, if it is an orphan."""
+def _check_free(root: Path, record: Record | None) -> WorkspaceState:
+    """The state of a workspace that nobody uses, or WorkspaceBusy."""
+    if record is None:  # it was not made to the end, or is removed but for its lock
+        return _S.ORPHANED
+    if record.state == _S.IN_USE and lasts(_epoch_file(root, record)):
+        by = f"process {record.owner}" if record.owner_lives else f"what process {record.owner} left"
+        raise WorkspaceBusy(root.name, by, owner_lives=record.owner_lives)
+    return _S.READY if record.state == _S.READY else _S.ORPHANED
+
+
+def _is_named(root: Path, record: Record | None) -> bool:
+    return not root.name.startswith(UNNAMED) if record is None else record.named or record.state == _S.READY
+
+
+def _same_folder(id: str, record: Record | None, asked: Path | None) -> Path | None:
+    """The folder of a workspace in place: the one that it always had."""
+    if record is None:
+        return asked
+    had = None if record.folder is None else Path(record.folder)
+    if asked is not None and asked != had:
+        raise Unavailable(f"workspace {id!r} belongs to {had or 'no folder'}, so it cannot be used for {asked}")
+    if had is not None and not had.is_dir():
+        raise Unavailable(f"{had} is not a folder any more, so nothing can run in it")
+    return had
+
+
+def _read_record(root: Path) -> Record | None:
+    """None if there is none, or half of one."""
     try:
-        lock = os.open(lock_file, os.O_RDWR)
-    except FileNotFoundError:  # another process has just cleaned it
+        fields = json.loads((root / ".pitstop" / "workspace.json").read_text())
+        return Record(**{**fields, "state": _S(fields["state"])})
+    except (OSError, ValueError, TypeError, KeyError):
         return None
-    root = lock_file.with_suffix("")
-    with contextlib.suppress(BlockingIOError):  # somebody uses it
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _was_left_by_the_dead(root):
-            return Workspace(root, lock, state=_S.ORPHANED)
-    os.close(lock)
-    return None
 
 
-def _was_left_by_the_dead(root: Path) -> bool:
+@contextlib.contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """Nobody else makes, takes, keeps or removes it meanwhile. Raises WorkspaceBusy if somebody does."""
+    lock = _lock(root)
     try:
-        record = json.loads((root / ".pitstop" / "workspace.json").read_text())
-    except (OSError, ValueError):  # it was not made to the end, or not removed to the end
-        return True
-    kept = record["state"] == _S.READY
-    return not kept and start_of_process(record["owner"]) != record["owner_started"]
-
-
-def _lock_new_root(workspaces: Path) -> tuple[Path, int]:
-    """A root that nobody else has, and its lock, held alone."""
-    while True:
-        root = workspaces / secrets.token_hex(6)
-        lock = os.open(_lock_file(root), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.fstat(lock).st_nlink:  # else a cleaner took it for an orphan before it was locked
-            return root, lock
+        yield
+    finally:
         os.close(lock)
+
+
+def _lock(root: Path) -> int:
+    while True:
+        lock = os.open(_lock_file(root), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(lock)
+            raise WorkspaceBusy(root.name, "another process, which makes or removes it") from error
+        if os.fstat(lock).st_nlink:  # else it was removed before it was locked
+            return lock
+        os.close(lock)
+
+
+def _root(workspaces: Path, id: str | None) -> Path:
+    if id is not None and not ID.fullmatch(id):
+        raise ValueError(f"{id!r} cannot be the id of a workspace: only letters, digits, - and _ can be in it")
+    workspaces.mkdir(parents=True, exist_ok=True)
+    return workspaces.resolve() / (id or UNNAMED + secrets.token_hex(6))
+
+
+def _epoch_file(root: Path, record: Record) -> str:
+    return f"{root.parent}/{record.epoch}{SUFFIX}"
 
 
 def _lock_file(root: Path) -> Path:
     return root.with_suffix(".lock")
+
+
+def _removing(root: Path) -> Path:
+    return root.with_suffix(".removing")

@@ -1,0 +1,235 @@
+"""What becomes of the commands and workspaces of a Pitstop that is killed, or stopped for longer than its lease."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pitstop.engine.executor import Command, Placement
+from pitstop.executors.process import ProcessExecutor
+from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
+
+LEASE_SECONDS = 1.0
+KILLS = 500
+
+SERVER = """
+    import asyncio, sys
+    from pathlib import Path
+    from pitstop.engine.executor import Command, Placement
+    from pitstop.errors import WorkspaceLost
+    from pitstop.executors.process import ProcessExecutor
+
+    async def main(folder, mark, away):
+        executor = ProcessExecutor(Path(folder), lease_seconds={lease})
+        workspace = await executor.acquire(Placement(workspace="run-1"))
+        script = "trap '' TERM HUP INT; (" + away + " sleep 1000." + mark + " &) ; echo up; sleep 1000; sleep 1000"
+        command = await executor.start(workspace, Command(key=mark, script=script))
+        await anext(executor.logs(command))
+        print("up", flush=True)
+        print((await executor.wait(command)).state, flush=True)
+        try:
+            await executor.start(workspace, Command(key=mark + "next", script="true"))
+        except WorkspaceLost as error:
+            print(error, flush=True)
+        await executor.release(workspace)
+        other = await executor.acquire(Placement())
+        after = await executor.start(other, Command(key=mark + "after", script="true"))
+        print((await executor.wait(after)).state, flush=True)
+        await executor.close()
+
+    asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+class Server:
+    """A Pitstop in a process of its own, which has workspace `run-1` and a command in it that ends for nobody."""
+
+    def __init__(self, process: subprocess.Popen[str], mark: str) -> None:
+        self.process = process
+        self.mark = mark
+        assert self.readline() == "up"
+        (self.keeper,) = (pid for pid in descendants_of(process.pid) if parent_of(pid) == process.pid)
+
+    def readline(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+
+@contextmanager
+def serving(folder: Path, *, lease: float = LEASE_SECONDS, away: str = "env -i setsid") -> Iterator[Server]:
+    mark = str(uuid.uuid4().int)
+    program = textwrap.dedent(SERVER).replace("{lease}", repr(lease))
+    words = [sys.executable, "-c", program, str(folder), mark, away]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Server(process, mark)
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+async def executor(tmp_path: Path) -> AsyncIterator[ProcessExecutor]:
+    executor = ProcessExecutor(tmp_path)
+    yield executor
+    await executor.close()
+    assert descendants_of(os.getpid()) == {}
+
+
+async def test_a_stopped_server_loses_its_commands_and_its_workspace_and_learns_it_when_it_goes_on(
+    executor: ProcessExecutor, tmp_path: Path
+) -> None:
+    with serving(tmp_path) as server:
+        server.process.send_signal(signal.SIGSTOP)
+        taken = await executor.acquire(Placement(workspace="run-1", deadline_seconds=30))
+
+        assert processes_with(f"1000.{server.mark}") == {}
+        server.process.send_signal(signal.SIGCONT)
+        assert server.readline() == "lost"
+        assert "stood still for 1 s" in server.readline()
+        assert server.readline() == "completed"  # in another workspace it can go on
+        assert server.process.wait() == 0
+
+    assert "repo" in names_in(tmp_path / taken.id)  # it did not remove what is another's now
+
+
+async def test_a_server_that_was_stopped_for_less_than_its_lease_goes_on(
+    executor: ProcessExecutor, tmp_path: Path
+) -> None:
+    with serving(tmp_path, lease=60) as server:
+        server.process.send_signal(signal.SIGSTOP)
+        with pytest.raises(Exception, match="in use by process"):
+            await executor.acquire(Placement(workspace="run-1", deadline_seconds=0.3))
+        server.process.send_signal(signal.SIGCONT)
+
+        assert processes_with(f"1000.{server.mark}") != {}
+
+
+async def test_when_a_server_is_killed_its_workspace_can_be_taken_up_once_nothing_runs_in_it(
+    executor: ProcessExecutor, tmp_path: Path
+) -> None:
+    with serving(tmp_path) as server:
+        server.process.kill()
+        server.process.wait()
+        taken = await executor.acquire(Placement(workspace="run-1"))
+
+        assert processes_with(server.mark) == {}
+        assert taken.id == "run-1"
+
+
+async def test_what_is_left_when_server_keeper_and_supervisors_are_killed_at_once_is_found_and_ended(
+    executor: ProcessExecutor, tmp_path: Path
+) -> None:
+    with serving(tmp_path, away="setsid") as server:
+        supervisors = [pid for pid in descendants_of(server.process.pid) if parent_of(pid) == server.keeper]
+        all_of_them = [server.process.pid, server.keeper, *supervisors]
+        for pid in all_of_them:  # stopped first, so that none can act on the death of another
+            os.kill(pid, signal.SIGSTOP)
+        pidfds = [os.pidfd_open(pid) for pid in all_of_them[1:]]
+        for pid in all_of_them:
+            os.kill(pid, signal.SIGKILL)
+        server.process.wait()
+        for pidfd in pidfds:
+            wait_ended(pidfd)
+        assert len(processes_with(server.mark)) >= 2
+
+        assert await executor.orphans() == ["run-1"]
+        await executor.acquire(Placement(workspace="run-1"))
+
+        assert processes_with(server.mark) == {}
+
+
+async def test_a_killed_keeper_is_replaced_and_still_guards_the_lease(tmp_path: Path) -> None:
+    executor = ProcessExecutor(tmp_path, lease_seconds=60)
+    workspace = await executor.acquire(Placement(workspace="run-1"))
+    (keeper,) = descendants_of(os.getpid())
+    pidfd = os.pidfd_open(keeper)
+    os.kill(keeper, signal.SIGKILL)
+    wait_ended(pidfd)
+
+    await wait_until(lambda: bool(descendants_of(os.getpid()).keys() - {keeper}))
+    command = await executor.start(workspace, Command(key="k", script="echo fine"))
+
+    assert (await executor.wait(command)).state == "completed"
+    await executor.close()
+    assert names_in(tmp_path) == []
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+async def wait_until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 (nothing tells of another process's child)
+            await asyncio.sleep(0.01)
+
+
+# --- Killed at any moment
+
+STARTING = """
+import asyncio, itertools, os, sys
+from pathlib import Path
+from pitstop.engine.executor import Command, Placement
+from pitstop.executors.process import ProcessExecutor
+
+SCRIPTS = (
+    "true",
+    "exec sleep 1000",
+    "sleep 1000 & (setsid sleep 1000 &) ; wait",
+    "env -i setsid sleep 1000.{mark} & sleep 0.01",
+)
+
+async def main(folder, mark):
+    executor = ProcessExecutor(Path(folder))
+    workspace = await executor.acquire(Placement(workspace="run-1"))
+    for number, script in enumerate(itertools.cycle(SCRIPTS)):
+        command = await executor.start(
+            workspace, Command(key=mark + str(number), script=script.replace("{mark}", mark))
+        )
+        if number % 3 == 0:
+            await executor.cancel(command, 0)
+        await asyncio.sleep(0)
+
+for line in sys.stdin:  # one life for each line
+    pid = os.fork()
+    if pid == 0:
+        asyncio.run(main(*line.split()))
+    print(pid, flush=True)
+    os.waitpid(pid, 0)
+    print("dead", flush=True)
+"""
+
+
+def lives_of_servers() -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", STARTING]
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.timeout(300)
+async def test_after_500_kills_of_a_server_that_starts_commands_nothing_is_left(
+    executor: ProcessExecutor, tmp_path: Path
+) -> None:
+    chance = random.Random(4)
+    with lives_of_servers() as lives:
+        assert lives.stdin is not None
+        assert lives.stdout is not None
+        for _ in range(KILLS):
+            mark = str(uuid.uuid4().int)
+            print(tmp_path, mark, file=lives.stdin, flush=True)
+            server = int(lives.stdout.readline())
+            await asyncio.sleep(chance.random() * 0.08)  # the random moment
+            os.kill(server, signal.SIGKILL)
+            assert lives.stdout.readline() == "dead\n"
+            workspace = await executor.acquire(Placement(workspace="run-1"))
+            assert processes_with(mark) == {}
+            await executor.release(workspace, keep=True)
+        lives.stdin.close()
