@@ -120,9 +120,23 @@ class Place(Protocol):
     executor: Executor
     question: bytes  # to type into a shell,
     answer: bytes  # and what is then to be read
+    attempt: bytes  # to write to the file `a`, typed into a read-only shell,
+    refusal: bytes  # and what is then to be read
 
     def command(self, program: str, key: str, **fields: Any) -> Command:
         """The command that behaves like the program of that name."""
+        ...
+
+    def another(self) -> Executor:
+        """Another executor at the same place, as a second process or the next one has it. It is closed at the end."""
+        ...
+
+    def lapsing(self) -> Executor:
+        """The same with the shortest lease that the place can have, for `lapse`. It is closed at the end."""
+        ...
+
+    def lapse(self, executor: Executor) -> None:
+        """Stand still for longer than the lease."""
         ...
 
 
@@ -378,6 +392,92 @@ class ExecutorContract:
 
         assert await output(place, workspace, "shows files", key="3") == b"a=spoiled\nc=third\n"
 
+    # --- Workspaces that are taken up again
+
+    async def test_a_kept_workspace_can_be_taken_up_by_its_id_as_it_was_left(self, place: Place) -> None:
+        first = await place.executor.acquire(Placement(workspace="run-1"))
+        await run(place, first, "writes a and b", key="1")
+        await place.executor.release(first, keep=True)
+        other = place.another()
+
+        assert (await other.kept(), await other.orphans()) == (["run-1"], [])
+        second = await other.acquire(Placement(workspace="run-1"))
+
+        assert second == first
+        assert await output(place, second, "shows files", key="1", executor=other) == b"a=first\nb=second\n"
+        assert await other.kept() == []
+
+    async def test_an_id_that_nobody_had_makes_a_new_workspace(self, place: Place) -> None:
+        workspace = await place.executor.acquire(Placement(workspace="fresh"))
+
+        assert workspace.id == "fresh"
+        assert (await run(place, workspace, "does nothing")).state == "completed"
+
+    async def test_a_workspace_that_was_kept_without_a_name_is_known_by_the_id_it_got(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        await run(place, workspace, "writes a and b", key="1")
+        await place.executor.release(workspace, keep=True)
+
+        again = await place.executor.acquire(Placement(workspace=workspace.id))
+
+        assert await output(place, again, "shows files", key="2") == b"a=first\nb=second\n"
+
+    async def test_a_workspace_is_used_by_one_executor_at_a_time(self, place: Place) -> None:
+        await place.executor.acquire(Placement(workspace="run-1"))
+        other = place.another()
+
+        for executor in (place.executor, other):
+            with pytest.raises(Unavailable, match="run-1"):
+                await executor.acquire(Placement(workspace="run-1"))
+            with pytest.raises(Unavailable, match="run-1"):
+                await executor.remove_workspace("run-1")
+        assert (await other.orphans(), await other.kept()) == ([], [])
+
+    async def test_closing_keeps_named_workspaces_if_asked_to_and_only_these(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        await place.executor.acquire(Placement(workspace="run-1"))
+        await place.executor.close(keep=True)
+        other = place.another()
+
+        assert await other.kept() == ["run-1"]
+        await other.remove_workspace("run-1")
+        await other.remove_workspace("run-1")  # is gone already
+
+        assert await other.kept() == []
+
+    async def test_one_who_stood_still_for_his_lease_has_lost_his_commands_and_workspaces(self, place: Place) -> None:
+        stopped, other = place.lapsing(), place.another()
+        workspace = await stopped.acquire(Placement(workspace="run-1"))
+        await run(place, workspace, "writes a and b", key="1", executor=stopped)
+        command = await stopped.start(workspace, place.command("runs on", "2"))
+        await wait_said(place, command, b"up\n", executor=stopped)
+
+        place.lapse(stopped)
+        taken = await other.acquire(Placement(workspace="run-1", deadline_seconds=10))
+
+        assert await output(place, taken, "shows files", key="3", executor=other) == b"a=first\nb=second\n"
+        assert (await stopped.wait(command)).state == "lost"
+        with pytest.raises(WorkspaceLost):
+            await stopped.start(workspace, place.command("does nothing", "4"))
+        await stopped.release(workspace)  # which is another's now
+        assert await output(place, taken, "shows files", key="5", executor=other) == b"a=first\nb=second\n"
+
+    async def test_one_who_lost_his_workspaces_can_acquire_them_anew(self, place: Place) -> None:
+        stopped = place.lapsing()
+        lost = await stopped.acquire(Placement(workspace="run-1"))
+        await run(place, lost, "writes a and b", key="1", executor=stopped)
+        command = await stopped.start(lost, place.command("runs on", "2"))
+        await wait_said(place, command, b"up\n", executor=stopped)
+
+        place.lapse(stopped)
+        await stopped.wait(command)
+        await stopped.release(lost)
+        again = await stopped.acquire(Placement(workspace="run-1", deadline_seconds=10))
+
+        assert await output(place, again, "shows files", key="3", executor=stopped) == b"a=first\nb=second\n"
+
     # --- Shells, and the end of all
 
     async def test_a_shell_answers_what_is_typed_and_ends_when_it_is_closed(
@@ -392,6 +492,24 @@ class ExecutorContract:
 
         assert (await shell.wait()).state == "cancelled"
         assert await read_to_end(shell) is not None
+
+    async def test_a_read_only_shell_sees_the_workspace_and_cannot_change_it(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        await run(place, workspace, "writes a and b", key="1")
+        try:
+            shell = await place.executor.shell(workspace, read_only=True)
+        except NoRunner as error:  # this machine cannot do it, and says what it would need
+            assert "read-only" in str(error)
+            assert "needs" in str(error)
+            return
+
+        await shell.write(place.attempt)
+        await wait_answered(shell, place.refusal)
+        await shell.close()
+
+        assert await output(place, workspace, "shows files", key="2") == b"a=first\nb=second\n"
+        assert (await run(place, workspace, "spoils a, adds c", key="3")).state == "completed"  # others still can
 
     async def test_closing_ends_everything(self, place: Place, workspace: WorkspaceRef) -> None:
         shell = await place.executor.shell(workspace)
@@ -423,13 +541,31 @@ async def running(place: Place, workspace: WorkspaceRef, program: str, key: str 
         await place.executor.cancel(command, grace=0)
 
 
-async def run(place: Place, workspace: WorkspaceRef, program: str, *, key: str = "k", **fields: Any) -> CommandResult:
-    return await place.executor.wait(await place.executor.start(workspace, place.command(program, key, **fields)))
+async def run(
+    place: Place,
+    workspace: WorkspaceRef,
+    program: str,
+    *,
+    key: str = "k",
+    executor: Executor | None = None,
+    **fields: Any,
+) -> CommandResult:
+    executor = executor or place.executor
+    return await executor.wait(await executor.start(workspace, place.command(program, key, **fields)))
 
 
-async def output(place: Place, workspace: WorkspaceRef, program: str, *, key: str = "k", **fields: Any) -> bytes:
-    command = await place.executor.start(workspace, place.command(program, key, **fields))
-    return said(await all_chunks(place, command), "stdout")
+async def output(
+    place: Place,
+    workspace: WorkspaceRef,
+    program: str,
+    *,
+    key: str = "k",
+    executor: Executor | None = None,
+    **fields: Any,
+) -> bytes:
+    executor = executor or place.executor
+    command = await executor.start(workspace, place.command(program, key, **fields))
+    return said([chunk async for chunk in executor.logs(command)], "stdout")
 
 
 async def all_chunks(place: Place, command: CommandRef, offset: int = 0) -> list[LogChunk]:
@@ -440,9 +576,9 @@ async def all_events(place: Place) -> list[ExecutorEvent]:
     return [event async for event in place.executor.events()]
 
 
-async def wait_said(place: Place, command: CommandRef, text: bytes) -> None:
+async def wait_said(place: Place, command: CommandRef, text: bytes, *, executor: Executor | None = None) -> None:
     log = b""
-    async for chunk in place.executor.logs(command):
+    async for chunk in (executor or place.executor).logs(command):
         log += chunk.data
         if text in log:
             return

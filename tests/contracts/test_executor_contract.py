@@ -1,3 +1,4 @@
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -5,32 +6,67 @@ from typing import Any
 import pytest
 
 from pitstop.engine.executor import Command, Executor
-from pitstop.executors.fake import FakeExecutor
+from pitstop.executors.fake import FakeDisk, FakeExecutor
 from pitstop.executors.process import ProcessExecutor
 from tests.contracts.executor import PROGRAMS, ExecutorContract
+
+SHORT_LEASE_SECONDS = 1.5
 
 
 class Processes:
     question = b"echo $((6 * 7))\n"
     answer = b"42"
+    attempt = b"cat a; echo spoiled > a || echo ref''used: $(cat a)\n"
+    refusal = b"refused: first"
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.executor: Executor = ProcessExecutor(folder)
+        self.others: list[Executor] = []
 
     def command(self, program: str, key: str, **fields: Any) -> Command:
         return Command(key=key, script=PROGRAMS[program].script, **fields)
+
+    def another(self) -> Executor:
+        self.others.append(ProcessExecutor(self.folder))
+        return self.others[-1]
+
+    def lapsing(self) -> Executor:
+        self.others.append(ProcessExecutor(self.folder, lease_seconds=SHORT_LEASE_SECONDS))
+        return self.others[-1]
+
+    def lapse(self, executor: Executor) -> None:
+        time.sleep(SHORT_LEASE_SECONDS * 1.2)  # in the event loop, which so stands still
+
+    async def close(self) -> None:
+        for executor in (self.executor, *self.others):
+            await executor.close()
 
 
 class Fakes:
     question = b"6 * 7?"
     answer = b"42"
+    attempt = b"a = spoiled!"
+    refusal = b"No."
 
     def __init__(self) -> None:
-        programs = {name: program.fake for name, program in PROGRAMS.items()}
-        self.executor: Executor = FakeExecutor(programs, answer=lambda typed: b"42" if typed == self.question else b"")
+        self.disk = FakeDisk()
+        self.executor = self.another()
 
     def command(self, program: str, key: str, **fields: Any) -> Command:
         return Command(key=key, argv=(program,), **fields)
+
+    def another(self) -> Executor:
+        programs = {name: program.fake for name, program in PROGRAMS.items()}
+        answers = {self.question: self.answer, self.attempt: self.refusal}
+        return FakeExecutor(programs, answer=lambda typed: answers.get(typed, b""), disk=self.disk)
+
+    def lapsing(self) -> Executor:
+        return self.another()
+
+    def lapse(self, executor: Executor) -> None:
+        assert isinstance(executor, FakeExecutor)
+        executor.lapse()
 
 
 class TestProcessExecutor(ExecutorContract):
@@ -38,7 +74,7 @@ class TestProcessExecutor(ExecutorContract):
     async def place(self, tmp_path: Path) -> AsyncIterator[Processes]:
         processes = Processes(tmp_path)
         yield processes
-        await processes.executor.close()
+        await processes.close()
 
 
 class TestFakeExecutor(ExecutorContract):

@@ -1,3 +1,4 @@
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 from pitstop.engine.executor import CommandResult
 from pitstop.executors.masking import Masker
 from pitstop.steps.commands import Tail, why_it_ended
+from pitstop.steps.workplace import SETTLE_BYTES
 from tests.steps.bench import Bench
 
 
@@ -46,3 +48,26 @@ async def test_the_end_is_found_in_many_small_chunks(bench: Bench) -> None:
         tail.add(f"line {number}\n".encode())
 
     assert tail.last_lines(bench.workplace, 2) == ("line 99998", "line 99999")
+
+
+async def test_a_command_is_read_no_faster_than_what_it_writes_can_be_kept(bench: Bench) -> None:
+    """The disk has room for it; the memory of a server has not."""
+    asked, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def settle() -> None:
+        asked.set()
+        await may_go_on.wait()
+
+    bench.workplace = replace(bench.workplace, settle=settle)
+    async with asyncio.TaskGroup() as group:
+        step = group.create_task(bench.act("run", {"script": "head -c 33554432 /dev/zero"}))
+        await asked.wait()
+        held_bytes = bench.said_bytes
+        for _ in range(100):  # rounds of the loop, in which more could be read
+            await asyncio.sleep(0)
+        held_later = bench.said_bytes
+        may_go_on.set()
+
+    assert step.result().status == "passed"
+    assert SETTLE_BYTES <= held_bytes == held_later < 2 * SETTLE_BYTES
+    assert bench.said_bytes == 32 * 1024 * 1024

@@ -420,7 +420,9 @@ async def test_a_secret_is_masked_in_a_configuration_that_is_wrong(tmp_path: Pat
 
 
 async def test_containers_and_other_machines_are_refused_by_name(bench: Bench) -> None:
-    assert "image: golang:1.23 cannot be met" in await bench.failure("run", {"script": "x", "image": "golang:1.23"})
+    assert "image golang:1.23: this executor runs processes" in await bench.failure(
+        "run", {"script": "x", "image": "golang:1.23"}
+    )
     assert "requires: arch=arm64 cannot be met" in await bench.failure(
         "run", {"script": "x", "requires": {"arch": "arm64"}}
     )

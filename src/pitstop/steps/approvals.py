@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from pitstop.errors import CommandRefused
+from pitstop.errors import NotAsked
 from pitstop.steps.failures import NobodyToApprove
 
 
@@ -24,16 +24,6 @@ class Decision:
     approved: bool
     by: str = ""
     comment: str = ""
-
-
-class NotAsked(CommandRefused):
-    """The answer belongs to no question that is open."""
-
-    code = "refused.not_asked"
-
-    def __init__(self, occurrence: str) -> None:
-        super().__init__(f"step {occurrence!r} is not waiting for an approval")
-        self.occurrence = occurrence
 
 
 class Approvals(Protocol):

@@ -42,13 +42,13 @@ async def run_to_end(workplace: Workplace, activation: Activation, command: Comm
             offset = chunk.end
             tail.add(chunk.data)
             if listener is not None:
-                listener.hear(chunk)
+                await listener.hear(chunk)
         result = await executor.wait(ref)
     except BaseException:
         await _end(workplace, ref)
         if listener is not None:
             async for chunk in executor.logs(ref, offset):  # what it said to being ended
-                listener.hear(chunk)
+                await listener.hear(chunk)
         raise
     finally:
         if listener is not None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from pydantic import BaseModel
 
 from pitstop.engine.ports import StepType
-from pitstop.errors import PitstopError
+from pitstop.errors import BrokenStepType, UnknownStepType
 from pitstop.steps.workplace import Workplace
 
 GROUP = "pitstop.step_types"
@@ -38,30 +38,6 @@ class DescribedStepType(StepType, Protocol):
     Config: ClassVar[type[BaseModel]]
 
     def __init__(self, workplace: Workplace) -> None: ...
-
-
-class UnknownStepType(PitstopError):
-    """No step type has that name."""
-
-    code = "step_type.unknown"
-
-    def __init__(self, name: str, names: Iterable[str]) -> None:
-        nearest = get_close_matches(name, names, n=1)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        super().__init__(f"there is no step type {name!r}{hint}")
-        self.name = name
-
-
-class BrokenStepType(PitstopError):
-    """A package has added a step type that cannot be used."""
-
-    code = "step_type.broken"
-
-    def __init__(self, name: str, package: str, entry_point: str, reason: str) -> None:
-        super().__init__(f"step type {name!r} of package {package!r} ({entry_point}) cannot be used: {reason}")
-        self.name = name
-        self.package = package
-        self.entry_point = entry_point
 
 
 class StepTypes:
@@ -101,7 +77,7 @@ class StepTypes:
             elif name in self._added:
                 self._loaded[name] = _load(name, self._added[name])
             else:
-                raise UnknownStepType(name, self.names)
+                raise UnknownStepType(name, next(iter(get_close_matches(name, self.names, n=1)), None))
         return self._loaded[name]
 
     def usable(self) -> dict[str, type[DescribedStepType]]:

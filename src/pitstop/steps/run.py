@@ -16,8 +16,9 @@ from pitstop.errors import StepFailure
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.config import read_config
+from pitstop.steps.containers import InContainer
 from pitstop.steps.failures import CommandFailed, NotAvailable, NothingMatches
-from pitstop.steps.fields import OneOrMoreCodes, OneOrMoreTexts, StepConfig
+from pitstop.steps.fields import OneOrMoreCodes, OneOrMoreTexts
 from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
 from pitstop.steps.junit import TestCounts, read_report
 from pitstop.steps.script_outputs import read_outputs
@@ -28,11 +29,12 @@ _PLACEHOLDER = re.compile(r"\{(file|script)\}")
 _NAMED_TESTS = 5
 
 
-class RunConfig(StepConfig):
+class RunConfig(InContainer):
     script: str = Field(description="What to run, in one line or many.")
     shell: str | tuple[str, ...] | None = Field(
         None,
-        description="`bash` (`bash -eo pipefail`, the default where there is one), `sh`, `python`, or any other "
+        description="`bash` (`bash -eo pipefail`, the default where there is one), `sh` (the default with an `image`), "
+        "`python`, or any other "
         "command, as text or as a list. `{file}` in it stands for a file with the script, `{script}` for its text; "
         "with neither, `-c` and the script come last.",
     )
@@ -52,7 +54,6 @@ class RunConfig(StepConfig):
         description="Patterns of files that are kept: copied to `$PITSTOP_ARTIFACTS`, and listed in the output "
         "`artifacts`.",
     )
-    image: str | None = Field(None, description="The image of a container to run in.")
     requires: dict[str, Any] = Field({}, description="What the machine must have, by label.")
 
     @field_validator("shell")
@@ -75,7 +76,10 @@ class RunConfig(StepConfig):
 
 
 class RunStep:
-    """Runs a script. Its outputs: `exit_code`, what it wrote to $PITSTOP_OUTPUT, `tests` and `artifacts`."""
+    """Runs a script, here or in a container.
+
+    Its outputs: `exit_code`, what it wrote to $PITSTOP_OUTPUT, `tests`, `artifacts`, and `image_digest`.
+    """
 
     name: ClassVar[str] = "run"
     summary: ClassVar[str] = "Run a script in a shell."
@@ -91,13 +95,20 @@ class RunStep:
         _refuse_other_places(form)
         before = await asyncio.to_thread(self._trace_reports, form) if form.tests else {}
         env = await workplace.environment(activation, form.env)
+        if form.image is not None:
+            env = workplace.without_own_home(env)
         with ExitStack() as files:
             output_file = files.enter_context(workplace.control_file("output"))
+            if form.user is not None:
+                output_file.touch()
+                output_file.chmod(0o666)  # whoever that is, writes to it
             command = Command(
                 key=workplace.next_key(activation),
                 cwd=form.working_directory,
                 env={**env, "PITSTOP_OUTPUT": str(output_file)},
                 stdin=None if form.stdin is None else form.stdin.encode(errors="surrogateescape"),
+                image=form.image,
+                container=form.container_options(),
                 **self._what_to_run(form, files),
             )
             ended = await run_to_end(workplace, activation, command)
@@ -109,7 +120,7 @@ class RunStep:
         return outputs
 
     def _what_to_run(self, form: RunConfig, files: ExitStack) -> dict[str, Any]:
-        shell = form.shell or self._workplace.shell
+        shell = form.shell or (self._workplace.shell if form.image is None else SH)
         named = {name for word in shell for name in _PLACEHOLDER.findall(word)}
         if not named:
             return {"script": form.script, "shell": shell}
@@ -123,6 +134,8 @@ class RunStep:
     ) -> tuple[dict[str, Any], list[StepFailure]]:
         """What the script handed on, also when it failed, and what was wrong with it."""
         outputs: dict[str, Any] = {"exit_code": result.exit_code}
+        if result.image_digest:
+            outputs["image_digest"] = result.image_digest
         problems: list[StepFailure] = []
         with _noted_in(problems):
             outputs.update({name: as_json(value) for name, value in read_outputs(output_file).items()})
@@ -198,8 +211,8 @@ def _failing_tests(tests: dict[str, Any] | None) -> list[str]:
 
 
 def _refuse_other_places(form: RunConfig) -> None:
-    if form.image is not None:
-        raise NotAvailable("image", form.image, "this executor runs processes on its own machine, not containers")
+    if form.services and form.image is None:
+        raise NotAvailable("services", ", ".join(form.services), "only a step with an `image` can reach services")
     if form.requires:
         asked = ", ".join(f"{name}={value}" for name, value in form.requires.items())
         raise NotAvailable("requires", asked, "this executor has one machine only, so a step cannot choose another")

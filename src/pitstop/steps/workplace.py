@@ -1,7 +1,7 @@
 """What the steps of one run work with: a workspace, the executor that it is in, and who listens."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -20,7 +20,10 @@ from pitstop.steps.failures import BadConfig, OutsideWorkspace
 BASH = ("bash", "-eo", "pipefail")
 SH = ("sh", "-e")
 
+SETTLE_BYTES = 4 * 1024 * 1024  # of what one command wrote, until those who keep it are waited for
+
 OnOutput = Callable[[str, LogChunk], None]
+Settle = Callable[[], Awaitable[None]]
 
 
 class MaskedStream(Protocol):
@@ -54,7 +57,8 @@ class Workplace:
     """What the steps of one run work with.
 
     `env` is laid over what the executor gives every command. `on_output` gets what commands write, as it comes and with
-    the secrets taken out; the offset of a chunk is that in the log, where its data may have another length.
+    the secrets taken out; the offset of a chunk is that in the log, where its data may have another length. `settle`
+    waits until what was passed on is kept: a command that writes faster than that is read no faster.
     """
 
     executor: Executor
@@ -67,6 +71,7 @@ class Workplace:
     masked_stream: Callable[[], MaskedStream] | None = None
     approvals: Approvals = field(default_factory=NoApprovals)
     on_output: OnOutput | None = None
+    settle: Settle | None = None
     _numbers: Iterator[int] = field(default_factory=lambda: count(1), init=False, repr=False)
 
     @property
@@ -116,11 +121,16 @@ class Workplace:
             "PITSTOP_WORKSPACE": self.workspace.repo,
         }
 
+    def without_own_home(self, env: Mapping[str, str]) -> dict[str, str]:
+        """The variables for a container, which has the workspace's home and not that of the person here."""
+        own_home = self.env.get("HOME")
+        return {name: value for name, value in env.items() if (name, value) != ("HOME", own_home)}
+
     def listener(self, activation: Activation) -> "Listener | None":
         """Somebody to tell what a command of the step writes; None when nobody listens."""
         if self.on_output is None:
             return None
-        return Listener(activation.occurrence, self.on_output, self.masked_stream)
+        return Listener(activation.occurrence, self.on_output, self.masked_stream, self.settle)
 
     def tell(self, activation: Activation, text: str) -> None:
         """Let those who watch the step read a line."""
@@ -143,14 +153,30 @@ class Workplace:
 class Listener:
     """Passes on what a command writes, with the secrets taken out."""
 
-    def __init__(self, occurrence: str, on_output: OnOutput, masked_stream: Callable[[], MaskedStream] | None) -> None:
+    def __init__(
+        self,
+        occurrence: str,
+        on_output: OnOutput,
+        masked_stream: Callable[[], MaskedStream] | None,
+        settle: Settle | None = None,
+    ) -> None:
         self._occurrence = occurrence
         self._on_output = on_output
         self._masked_stream = masked_stream
+        self._settle = settle
+        self._unsettled_bytes = 0
         self._streams: dict[Stream, MaskedStream] = {}
         self._last: LogChunk | None = None
 
-    def hear(self, chunk: LogChunk) -> None:
+    async def hear(self, chunk: LogChunk) -> None:
+        """Waits now and then, until what was passed on is kept."""
+        self._hear(chunk)
+        self._unsettled_bytes += len(chunk.data)
+        if self._settle is not None and self._unsettled_bytes >= SETTLE_BYTES:
+            self._unsettled_bytes = 0
+            await self._settle()
+
+    def _hear(self, chunk: LogChunk) -> None:
         if self._masked_stream is None:
             self._on_output(self._occurrence, chunk)
             return

@@ -1,0 +1,261 @@
+"""A container engine, Docker or Podman, as its API socket shows it: questions, streams, and connections to take over.
+
+Each request has a connection of its own, so an engine that was restarted is simply reached again.
+"""
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from pitstop.errors import Unavailable
+
+CONNECT_SECONDS = 5.0
+HEAD_LIMIT_BYTES = 1024 * 1024
+TAKEN_OVER = 101
+GOOD = range(200, 300)
+NOT_THERE = 404
+NOT_CHANGED = 304  # it was so already
+
+Query = Mapping[str, Any]
+
+
+class EngineGone(Unavailable):
+    """The engine cannot be reached, or closed the connection before it had answered."""
+
+
+class EngineRefused(Exception):
+    """The engine answered that it did not do it; `status` is that of HTTP."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What an engine tells of itself."""
+
+    name: str
+    version: str
+    arch: str
+    is_rootless: bool = False
+    remaps_users: bool = False
+    has_selinux: bool = False
+    is_survived: bool = False  # by its containers, when it is restarted
+
+    @property
+    def is_podman(self) -> bool:
+        return self.name == "Podman"
+
+
+class ContainerEngine:
+    """The API of the engine at a socket."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        query: Query | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """The answer. Raises EngineRefused if it is an error, EngineGone if none came."""
+        async with self._request(method, path, query, body, headers) as answer:
+            text = await answer.read_all()
+        return json.loads(text) if text.strip() else None
+
+    async def make(self, path: str, query: Query | None = None, body: object = None) -> Any:
+        """As `ask`, for what has to be removed again: cancelling waits until it is made, and can be."""
+        asking = asyncio.get_running_loop().create_task(self.ask("POST", path, query, body))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            await asyncio.wait([asking])
+            raise
+
+    async def find(self, path: str) -> Any | None:
+        """What is there, or None."""
+        try:
+            return await self.ask("GET", path)
+        except EngineRefused as error:
+            if error.status == NOT_THERE:
+                return None
+            raise
+
+    async def read(self, method: str, path: str, query: Query | None = None) -> AsyncIterator[bytes]:
+        """The bytes of an answer that is no JSON."""
+        async with self._request(method, path, query, None, None) as answer:
+            async for chunk in answer.chunks():
+                yield chunk
+
+    async def stream(
+        self, method: str, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[Any]:
+        """One message after the other, as they come."""
+        async with self._request(method, path, query, None, headers) as answer:
+            rest = b""
+            async for chunk in answer.chunks():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    if line.strip():
+                        yield json.loads(line)
+            if rest.strip():
+                yield json.loads(rest)
+
+    async def take_over(self, path: str, query: Query | None = None, body: object = None) -> socket.socket:
+        """A connection that carries no HTTP any more, but what a process says and is told. The caller closes it."""
+        connection = await self._connect()
+        try:
+            loop = asyncio.get_running_loop()
+            taken = {"Connection": "Upgrade", "Upgrade": "tcp"}
+            await loop.sock_sendall(connection, _request_text("POST", path, query, body, taken))
+            head = await _read_head_exactly(loop, connection)
+            status, headers = _parse_head(head)
+            if status == TAKEN_OVER or (status in GOOD and "content-length" not in headers):
+                return connection
+            text = await loop.sock_recv(connection, HEAD_LIMIT_BYTES)
+            raise EngineRefused(status, _message(text))
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, OSError):
+                raise EngineGone(f"the container engine at {self.path} went away: {error}") from error
+            raise
+
+    async def info(self) -> EngineInfo:
+        """What engine it is, and what it does differently."""
+        info, version = await self.ask("GET", "/info"), await self.ask("GET", "/version")
+        components = [part.get("Name", "") for part in version.get("Components") or ()]
+        security = " ".join(info.get("SecurityOptions") or ())
+        name = "Podman" if any("Podman" in name for name in components) else "Docker"
+        return EngineInfo(
+            name=name,
+            version=version.get("Version", ""),
+            arch=version.get("Arch", ""),
+            is_rootless="name=rootless" in security,
+            remaps_users="name=userns" in security,
+            has_selinux="name=selinux" in security,
+            is_survived=name == "Podman" or bool(info.get("LiveRestoreEnabled")),
+        )
+
+    @asynccontextmanager
+    async def _request(
+        self, method: str, path: str, query: Query | None, body: object, headers: Mapping[str, str] | None
+    ) -> AsyncIterator["_Answer"]:
+        connection = await self._connect()
+        reader, writer = await asyncio.open_unix_connection(sock=connection, limit=HEAD_LIMIT_BYTES)
+        try:
+            writer.write(_request_text(method, path, query, body, {"Connection": "close", **(headers or {})}))
+            await writer.drain()
+            status, found = _parse_head(await reader.readuntil(b"\r\n\r\n"))
+            answer = _Answer(reader, found)
+            if status not in GOOD and status != NOT_CHANGED:
+                raise EngineRefused(status, _message(await answer.read_all()))
+            yield answer
+        except (OSError, EOFError, asyncio.LimitOverrunError) as error:
+            raise EngineGone(f"the container engine at {self.path} broke off: {error}") from error
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await asyncio.get_running_loop().sock_connect(connection, self.path)
+        except OSError as error:  # a TimeoutError is one too
+            connection.close()
+            reason = error.strerror or "it does not answer"
+            raise EngineGone(f"the container engine at {self.path} cannot be reached: {reason}") from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+class _Answer:
+    """The body of an answer, whichever way its end is told."""
+
+    def __init__(self, reader: asyncio.StreamReader, headers: Mapping[str, str]) -> None:
+        self._reader = reader
+        self._headers = headers
+
+    async def read_all(self) -> bytes:
+        return b"".join([chunk async for chunk in self.chunks()])
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        if self._headers.get("transfer-encoding") == "chunked":
+            while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
+                yield await self._reader.readexactly(size)
+                await self._reader.readexactly(2)
+        elif "content-length" in self._headers:
+            yield await self._reader.readexactly(int(self._headers["content-length"]))
+        else:
+            while chunk := await self._reader.read(HEAD_LIMIT_BYTES):
+                yield chunk
+
+
+async def _read_head_exactly(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> bytes:
+    """The head and not a byte more: what comes next is not HTTP. It is looked at before it is taken."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        seen = await _peek(loop, connection)
+        if not seen:
+            raise ConnectionResetError("it closed the connection")
+        end = (head[-3:] + seen).find(b"\r\n\r\n")
+        count = len(seen) if end < 0 else end + 4 - len(head[-3:])
+        head += connection.recv(count)
+    return head
+
+
+async def _peek(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> bytes:
+    readable = asyncio.Event()
+    loop.add_reader(connection, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(connection)
+    return connection.recv(64 * 1024, socket.MSG_PEEK)
+
+
+def _request_text(method: str, path: str, query: Query | None, body: object, headers: Mapping[str, str]) -> bytes:
+    content = b"" if body is None else json.dumps(body).encode()
+    target = quote(path, safe="/:@") + ("?" + urlencode(_as_texts(query)) if query else "")
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", f"Content-Length: {len(content)}"]
+    if content:
+        lines.append("Content-Type: application/json")
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+def _as_texts(query: Query) -> dict[str, str]:
+    """As the API wants them: filters as JSON, yes and no as 1 and 0."""
+    return {
+        name: json.dumps(value) if isinstance(value, dict) else str(int(value) if isinstance(value, bool) else value)
+        for name, value in query.items()
+        if value is not None
+    }
+
+
+def _parse_head(head: bytes) -> tuple[int, dict[str, str]]:
+    status_line, *lines = head.decode("latin-1").split("\r\n")
+    pairs = (line.partition(":") for line in lines if line)
+    return int(status_line.split()[1]), {name.lower(): value.strip() for name, _, value in pairs}
+
+
+def _message(text: bytes) -> str:
+    try:
+        return str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        return text.decode(errors="replace").strip()

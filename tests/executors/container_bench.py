@@ -1,0 +1,78 @@
+"""An executor with containers, a workspace, and short ways to use them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, WorkspaceRef
+from pitstop.executors.container import ContainerLauncher
+from pitstop.executors.container_finding import find_engine
+from pitstop.executors.placing import PlacingExecutor
+from pitstop.executors.process import ProcessExecutor
+from tests.containers import BOX, Docker
+
+
+class Bench:
+    """Commands run in BOX unless they name another image; with `image=None`, as processes."""
+
+    def __init__(self, docker: Docker, executor: PlacingExecutor, workspace: WorkspaceRef) -> None:
+        self.docker = docker
+        self.executor = executor
+        self.workspace = workspace
+        self._count = 0
+
+    @property
+    def repo(self) -> Path:
+        return Path(self.workspace.repo)
+
+    async def start(self, script: str = "", **fields: Any) -> CommandRef:
+        self._count += 1
+        fields = {"key": f"run-1:step:{self._count}", "image": BOX, **fields}
+        command = Command(script=None if fields.get("argv") else script, **fields)
+        return await self.executor.start(self.workspace, command)
+
+    async def run(self, script: str = "", **fields: Any) -> tuple[CommandResult, str]:
+        command = await self.start(script, **fields)
+        said = b"".join([chunk.data async for chunk in self.executor.logs(command)])
+        return await self.executor.wait(command), said.decode()
+
+    async def wait_said(self, command: CommandRef, text: str = "up") -> str:
+        log = ""
+        async for chunk in self.executor.logs(command):
+            log += chunk.data.decode()
+            if text in log:
+                return log
+        raise AssertionError(f"it ended and had said {log!r}")
+
+    def inspect(self, template: str) -> str:
+        """What the daemon tells of the one container that is there."""
+        (container,) = self.docker.says("ps", "--all", "--quiet").split()
+        return self.docker.says("inspect", "--format", template, container)
+
+
+@asynccontextmanager
+async def open_bench(
+    docker: Docker, workspaces: Path, *, leaves: dict[str, str] | None = None, **placement: Any
+) -> AsyncIterator[Bench]:
+    """A bench of which nothing is left, but for what others had there."""
+    executor = new_executor(docker, workspaces)
+    try:
+        yield Bench(docker, executor, await executor.acquire(Placement(**placement)))
+    finally:
+        await executor.close()
+    assert docker.left() == (leaves or {})
+
+
+def new_executor(docker: Docker, folder: Path) -> PlacingExecutor:
+    environment = {"DOCKER_HOST": docker.host}
+    return PlacingExecutor(ProcessExecutor(folder), lambda: ContainerLauncher(lambda: find_engine(environment)))
+
+
+async def wait_shown(shell: Shell, text: bytes) -> bytes:
+    seen = b""
+    while text not in seen:
+        said = await shell.read()
+        assert said, f"the shell ended and had said {seen!r}"
+        seen += said
+    return seen

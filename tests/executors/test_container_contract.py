@@ -1,0 +1,61 @@
+"""Containers keep every promise of the executor port, against a real daemon."""
+
+import time
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pitstop.engine.executor import Command, Executor
+from pitstop.executors.container import ContainerLauncher
+from pitstop.executors.container_finding import find_engine
+from pitstop.executors.placing import PlacingExecutor
+from pitstop.executors.process import ProcessExecutor
+from tests.containers import BOX, Docker
+from tests.contracts.executor import PROGRAMS, ExecutorContract
+
+SHORT_LEASE_SECONDS = 1.5
+
+
+class Containers:
+    question = b"echo $((6 * 7))\n"
+    answer = b"42"
+    attempt = b"cat a; echo spoiled > a || echo ref''used: $(cat a)\n"
+    refusal = b"refused: first"
+
+    def __init__(self, folder: Path, docker: Docker) -> None:
+        self.folder = folder
+        self.docker = docker
+        self.others: list[Executor] = []
+        self.executor = self.another()
+
+    def another(self, lease_seconds: float | None = None) -> Executor:
+        processes = ProcessExecutor(self.folder, lease_seconds=lease_seconds)
+        environment = {"DOCKER_HOST": self.docker.host}
+        new_launcher = partial(ContainerLauncher, partial(find_engine, environment))
+        self.others.append(PlacingExecutor(processes, new_launcher, BOX))
+        return self.others[-1]
+
+    def command(self, program: str, key: str, **fields: Any) -> Command:
+        return Command(key=key, script=PROGRAMS[program].script, **fields)
+
+    def lapsing(self) -> Executor:
+        return self.another(SHORT_LEASE_SECONDS)
+
+    def lapse(self, executor: Executor) -> None:
+        time.sleep(SHORT_LEASE_SECONDS * 1.2)  # in the event loop, which so stands still
+
+    async def close(self) -> None:
+        for executor in self.others:
+            await executor.close()
+
+
+class TestContainers(ExecutorContract):
+    @pytest.fixture
+    async def place(self, tmp_path: Path, docker: Docker) -> AsyncIterator[Containers]:
+        containers = Containers(tmp_path, docker)
+        yield containers
+        await containers.close()
+        assert docker.left() == {}

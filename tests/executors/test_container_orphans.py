@@ -1,0 +1,118 @@
+"""Nothing of a container outlives Pitstop, however that ends."""
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pitstop.executors.container_labels import is_dead, new_owner
+from tests.containers import BOX, Docker
+from tests.executors.container_bench import open_bench
+from tests.executors.processes import descendants_of
+
+PITSTOP = """
+    import asyncio, sys
+    from functools import partial
+    from pathlib import Path
+    from pitstop.engine.container import ContainerOptions, Service
+    from pitstop.engine.executor import Command, Placement
+    from pitstop.executors.container import ContainerLauncher
+    from pitstop.executors.container_finding import find_engine
+    from pitstop.executors.placing import PlacingExecutor
+    from pitstop.executors.process import ProcessExecutor
+
+    async def main(host, folder, image):
+        find = partial(find_engine, {"DOCKER_HOST": host})
+        executor = PlacingExecutor(ProcessExecutor(Path(folder)), partial(ContainerLauncher, find))
+        workspace = await executor.acquire(Placement())
+        options = ContainerOptions(services=(Service(name="db", image=image, argv=("sleep", "1000")),))
+        script = "echo up; exec sleep 1000"
+        command = await executor.start(workspace, Command(key="k", script=script, image=image, container=options))
+        async for chunk in executor.logs(command):
+            print(chunk.data.decode(), end="", flush=True)
+
+    asyncio.run(main(*sys.argv[1:]))
+"""
+WAIT_SECONDS = 30.0
+
+
+@pytest.fixture
+def pitstop(docker: Docker, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another Pitstop, in a process of its own, whose command runs in a container beside a service."""
+    words = [sys.executable, "-c", textwrap.dedent(PITSTOP), docker.host, str(tmp_path), BOX]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while "up" not in process.stdout.readline():
+            assert process.poll() is None
+        assert set(docker.left()) == {"containers", "networks"}
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_when_pitstop_is_killed_its_guard_removes_its_containers(
+    docker: Docker, pitstop: subprocess.Popen[str]
+) -> None:
+    pitstop.kill()
+
+    wait_until(lambda: docker.left() == {})
+
+
+async def test_when_the_guard_is_killed_too_the_next_pitstop_removes_them(
+    docker: Docker, pitstop: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    guards = [pid for pid in descendants_of(pitstop.pid) if "container_guard" in command_line(pid)]
+    for pid in (*guards, pitstop.pid):
+        os.kill(pid, signal.SIGKILL)
+    pitstop.wait()
+    assert guards
+    assert set(docker.left()) == {"containers", "networks"}
+
+    async with open_bench(docker, tmp_path) as bench:
+        assert (await bench.run("echo hello"))[1] == "hello\n"
+        assert docker.left() == {}
+
+
+async def test_containers_of_those_who_live_are_left_alone(
+    docker: Docker, pitstop: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    theirs = docker.left()
+
+    async with open_bench(docker, tmp_path, leaves=theirs) as bench:
+        await bench.run("true")
+
+    assert docker.left() == theirs
+    pitstop.kill()
+    wait_until(lambda: docker.left() == {})
+
+
+def test_an_owner_is_dead_when_his_process_has_ended() -> None:
+    host, pid, started, token = new_owner().split(":")
+
+    assert not is_dead(f"{host}:{pid}:{started}:{token}")
+    assert is_dead(f"{host}:{pid}:{int(started) + 1}:{token}")  # another process had that id
+    assert is_dead(f"{platform.node()}:4194305:1:{token}")
+    assert not is_dead(f"another-{host}:4194305:1:{token}")
+    assert not is_dead("nonsense")
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

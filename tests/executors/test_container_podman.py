@@ -1,0 +1,76 @@
+"""Podman is as good an engine as Docker: what its API does in its own way."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from signal import SIGTERM
+
+import pytest
+
+from pitstop.engine.container import ContainerOptions, Health, Service
+from pitstop.executors.container_finding import find_engine
+from tests.containers import BARE, BOX, Podman
+from tests.executors.container_bench import Bench, open_bench, wait_shown
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[Podman]:
+    service = Podman()
+    try:
+        service.start()
+        service.make_images()
+        yield service
+    finally:
+        service.remove()
+
+
+@pytest.fixture
+async def bench(podman: Podman, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with open_bench(podman, tmp_path) as bench:
+        yield bench
+
+
+async def test_it_is_told_from_docker(podman: Podman) -> None:
+    _, info = await find_engine({"CONTAINER_HOST": podman.host})
+
+    assert (info.name, info.is_podman, info.is_survived) == ("Podman", True, True)
+
+
+async def test_a_command_gets_its_input_and_tells_its_output_and_its_end(bench: Bench) -> None:
+    result, said = await bench.run("cat; exit 3", stdin=b"as it is")
+    assert (result.state, result.exit_code, said) == ("failed", 3, "as it is")
+
+    result, _ = await bench.run("true", image=BARE)
+    assert result.exit_code == 127
+    assert f"image {BARE} has no sh to run the script with" in result.reason
+
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    await bench.executor.cancel(command)
+    assert (await bench.executor.wait(command)).signal == SIGTERM
+
+
+async def test_a_service_is_reached_by_its_name(bench: Bench) -> None:
+    web = Service(
+        name="web",
+        image=BOX,
+        argv=("sh", "-c", "mkdir -p /www; echo hello > /www/index.html; exec httpd -f -p 8080 -h /www"),
+        health=Health(command=("wget", "-q", "-O", "/dev/null", "http://localhost:8080"), interval_seconds=0.1),
+    )
+
+    _, said = await bench.run("wget -q -O - http://web:8080", container=ContainerOptions(services=(web,)))
+
+    assert said.endswith("hello\n")
+
+
+async def test_a_shell_joins_a_command_and_leaves_nothing_behind(bench: Bench) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+
+    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    await shell.write(b"sleep 2001 & echo rea''dy\n")
+    await wait_shown(shell, b"ready")
+    await shell.close()
+
+    (container,) = bench.docker.says("ps", "--quiet").split()
+    assert "2001" not in bench.docker.says("top", container)
+    await bench.executor.cancel(command, grace=0)

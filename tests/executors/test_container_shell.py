@@ -1,0 +1,200 @@
+"""Terminals in containers, against a real daemon."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pitstop.engine.container import ContainerOptions
+from pitstop.errors import Unavailable
+from tests.containers import BARE, BOX, TALKATIVE, Docker
+from tests.executors.container_bench import Bench, open_bench, wait_shown
+
+
+@pytest.fixture
+async def bench(docker: Docker, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with open_bench(docker, tmp_path) as bench:
+        yield bench
+
+
+async def test_a_shell_has_the_image_user_variables_and_folder_of_its_step(bench: Bench) -> None:
+    (bench.repo / "sub").mkdir()
+    options = ContainerOptions(user="app")
+
+    shell = await bench.executor.shell(
+        bench.workspace, None, TALKATIVE, cwd="sub", env={"COLOUR": "grün"}, container=options
+    )
+    await shell.write(b"echo $COLOUR $(id -un) $(basename $PWD) $TERM en''d\n")
+    seen = await wait_shown(shell, b" end\r\n")
+    await shell.close()
+
+    assert "grün app sub xterm-256color end" in seen.decode()
+
+
+async def test_a_shell_joins_a_command_that_runs_in_its_container(bench: Bench) -> None:
+    command = await bench.start("echo inside > /tmp/of-the-step; COLOUR=red; echo up; exec sleep 1000", env={"X": "1"})
+    await bench.wait_said(command)
+
+    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    await shell.write(b"cat /tmp/of-the-step; echo $X en''d\n")
+    seen = await wait_shown(shell, b" end\r\n")
+
+    assert b"inside" in seen
+    assert b"1 end" in seen
+    assert len(bench.docker.says("ps", "--quiet").split()) == 1
+    await shell.close()
+    assert bench.docker.says("ps", "--quiet") != ""  # the command goes on
+    await bench.executor.cancel(command, grace=0)
+
+
+async def test_a_shell_that_joined_leaves_nothing_behind(bench: Bench) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    await shell.write(b"sleep 2001 & (trap '' HUP; setsid sleep 2002 &) ; echo rea''dy\n")
+    await wait_shown(shell, b"ready")
+
+    await shell.close()
+
+    (container,) = bench.docker.says("ps", "--quiet").split()
+    assert "200" not in bench.docker.says("top", container)
+    assert (await shell.wait()).state == "cancelled"
+    await bench.executor.cancel(command, grace=0)
+
+
+async def test_a_command_that_has_ended_is_not_joined_and_its_shell_is_as_it_was(bench: Bench) -> None:
+    command = await bench.start("echo done > file")
+    await bench.executor.wait(command)
+
+    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    await shell.write(b"cat file; echo en''d\n")
+
+    assert b"done" in await wait_shown(shell, b"end\r\n")
+    await shell.close()
+
+
+async def test_a_read_only_shell_is_beside_the_command_and_changes_nothing(bench: Bench) -> None:
+    command = await bench.start("echo first > file; echo inside > /tmp/x; echo up; exec sleep 1000")
+    await bench.wait_said(command)
+
+    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command, read_only=True)
+    await shell.write(b"cat file; ls /tmp/x; touch new; echo en''d\n")
+    seen = await wait_shown(shell, b"end\r\n")
+    await shell.close()
+
+    assert b"first" in seen
+    assert b"Read-only file system" in seen
+    assert b"/tmp/x: No such file" in seen
+    assert not (bench.repo / "new").exists()
+    await bench.executor.cancel(command, grace=0)
+
+
+@pytest.mark.parametrize("joins", [False, True])
+async def test_a_shell_follows_the_size_of_its_window(bench: Bench, joins: bool) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    shell = await bench.executor.shell(bench.workspace, None, BOX, 33, 101, beside=command if joins else None)
+    await shell.write(b"while [ \"$(stty size)\" != '33 101' ]; do :; done; echo was''33\n")
+    await wait_shown(shell, b"was33")
+
+    shell.resize(50, 132)
+    shell.resize(51, 133)
+    await shell.write(b"while [ \"$(stty size)\" != '51 133' ]; do :; done; echo is''51\n")
+
+    await wait_shown(shell, b"is51")
+    await shell.close()
+    await bench.executor.cancel(command, grace=0)
+
+
+async def test_no_character_is_cut_in_two(bench: Bench) -> None:
+    shell = await bench.executor.shell(bench.workspace, None, BOX)
+    await shell.write(
+        b"i=0; while [ $i -lt 3000 ]; do printf '\\303\\274\\342\\202\\254'; i=$((i+1)); done; echo en''d\n"
+    )
+
+    seen = ""
+    while "end\r\n" not in seen:
+        seen += (await shell.read()).decode()  # raises if it begins or ends within one
+
+    assert seen.count("ü€") == 3000
+    await shell.close()
+
+
+async def test_ctrl_c_ends_what_runs_and_not_the_shell(bench: Bench) -> None:
+    shell = await bench.executor.shell(bench.workspace, None, BOX)
+    await shell.write(b"echo rea''dy; sleep 1000\n")
+    await wait_shown(shell, b"ready")
+
+    await shell.write(b"\x03")
+    await shell.write(b"echo still he''re\n")
+
+    await wait_shown(shell, b"still here")
+    await shell.close()
+
+
+async def test_a_large_paste_arrives_whole(bench: Bench) -> None:
+    pasted = bytes(range(32, 127)) * 20_000
+    script = f"stty raw -echo; echo ready; head -c {len(pasted)} | md5sum"
+    shell = await bench.executor.shell(bench.workspace, ("sh", "-c", script), BOX)
+    await wait_shown(shell, b"ready")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(shell.write(pasted))
+        await wait_shown(shell, hashlib.md5(pasted).hexdigest().encode())
+
+    assert (await shell.wait()).state == "completed"
+    assert bench.docker.left() == {}
+
+
+async def test_a_shell_that_ends_by_itself_tells_how(bench: Bench) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    for beside in (None, command):
+        shell = await bench.executor.shell(bench.workspace, None, BOX, beside=beside)
+        await shell.write(b"exit 3\n")
+        while await shell.read():
+            pass
+
+        result = await shell.wait()
+
+        assert (result.state, result.exit_code) == ("failed", 3)
+        await shell.close()
+        assert (await shell.wait()) == result
+    await bench.executor.cancel(command, grace=0)
+
+
+async def test_many_shells_are_open_at_once(bench: Bench) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    shells = await asyncio.gather(*(bench.executor.shell(bench.workspace, None, BOX, beside=command) for _ in range(5)))
+
+    for number, shell in enumerate(shells):
+        await shell.write(b"echo I a''m %d.\n" % number)
+    for number, shell in enumerate(shells):
+        await wait_shown(shell, b"I am %d." % number)
+
+    await bench.executor.release(bench.workspace)
+    assert bench.docker.left() == {}
+
+
+async def test_an_image_without_a_shell_has_none(bench: Bench) -> None:
+    shell = await bench.executor.shell(bench.workspace, None, BARE)
+    seen = b""
+    while said := await shell.read():
+        seen += said
+
+    assert b"exec sh failed: No such file or directory" in seen
+    assert (await shell.wait()).exit_code == 127
+    await shell.close()
+
+
+async def test_what_keeps_a_shell_from_opening_is_told(bench: Bench) -> None:
+    with pytest.raises(Unavailable, match="absent is not on this machine"):
+        await bench.executor.shell(bench.workspace, None, "absent", container=ContainerOptions(pull="never"))
+    with pytest.raises(Unavailable, match="nobody-knows"):
+        await bench.executor.shell(bench.workspace, None, BOX, container=ContainerOptions(user="nobody-knows"))
+    with pytest.raises(Unavailable, match="outside the workspace"):
+        await bench.executor.shell(bench.workspace, None, BOX, cwd="..")
+    assert bench.docker.left() == {}
