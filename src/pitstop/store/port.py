@@ -4,7 +4,7 @@
 suite in `tests/contracts/store.py`.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -96,6 +96,10 @@ class RunLog(EventLog, Protocol):
         """Wait until everything that was appended is kept. LogLost when it cannot be: the run is another's now."""
         ...
 
+    async def page(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, AnyEvent]]:
+        """Events above `after` with their numbers, as they are kept by now."""
+        ...
+
     def follow(self, after: int = 0) -> AsyncIterator[tuple[int, AnyEvent]]:
         """Every event above `after` with its number, those to come included, until the run has ended."""
         ...
@@ -119,6 +123,10 @@ class KeptRun(Protocol):
 
     async def update(self, **changes: Any) -> None:
         """Change fields of the record, all at once."""
+        ...
+
+    def note(self, **changes: Any) -> None:
+        """`update`, for whoever does not wait: it is kept before anything that is appended later. LogLost."""
         ...
 
     def append_output(self, occurrence: str, chunk: LogChunk) -> None:
@@ -163,8 +171,11 @@ class RunStore(Protocol):
         """Keep a new run that begins with the events of another."""
         ...
 
-    async def open(self, run: str) -> KeptRun:
-        """UnknownRun when there is none of that id."""
+    async def open(self, run: str, *, events: bool = True) -> KeptRun:
+        """UnknownRun when there is none of that id.
+
+        Without `events` it is open at once however long its log is, to be paged and followed, but not read.
+        """
         ...
 
     async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]: ...
@@ -180,3 +191,66 @@ class RunStore(Protocol):
     async def write_flow_setting(self, flow: str, name: str, value: Any) -> None: ...
 
     async def close(self) -> None: ...
+
+
+# --- What several servers need beside it -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run that is a server's now: `open` takes its epoch."""
+
+    record: RunRecord
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRecord:
+    """A server that uses this store, and when it was last seen, in the database's time."""
+
+    id: str
+    address: str
+    started_at: float
+    seen_at: float
+
+
+class ServerStore(RunStore, Protocol):
+    """A store that servers share their runs by: a run is written by the server that has claimed it, and no other."""
+
+    async def create(
+        self, record: RunRecord, events: Sequence[AnyEvent] = (), *, owner: str | None = None, lease_seconds: float = 0
+    ) -> KeptRun:
+        """With an owner it is claimed already."""
+        ...
+
+    async def open(self, run: str, *, epoch: int | None = None, events: bool = True) -> KeptRun:
+        """With its epoch the run can be written; LogLost when that is not the last one."""
+        ...
+
+    async def open_claimed(self, claims: Sequence[Claim]) -> Sequence[KeptRun]:
+        """Runs that were just claimed, to be written. One that was claimed again since is lost at its first write."""
+        ...
+
+    async def register_server(self, server: str, address: str) -> None: ...
+
+    async def forget_server(self, server: str) -> None:
+        """A server that is gone holds nothing: its runs can be claimed at once."""
+        ...
+
+    async def servers(self) -> tuple[ServerRecord, ...]: ...
+
+    async def owner_of(self, run: str) -> ServerRecord | None:
+        """The server whose lease on the run holds."""
+        ...
+
+    async def claim(
+        self, server: str, lease_seconds: float, limit: int, among: Sequence[str] | None = None
+    ) -> Sequence[Claim]:
+        """Take runs that nobody has."""
+        ...
+
+    async def renew(self, server: str, held: Collection[str], lease_seconds: float) -> Set[str]:
+        """Hold on to the runs; those that are still this server's."""
+        ...
+
+    async def sealed_secrets(self) -> Mapping[str, bytes]: ...

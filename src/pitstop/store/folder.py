@@ -1,0 +1,347 @@
+"""Runs as folders of this machine, for runs without a server.
+
+    <home>/runs/<run>/run.json        the record, and the process that the run is in
+                      events.jsonl    one event per line; locked for as long as that process lives
+                      logs/           what each occurrence wrote, and an index of its lines
+                      artifacts/
+    <home>/flows/<flow>.json          what is kept with a flow
+
+Nothing here keeps a run from going on: what cannot be written, because the disk is full, is a `problem` to be told.
+"""
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from pitstop.engine.executor import LogChunk
+from pitstop.errors import NotRunning, UnknownArtifact, UnknownRun
+from pitstop.events.types import AnyEvent
+from pitstop.store.folder_log import FolderLog
+from pitstop.store.folder_output import FolderOutput, read_bytes, read_end, read_lines
+from pitstop.store.port import ENDED, Artifact, OutputLine, RunFilter, RunRecord
+
+KEPT_RUNS = 50
+LONGEST_NAME = 120
+READ_BYTES = 1024 * 1024
+MOST_OPEN = 64  # outputs, of two files each, that stay open while they are written
+KILLED = "the process that ran it was killed"
+
+
+class FolderRun:
+    """A KeptRun. Only the one that `create` gave writes; those that were opened read what it wrote."""
+
+    def __init__(self, path: Path, record: RunRecord, events: Sequence[AnyEvent] = (), *, is_own: bool = False) -> None:
+        self.path = path
+        self.problem: str | None = None
+        self._record = record
+        self._is_own = is_own
+        self._outputs: dict[str, FolderOutput] = {}  # those that are being written
+        self._line_counts: dict[str, list[int]] = {}  # of outputs that were read: see `read_lines`
+        self._lock_fd = -1
+        if is_own:
+            self._begin()
+        self.log = FolderLog(
+            path / "events.jsonl",
+            carried_over=record.carried_over,
+            events=events,
+            is_own=is_own,
+            attempt=self._attempt,
+            is_alive=self.is_alive,
+        )
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    def is_alive(self) -> bool:
+        """Whether the process that the run is in lives, and has not ended the run."""
+        if self._is_own:
+            return self._record.status not in ENDED
+        return self._read().status not in ENDED and is_locked(self.path)
+
+    async def record(self) -> RunRecord:
+        return self._record if self._is_own else self._read()
+
+    async def update(self, **changes: Any) -> None:
+        self.note(**changes)
+
+    def note(self, **changes: Any) -> None:
+        self.log.write()  # what happened is not to be missing where its end is told
+        self._record = replace(self._record if self._is_own else self._read(), **changes)
+        self._write_record()
+        if changes.get("status") in ENDED:
+            forget_old_runs(self.path.parent)
+
+    # What steps write
+
+    def append_output(self, occurrence: str, chunk: LogChunk) -> None:
+        output = self._outputs.get(occurrence)
+        if output is None:
+            output = self._outputs[occurrence] = FolderOutput(self._log_file(occurrence))
+        self._attempt(lambda: output.append(chunk))
+        if len(self._outputs) > MOST_OPEN:
+            output.rest()
+
+    def end_output(self, occurrence: str) -> None:
+        output = self._outputs.pop(occurrence, None)
+        if output is not None:
+            self._attempt(output.end)
+
+    async def output_lines(
+        self, occurrence: str, *, after: int = 0, search: str | None = None
+    ) -> AsyncIterator[Sequence[OutputLine]]:
+        counts = self._line_counts.setdefault(occurrence, [0])
+        blocks = read_lines(self._log_file(occurrence), after, search, counts)
+        while block := await asyncio.to_thread(next, blocks, ()):
+            yield block
+
+    async def output_end(self, occurrence: str, most_bytes: int) -> bytes:
+        begun = self._outputs[occurrence].begun if occurrence in self._outputs else b""
+        return (read_end(self._log_file(occurrence), most_bytes) + begun)[-most_bytes:] if most_bytes > 0 else b""
+
+    async def output_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
+        for block in read_bytes(self._log_file(occurrence), READ_BYTES):
+            yield block
+
+    def _log_file(self, occurrence: str) -> Path:
+        return self.path / "logs" / f"{file_name(occurrence)}.log"
+
+    # Artifacts
+
+    async def keep_artifacts(self, folder: Path) -> None:
+        if self.problem is None and any(_files_in(folder)):
+            await asyncio.to_thread(self._attempt, lambda: _link_files(folder, self.path / "artifacts"))
+
+    async def artifacts(self) -> tuple[Artifact, ...]:
+        kept = self.path / "artifacts"
+        return tuple(
+            Artifact(path.relative_to(kept).as_posix(), path.stat().st_size) for path in sorted(_files_in(kept))
+        )
+
+    async def artifact(self, path: str) -> AsyncIterator[bytes]:
+        kept = self.path / "artifacts"
+        file = kept / path
+        if ".." in Path(path).parts or not file.is_relative_to(kept) or not file.is_file():
+            raise UnknownArtifact(path)
+        for block in read_bytes(file, READ_BYTES):
+            yield block
+
+    # The folder itself
+
+    async def close(self) -> None:
+        for occurrence in list(self._outputs):
+            self.end_output(occurrence)
+        self.log.close()
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+
+    def _begin(self) -> None:
+        """Make the folder and lock it: whoever looks at it later can tell whether we live."""
+        try:
+            (self.path / "logs").mkdir(parents=True, mode=0o700)
+            self._lock_fd = os.open(self.path / "events.jsonl", os.O_RDONLY | os.O_CREAT, 0o600)
+            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.problem = f"the run is not kept: {error.strerror or error} ({self.path})"
+        self._write_record()
+
+    def _write_record(self) -> None:
+        owner = os.getpid() if self._is_own else read_owner(self.path)
+        described = msgspec.to_builtins(self._record) | {"owner": owner}
+        self._attempt(lambda: _replace_file(self.path / "run.json", msgspec.json.encode(described)))
+
+    def _read(self) -> RunRecord:
+        record = read_record(self.path)
+        if record is None:
+            raise UnknownRun(self.id)
+        return record
+
+    def _attempt(self, write: Callable[[], object]) -> None:
+        if self.problem is None:
+            try:
+                write()
+            except OSError as error:
+                self.problem = f"the run is not kept from here on: {error.strerror or error} ({self.path})"
+
+
+class FolderStore:
+    """A RunStore. Of runs that have ended and are not pinned, the newest are kept."""
+
+    def __init__(self, home: Path) -> None:
+        self._runs = home / "runs"
+        self._flows = home / "flows"
+
+    async def create(self, record: RunRecord, events: Sequence[AnyEvent] = ()) -> FolderRun:
+        return FolderRun(self._runs / record.id, record, events, is_own=True)
+
+    async def open(self, run: str, *, events: bool = True) -> FolderRun:
+        path = self._runs / run
+        record = read_record(path) if run and Path(run).name == run else None
+        if record is None:
+            raise UnknownRun(run)
+        return FolderRun(path, record)
+
+    async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]:
+        found = [record for record in _records(self._runs) if _fits(record, filter)]
+        found.sort(key=lambda record: (record.created_at, record.id), reverse=True)
+        return tuple(found[: filter.limit])
+
+    async def delete(self, run: str) -> None:
+        path = (await self.open(run)).path
+        await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+
+    async def read_flow_setting(self, flow: str, name: str) -> Any:
+        return self._settings_of(flow).get(name)
+
+    async def write_flow_setting(self, flow: str, name: str, value: Any) -> None:
+        self._flows.mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings = self._settings_of(flow) | {"flow": flow, name: value}
+        _replace_file(self._flow_file(flow), json.dumps(settings).encode())
+
+    async def close(self) -> None:
+        """There is nothing to close: each run has its own files."""
+
+    def owner_of(self, run: str) -> int | None:
+        """The process that a run is in; None for a run that is in none any more."""
+        path = self._runs / run
+        return read_owner(path) if is_locked(path) else None
+
+    def end_elsewhere(self, run: str, at_once: bool) -> None:
+        """Ask the process that a run is in to end it, as Ctrl-C would; NotRunning when there is none."""
+        owner = self.owner_of(run)
+        if owner is None:
+            raise NotRunning
+        for _ in range(2 if at_once else 1):
+            os.kill(owner, signal.SIGTERM)
+
+    def _settings_of(self, flow: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self._flow_file(flow).read_bytes()))
+        except (OSError, ValueError):
+            return {}
+
+    def _flow_file(self, flow: str) -> Path:
+        return self._flows / f"{_hash_of(flow)}.json"
+
+
+def read_record(path: Path) -> RunRecord | None:
+    """The record in a folder; None when there is none. A run whose process is gone has ended with it."""
+    try:
+        record = msgspec.json.decode((path / "run.json").read_bytes(), type=RunRecord)
+    except (OSError, ValueError):
+        return None
+    if record.status in ENDED or is_locked(path):
+        return record
+    return replace(record, status="cancelled", error=KILLED)
+
+
+def read_owner(path: Path) -> int | None:
+    """The process that has made the run in a folder, whether or not it lives."""
+    try:
+        return int(json.loads((path / "run.json").read_bytes())["owner"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def is_locked(path: Path) -> bool:
+    """Whether the process that writes the run in this folder is alive."""
+    try:
+        fd = os.open(path / "events.jsonl", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def forget_old_runs(runs: Path) -> None:
+    """Remove the oldest runs that have ended and are not pinned, so that no more than KEPT_RUNS are there."""
+    if sum(1 for _ in _folders(runs)) > KEPT_RUNS:
+        newest_first = sorted(_records(runs), key=lambda record: (record.created_at, record.id), reverse=True)
+        for record in newest_first[KEPT_RUNS:]:
+            if record.status in ENDED and not record.is_pinned:
+                shutil.rmtree(runs / record.id, ignore_errors=True)
+
+
+def file_name(occurrence: str) -> str:
+    """A name that any occurrence can have, and no other has."""
+    name = quote(occurrence, safe="@#[]+")
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}-{_hash_of(occurrence)}"
+
+
+def _folders(runs: Path) -> Iterator[Path]:
+    try:
+        yield from runs.iterdir()
+    except OSError:
+        return
+
+
+def _records(runs: Path) -> Iterator[RunRecord]:
+    for path in _folders(runs):
+        record = read_record(path)
+        if record is not None:
+            yield record
+
+
+def _fits(record: RunRecord, filter: RunFilter) -> bool:
+    if filter.status and record.status not in filter.status:
+        return False
+    if filter.flow is not None and record.flow != filter.flow:
+        return False
+    if filter.file is not None and record.file != filter.file:
+        return False
+    if filter.before is not None and (record.created_at, record.id) >= filter.before:
+        return False
+    if filter.search is None:
+        return True
+    wanted = filter.search.casefold()
+    return any(wanted in text.casefold() for text in (record.id, record.flow, record.file))
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def _link_files(source: Path, target: Path) -> None:
+    """Let the files of one folder be in the other too, without a copy where that can be."""
+    inside = source.resolve()
+    for path in _files_in(source):
+        real = path.resolve()
+        if not real.is_relative_to(inside):
+            continue
+        kept = target / path.relative_to(source)
+        if kept.exists() and kept.samefile(real):
+            continue
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.unlink(missing_ok=True)
+        try:
+            kept.hardlink_to(real)
+        except OSError:  # another file system
+            shutil.copy2(real, kept)
+
+
+def _hash_of(text: str) -> str:
+    """A short name for a long one."""
+    return blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def _replace_file(path: Path, data: bytes) -> None:
+    unfinished = path.with_suffix(".new")
+    unfinished.write_bytes(data)
+    unfinished.replace(path)

@@ -1,0 +1,1 @@
+"""Runs in a database: SQLite by default, PostgreSQL by URL."""

@@ -1,0 +1,154 @@
+"""A copy of a whole store in one file that either database can be restored from.
+
+A zip: `backup.json` tells the format, the revision of the tables and their columns; then one file per table, with a
+row of values per line. Bytes are base64.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+from sqlalchemy import Boolean, LargeBinary, column, func, insert, select, table, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.types import TypeEngine
+
+from pitstop.errors import BadStore
+from pitstop.store.sql.columns import Packed
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.migrate import migrate
+from pitstop.store.sql.schema import REVISION, metadata
+
+FORMAT = 1
+_LEFT_OUT = ("servers",)  # those that run now are not those that ran then
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+_ROWS_AT_ONCE = 500
+
+
+class Backup:
+    """The part of a store that copies it."""
+
+    database: Database
+
+    async def backup(self, path: Path) -> None:
+        """Copy everything, as it is at one moment, into a file; it is there when it is whole. Runs go on meanwhile."""
+        unfinished = path.with_name(f"{path.name}.unfinished")
+        try:
+            with (
+                _create(unfinished) as file,
+                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed,
+            ):
+                packed.writestr("backup.json", json.dumps(_description(), indent=1))
+                async with self.database.read(snapshot=True) as connection:
+                    for name in _description()["tables"]:
+                        with packed.open(f"{name}.jsonl", "w", force_zip64=True) as rows:
+                            await _write_rows(connection, name, rows)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+async def restore_backup(database: Database, path: Path) -> None:
+    """Fill a database that has no runs yet, whichever made the backup; one of an older version is brought up.
+
+    All of it or nothing. BadStore when the database is in use or the file is no backup.
+    """
+    try:
+        with zipfile.ZipFile(path) as packed:
+            described = json.loads(packed.read("backup.json"))
+            if described["format"] != FORMAT:
+                raise BadStore(f"{path} is a backup of a later version of Pitstop")
+            await _make_empty_tables(database, described["revision"])
+            async with database.write() as connection:
+                for name, columns in described["tables"].items():
+                    with packed.open(f"{name}.jsonl") as rows:
+                        await _read_rows(connection, name, columns, rows)
+                await _let_numbers_go_on(database, connection)
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise BadStore(f"{path} is no backup, or is damaged: {error}") from error
+    await migrate(database)
+
+
+def _description() -> dict[str, Any]:
+    """The tables in the order that they can be filled in, with their columns and what is in these."""
+    tables = {
+        each.name: {one.name: _kind_of(one.type) for one in each.columns}
+        for each in metadata.sorted_tables
+        if each.name not in _LEFT_OUT
+    }
+    return {"format": FORMAT, "revision": REVISION, "tables": tables}
+
+
+def _kind_of(type: TypeEngine[Any]) -> str:
+    if isinstance(type, Boolean):
+        return "truth"
+    return "bytes" if isinstance(type, LargeBinary | Packed) else "plain"
+
+
+def _as_kind(kind: str, value: Any) -> Any:
+    """A value of a backup as either database takes it: SQLite writes truths as numbers."""
+    if value is None or kind == "plain":
+        return value
+    return base64.b64decode(value) if kind == "bytes" else bool(value)
+
+
+def _create(path: Path) -> IO[bytes]:
+    """What is in a store is nobody else's business."""
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b")
+
+
+async def _write_rows(connection: AsyncConnection, name: str, rows: IO[bytes]) -> None:
+    columns: list[Any] = [
+        column(each.name) for each in metadata.tables[name].columns
+    ]  # as they stand there, not as they are read
+    result = await connection.stream(select(*columns).select_from(table(name, *columns)))
+    async for some in result.partitions(_ROWS_AT_ONCE if name != "blobs" else 16):
+        lines = b"".join(msgspec.json.encode(list(row)) + b"\n" for row in some)
+        await asyncio.to_thread(rows.write, lines)
+
+
+async def _read_rows(connection: AsyncConnection, name: str, columns: dict[str, str], rows: IO[bytes]) -> None:
+    statement = insert(table(name, *(column(each) for each in columns)))
+    for some in _batches(rows):
+        values = [
+            {
+                name: _as_kind(kind, value)
+                for (name, kind), value in zip(columns.items(), msgspec.json.decode(line), strict=True)
+            }
+            for line in some
+        ]
+        await connection.execute(statement, values)
+
+
+def _batches(rows: IO[bytes]) -> Iterator[list[bytes]]:
+    some: list[bytes] = []
+    size = 0
+    for line in rows:
+        some.append(line)
+        size += len(line)
+        if len(some) >= _ROWS_AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+async def _make_empty_tables(database: Database, revision: str) -> None:
+    await migrate(database)
+    async with database.read() as connection:
+        for each in metadata.sorted_tables:
+            if each.name not in _LEFT_OUT and (await connection.execute(select(each).limit(1))).first() is not None:
+                raise BadStore(f"the database is in use (it has {each.name} already): restore into an empty one")
+    await migrate(database, revision)
+
+
+async def _let_numbers_go_on(database: Database, connection: AsyncConnection) -> None:
+    """The ids of new rows come after those that were restored; SQLite sees to it by itself."""
+    if not database.is_sqlite:
+        last = select(func.coalesce(func.max(column("id")), 0) + 1).select_from(text("audit")).scalar_subquery()
+        await connection.execute(select(func.setval(func.pg_get_serial_sequence("audit", "id"), last, False)))

@@ -1,0 +1,260 @@
+"""The database: its connections, its clock, and what SQLite and PostgreSQL do differently."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    Double,
+    Engine,
+    NullPool,
+    create_engine,
+    event,
+    func,
+    literal_column,
+    make_url,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.sql.selectable import Select
+
+from pitstop.errors import BadStore, StoreUnavailable
+
+DRIVER_ERRORS = (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+PRAGMAS = {
+    "busy_timeout": "5000",  # the first: the next one may meet others
+    "journal_mode": "WAL",
+    "synchronous": "NORMAL",
+    "foreign_keys": "ON",
+    "cache_size": "-16000",
+    "max_page_count": "",
+}
+_BLOBS_LOCK = 0x70697401  # any number that nobody else locks
+_WRITES = "pitstop_writes"
+_SNAPSHOT = "pitstop_snapshot"
+_THREADS = 4
+
+T = TypeVar("T")
+
+
+class Database:
+    """Connections that say in our words what goes wrong.
+
+    On SQLite there is one writer at a time, so those of one process queue here instead of at the file.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _checked(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.writing = asyncio.Lock()  # of SQLite
+        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgres_engine(self.url)
+        self._threads = _Threads(self.url) if self.is_sqlite else None
+
+    @property
+    def now(self) -> ColumnElement[float]:
+        """The database's time, the same for every server; it goes on within a transaction."""
+        if self.is_sqlite:
+            return literal_column("((julianday('now') - 2440587.5) * 86400.0)", Double())
+        return func.extract("epoch", func.clock_timestamp()).cast(Double())
+
+    async def read_clock(self) -> float:
+        async with self.read() as connection:
+            return float((await connection.execute(select(self.now))).scalar_one())
+
+    @asynccontextmanager
+    async def read(self, *, snapshot: bool = False) -> AsyncIterator[AsyncConnection]:
+        """A connection to read with. With `snapshot` everything is read as it was at the first question."""
+        with telling_problems():
+            async with self.engine.connect() as connection:
+                if snapshot and self.is_sqlite:
+                    await connection.execution_options(**{_SNAPSHOT: True})
+                elif snapshot:
+                    await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction, kept when the block ends well."""
+        with telling_problems():
+            if not self.is_sqlite:
+                async with self.engine.connect() as connection, connection.begin():
+                    yield connection
+                return
+            async with self.writing, self.engine.connect() as connection:  # those who queue hold no connection
+                await connection.execution_options(**{_WRITES: True})
+                async with connection.begin():
+                    yield connection
+
+    async def ask(self, work: Callable[[Connection], T]) -> T:
+        """What `work` reads, for short questions that are often asked: SQLite answers in one visit to a thread."""
+        with telling_problems():
+            if self._threads is not None:
+                return await self._threads.run(work)
+            async with self.engine.connect() as connection:
+                return await connection.run_sync(work)
+
+    async def transact(self, work: Callable[[Connection], T]) -> T:
+        """`write`, in the same way."""
+        with telling_problems():
+            if self._threads is not None:
+                async with self.writing:
+                    return await self._threads.run(work, is_writing=True)
+            async with self.engine.connect() as connection, connection.begin():
+                return await connection.run_sync(work)
+
+    @asynccontextmanager
+    async def outside_transactions(self) -> AsyncIterator[AsyncConnection]:
+        """For what no transaction can do, such as VACUUM."""
+        with telling_problems():
+            async with self.writing, self.engine.connect() as connection:
+                await connection.execution_options(isolation_level="AUTOCOMMIT")
+                yield connection
+
+    def lock_blobs(self, connection: Connection, *, to_delete: bool = False) -> None:
+        """Nobody deletes blobs while somebody adds them; SQLite's transactions see to it by themselves."""
+        if not self.is_sqlite:
+            lock = func.pg_advisory_xact_lock if to_delete else func.pg_advisory_xact_lock_shared
+            connection.execute(select(lock(_BLOBS_LOCK)))
+
+    def locked(self, rows: Select[Any], *, skip_locked: bool = False) -> Select[Any]:
+        """The same rows, held until the transaction ends."""
+        return rows if self.is_sqlite else rows.with_for_update(key_share=True, skip_locked=skip_locked)
+
+    def insert(self, table: Any) -> Any:
+        """An INSERT that can be told what to do when the row is there already."""
+        return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+
+    def connect_writer(self) -> Connection:
+        """A connection to SQLite for a thread, whose transactions write; whoever uses it holds `writing`."""
+        url = self.url.set(drivername="sqlite")
+        engine = _prepare_sqlite(create_engine(url.set(query={}), poolclass=NullPool), url)
+        return engine.connect().execution_options(**{_WRITES: True})
+
+    async def close(self) -> None:
+        if self._threads is not None:
+            await self._threads.close()
+        await self.engine.dispose()
+
+
+class _Threads:
+    """A few threads with connections to SQLite."""
+
+    def __init__(self, url: URL) -> None:
+        plain = url.set(drivername="sqlite", query={})
+        self._engine = _prepare_sqlite(create_engine(plain, pool_size=_THREADS, max_overflow=0), url)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pitstop-database")
+
+    async def run(self, work: Callable[[Connection], T], *, is_writing: bool = False) -> T:
+        def visit() -> T:
+            with self._engine.connect() as connection:
+                if not is_writing:
+                    return work(connection)
+                with connection.execution_options(**{_WRITES: True}).begin():
+                    return work(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, visit)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._threads.shutdown)
+        self._engine.dispose()
+
+
+class telling_problems:  # noqa: N801 - reads as what it does, like `suppress`
+    """Whatever a driver raises, as StoreUnavailable."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, DRIVER_ERRORS):
+            raise StoreUnavailable(reason_of(error)) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """What the database said, on one line."""
+    said = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return " ".join(str(said).removeprefix(f"{type(said)}: ").split()) or type(said).__name__
+
+
+def _checked(url: str) -> URL:
+    """The URL with our drivers; a path alone is that of a SQLite file."""
+    is_path = "://" not in url and ":" not in url.partition("/")[0]
+    try:
+        parsed = make_url(f"sqlite:///{url}" if is_path else url)
+    except ArgumentError as error:
+        raise BadStore(f"{url!r} is no database URL: sqlite:///PATH or postgresql://USER@HOST/NAME") from error
+    match parsed.get_backend_name():
+        case "sqlite" if parsed.database and parsed.database != ":memory:":
+            return parsed.set(drivername="sqlite+aiosqlite")
+        case "postgresql" | "postgres":
+            return parsed.set(drivername="postgresql+asyncpg")
+    shown = parsed.render_as_string(hide_password=True)
+    raise BadStore(f"runs cannot be kept in {shown!r}: give sqlite:///PATH or postgresql://USER@HOST/NAME")
+
+
+def _sqlite_engine(url: URL) -> AsyncEngine:
+    engine = create_async_engine(url.set(query={}), pool_size=5, max_overflow=15)
+    _prepare_sqlite(engine.sync_engine, url)
+    return engine
+
+
+def _prepare_sqlite(engine: Engine, url: URL) -> Engine:
+    pragmas = {**PRAGMAS, **_pragmas_in(url)}
+    path = Path(url.database or "")
+
+    @event.listens_for(engine, "do_connect")
+    def make_file(*_: object) -> None:
+        """The runs of a person are nobody else's business."""
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        connection.isolation_level = None  # `begin` below says what a transaction is
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA page_count")
+        if cursor.fetchone()[0] == 0:  # only a file with nothing in it can take it
+            cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        for name, value in pragmas.items():
+            if value:
+                cursor.execute(f"PRAGMA {name}={value}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        options = connection.get_execution_options()
+        if _WRITES in options:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        elif _SNAPSHOT in options:
+            connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def _pragmas_in(url: URL) -> Mapping[str, str]:
+    """`sqlite:///runs.db?synchronous=FULL` sets a pragma."""
+    given = {name: value for name, value in url.query.items() if isinstance(value, str)}
+    wrong = [name for name, value in given.items() if name not in PRAGMAS or not value.isalnum()]
+    if wrong:
+        raise BadStore(f"{', '.join(wrong)} cannot be set in the URL of SQLite: there is {', '.join(PRAGMAS)}")
+    return given
+
+
+def _postgres_engine(url: URL) -> AsyncEngine:
+    return create_async_engine(
+        url,
+        pool_size=10,
+        max_overflow=20,
+        pool_pre_ping=True,  # a server that was restarted is no error of whoever asks next
+        connect_args={"timeout": 10, "server_settings": {"application_name": "pitstop"}},
+    )

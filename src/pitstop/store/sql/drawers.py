@@ -1,0 +1,171 @@
+"""What a server keeps beside its runs: settings, sealed secrets, hashed tokens, what was done, what was answered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.schema import audit, flow_settings, idempotency, secrets, settings, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRecord:
+    """That there is a secret of this name; what it is can only be opened by the service."""
+
+    name: str
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """Whom a token lets in, and as what."""
+
+    name: str
+    role: str
+    created_at: float
+    last_used_at: float | None
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Who did what to a run, or to the server."""
+
+    id: int
+    at: float
+    who: str
+    run: str | None
+    action: str
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The answer that a request with this key got."""
+
+    request_hash: bytes
+    response: bytes
+    created_at: float
+
+
+class Drawers:
+    """The part of a store that is about the server itself. Times are the database's."""
+
+    database: Database
+
+    # Settings, of flows and of the server
+
+    async def read_flow_setting(self, flow: str, name: str) -> Any:
+        wanted = select(flow_settings.c.value).where(flow_settings.c.flow == flow, flow_settings.c.name == name)
+        return await self._value(wanted)
+
+    async def write_flow_setting(self, flow: str, name: str, value: Any) -> None:
+        await self._put(flow_settings, {"flow": flow, "name": name, "value": value}, ("flow", "name"))
+
+    async def read_setting(self, name: str) -> Any:
+        return await self._value(select(settings.c.value).where(settings.c.name == name))
+
+    async def write_setting(self, name: str, value: Any) -> None:
+        await self._put(settings, {"name": name, "value": value}, ("name",))
+
+    # Secrets
+
+    async def put_secret(self, name: str, sealed: bytes) -> None:
+        await self._put(secrets, {"name": name, "sealed": sealed, "created_at": self.database.now}, ("name",))
+
+    async def sealed_secret(self, name: str) -> bytes | None:
+        found: bytes | None = await self._value(select(secrets.c.sealed).where(secrets.c.name == name))
+        return found
+
+    async def sealed_secrets(self) -> dict[str, bytes]:
+        wanted = select(secrets.c.name, secrets.c.sealed)
+        return await self.database.ask(lambda connection: {row[0]: row[1] for row in connection.execute(wanted)})
+
+    async def secrets(self) -> tuple[SecretRecord, ...]:
+        async with self.database.read() as connection:
+            rows = await connection.execute(select(secrets.c.name, secrets.c.created_at).order_by(secrets.c.name))
+            return tuple(SecretRecord(row.name, row.created_at) for row in rows)
+
+    async def delete_secret(self, name: str) -> bool:
+        return await self._delete(delete(secrets).where(secrets.c.name == name))
+
+    # Tokens
+
+    async def put_token(self, name: str, role: str, hash: bytes) -> None:
+        row = {"name": name, "role": role, "hash": hash, "created_at": self.database.now, "last_used_at": None}
+        await self._put(tokens, row, ("name",))
+
+    async def find_token(self, hash: bytes) -> TokenRecord | None:
+        async with self.database.read() as connection:
+            row = (await connection.execute(select(tokens).where(tokens.c.hash == hash))).one_or_none()
+        return None if row is None else TokenRecord(row.name, row.role, row.created_at, row.last_used_at, row.hash)
+
+    async def note_token_used(self, name: str) -> None:
+        async with self.database.write() as connection:
+            await connection.execute(update(tokens).where(tokens.c.name == name).values(last_used_at=self.database.now))
+
+    async def tokens(self) -> tuple[TokenRecord, ...]:
+        async with self.database.read() as connection:
+            rows = await connection.execute(select(tokens).order_by(tokens.c.name))
+            return tuple(TokenRecord(row.name, row.role, row.created_at, row.last_used_at, row.hash) for row in rows)
+
+    async def delete_token(self, name: str) -> bool:
+        return await self._delete(delete(tokens).where(tokens.c.name == name))
+
+    # Who did what
+
+    async def add_audit(self, who: str, action: str, run: str | None = None, **detail: Any) -> None:
+        async with self.database.write() as connection:
+            row = {"at": self.database.now, "who": who, "run": run, "action": action, "detail": detail}
+            await connection.execute(insert(audit).values(row))
+
+    async def audit(
+        self, run: str | None = None, *, before: int | None = None, limit: int = 100
+    ) -> tuple[AuditEntry, ...]:
+        """The newest first; those of one run, or all. `before` is the id of the last one of the page before."""
+        wanted = select(audit).order_by(audit.c.id.desc()).limit(limit)
+        if run is not None:
+            wanted = wanted.where(audit.c.run == run)
+        if before is not None:
+            wanted = wanted.where(audit.c.id < before)
+        async with self.database.read() as connection:
+            rows = await connection.execute(wanted)
+            return tuple(AuditEntry(row.id, row.at, row.who, row.run, row.action, row.detail) for row in rows)
+
+    # What was answered
+
+    async def remember(self, key: str, who: str, request_hash: bytes, response: bytes) -> Remembered:
+        """Keep an answer, and give the one that is kept: the first, if two came at once."""
+        row = {"key": key, "who": who, "request_hash": request_hash, "response": response}
+        statement = self.database.insert(idempotency).values({**row, "created_at": self.database.now})
+        async with self.database.write() as connection:
+            await connection.execute(statement.on_conflict_do_nothing())
+        kept = await self.recall(key, who)
+        return kept or Remembered(request_hash, response, await self.database.read_clock())
+
+    async def recall(self, key: str, who: str) -> Remembered | None:
+        wanted = select(idempotency).where(idempotency.c.key == key, idempotency.c.who == who)
+        async with self.database.read() as connection:
+            row = (await connection.execute(wanted)).one_or_none()
+        return None if row is None else Remembered(row.request_hash, row.response, row.created_at)
+
+    async def forget_remembered(self, older_than_seconds: float) -> int:
+        old = idempotency.c.created_at < self.database.now - older_than_seconds
+        async with self.database.write() as connection:
+            return (await connection.execute(delete(idempotency).where(old))).rowcount
+
+    async def _value(self, wanted: Any) -> Any:
+        async with self.database.read() as connection:
+            return (await connection.execute(wanted)).scalar_one_or_none()
+
+    async def _put(self, table: Any, row: dict[str, Any], key: tuple[str, ...]) -> None:
+        statement = self.database.insert(table).values(row)
+        changed = {name: statement.excluded[name] for name in row if name not in key}
+        async with self.database.write() as connection:
+            await connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=changed))
+
+    async def _delete(self, statement: Any) -> bool:
+        async with self.database.write() as connection:
+            return bool((await connection.execute(statement)).rowcount)

@@ -1,0 +1,67 @@
+"""Bringing a database to the version of this program: once, however many servers start at the same time."""
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, func, inspect, select
+
+from pitstop.errors import BadStore
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.schema import REVISION
+
+_MIGRATIONS_LOCK = 0x70697402
+_EMPTY = "base"
+
+
+async def migrate(database: Database, to: str = REVISION) -> None:
+    """Up or down to a revision, `base` being no tables at all. BadStore when the database is of a later version."""
+    async with database.write() as connection:
+        if not database.is_sqlite:  # whose write transaction is a lock already
+            await connection.execute(select(func.pg_advisory_xact_lock(_MIGRATIONS_LOCK)))
+        await connection.run_sync(_migrate, to)
+
+
+async def revision_of(database: Database) -> str | None:
+    async with database.read() as connection:
+        return await connection.run_sync(_revision)
+
+
+def scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _migrate(connection: Connection, to: str) -> None:
+    present = _revision(connection)
+    known = [script.revision for script in reversed(list(scripts().walk_revisions()))]
+    if present is not None and present not in known:
+        raise BadStore(
+            f"the database is of a later version (its revision is {present}, the last one known here is {known[-1]}): "
+            f"start the version of Pitstop that wrote it, or a newer one"
+        )
+    if to not in (*known, _EMPTY):
+        raise BadStore(f"there is no revision {to} of the database here: the last one is {known[-1]}")
+    if present is None and set(inspect(connection).get_table_names()) - {"alembic_version"}:
+        raise BadStore("the database has tables that are not Pitstop's: give it one of its own")
+    if (present or _EMPTY) == to:
+        return
+    config = _config(connection=connection)
+    steps = [_EMPTY, *known]
+    if steps.index(present or _EMPTY) < steps.index(to):
+        command.upgrade(config, to)
+    else:
+        command.downgrade(config, to)
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config(**attributes: Any) -> Config:
+    config = Config(attributes=attributes)
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config

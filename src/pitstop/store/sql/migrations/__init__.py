@@ -1,0 +1,1 @@
+"""The migrations, which `migrate.py` runs."""

@@ -1,0 +1,77 @@
+"""Who is told when something of a run was kept: by the writer of this process, or by looking at the database."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import func, select
+
+from pitstop.errors import StoreUnavailable
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.schema import events, runs
+
+POLL_SECONDS = 0.2
+
+
+class News:
+    """Those who wait for news of runs. Runs that others may write are looked at every 200 ms, all of them at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[str, list[asyncio.Event]] = {}
+        self._watched: Counter[str] = Counter()
+        self._seen: dict[str, tuple[int, str] | None] = {}
+        self._somebody_watches = asyncio.Event()
+
+    @contextmanager
+    def awaited(self, run: str, *, is_written_here: bool = False) -> Iterator[asyncio.Event]:
+        """An event that is set when there is news of the run; whoever waits clears it."""
+        news = asyncio.Event()
+        self._waiting.setdefault(run, []).append(news)
+        if not is_written_here:
+            self._watched[run] += 1
+            self._somebody_watches.set()
+        try:
+            yield news
+        finally:
+            self._waiting[run].remove(news)
+            if not self._waiting[run]:
+                del self._waiting[run]
+            if not is_written_here:
+                self._leave(run)
+
+    def tell(self, run: str) -> None:
+        for news in self._waiting.get(run, ()):
+            news.set()
+
+    async def look(self) -> None:
+        """Look at the database for ever, as long as somebody waits for what only it can tell."""
+        while True:
+            if not self._watched:
+                self._somebody_watches.clear()
+                await self._somebody_watches.wait()
+            await self._look_at(list(self._watched))
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _leave(self, run: str) -> None:
+        self._watched[run] -= 1
+        if not self._watched[run]:
+            del self._watched[run]
+            self._seen.pop(run, None)
+
+    async def _look_at(self, watched: list[str]) -> None:
+        last = select(func.max(events.c.number)).where(events.c.run == runs.c.id).scalar_subquery()
+        present: dict[str, tuple[int, str]] = {}
+        try:
+            async with self._database.read() as connection:
+                for run, status, number in await connection.execute(
+                    select(runs.c.id, runs.c.status, last).where(runs.c.id.in_(watched))
+                ):
+                    present[run] = (number or 0, status)
+        except StoreUnavailable:
+            return  # whoever follows is told by what it reads itself, when it reads
+        for run in watched:
+            if run not in self._seen or self._seen[run] != present.get(run):
+                self._seen[run] = present.get(run)
+                self.tell(run)

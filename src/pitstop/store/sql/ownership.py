@@ -1,0 +1,139 @@
+"""Which server runs what: leases in the database's time, and epochs that shut out whoever has lost one."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, and_, case, delete, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from pitstop.store.port import Claim, ServerRecord, Status
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.records import RECORD, to_record
+from pitstop.store.sql.schema import runs, servers
+
+_GOING_ON = ("pending", "running", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRun:
+    """What a scheduler chooses by."""
+
+    id: str
+    flow: str
+    priority: int
+    created_at: float
+
+
+class Ownership:
+    """The part of a store that several servers share their runs by."""
+
+    database: Database
+
+    async def register_server(self, server: str, address: str) -> None:
+        async with self.database.write() as connection:
+            now = self.database.now
+            row = {"id": server, "address": address, "started_at": now, "seen_at": now}
+            statement = self.database.insert(servers).values(row)
+            changed = {name: statement.excluded[name] for name in ("address", "started_at", "seen_at")}
+            await connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=changed))
+
+    async def forget_server(self, server: str) -> None:
+        """A server that is gone holds nothing: its runs can be claimed at once."""
+        async with self.database.write() as connection:
+            await connection.execute(delete(servers).where(servers.c.id == server))
+            freed = update(runs).where(runs.c.owner == server, runs.c.status.in_(_GOING_ON))
+            await connection.execute(freed.values(owner=None, lease_until=None))
+
+    async def servers(self) -> tuple[ServerRecord, ...]:
+        async with self.database.read() as connection:
+            rows = await connection.execute(select(servers).order_by(servers.c.started_at, servers.c.id))
+            return tuple(ServerRecord(row.id, row.address, row.started_at, row.seen_at) for row in rows)
+
+    async def owner_of(self, run: str) -> ServerRecord | None:
+        """The server whose lease on the run holds; None when nobody's does."""
+        wanted = select(servers).join(runs, runs.c.owner == servers.c.id)
+        async with self.database.read() as connection:
+            held = wanted.where(runs.c.id == run, runs.c.lease_until > self.database.now)
+            row = (await connection.execute(held)).one_or_none()
+        return None if row is None else ServerRecord(row.id, row.address, row.started_at, row.seen_at)
+
+    async def claim(
+        self, server: str, lease_seconds: float, limit: int, among: Sequence[str] | None = None
+    ) -> list[Claim]:
+        """Take runs that nobody has: those whose owner was lost first, then pending ones by priority and age.
+
+        With `among` only these, in their order. Two servers never get the same run.
+        """
+        if limit <= 0 or (among is not None and not among):
+            return []
+        async with self.database.write() as connection:
+            chosen = list((await connection.execute(self._free(limit, among))).scalars())
+            claimed = await self._take(connection, server, lease_seconds, chosen)
+        return [claimed[run] for run in chosen if run in claimed]
+
+    async def claim_one(self, run: str, server: str, lease_seconds: float) -> int | None:
+        """The epoch to open the run with; None when it is another's, has ended, or is not there."""
+        claims = await self.claim(server, lease_seconds, 1, (run,))
+        return claims[0].epoch if claims else None
+
+    async def renew(self, server: str, held: Collection[str], lease_seconds: float) -> set[str]:
+        """Hold on to the runs; those that are still this server's. It is seen, too."""
+        async with self.database.write() as connection:
+            await connection.execute(update(servers).where(servers.c.id == server).values(seen_at=self.database.now))
+            ours = select(runs.c.id).where(runs.c.id.in_(list(held)), runs.c.owner == server).order_by(runs.c.id)
+            found = set((await connection.execute(self.database.locked(ours))).scalars()) if held else set()
+            if found:
+                until = self.database.now + lease_seconds
+                await connection.execute(update(runs).where(runs.c.id.in_(found)).values(lease_until=until))
+        return found
+
+    async def release(self, run: str, epoch: int, status: Status | None = None) -> bool:
+        """Hand a run over: anybody may claim it at once. False when it was another's already."""
+        values: dict[str, Any] = {"owner": None, "lease_until": None}
+        if status is not None:
+            values["status"] = status
+        async with self.database.write() as connection:
+            ours = update(runs).where(runs.c.id == run, runs.c.epoch == epoch)
+            return bool((await connection.execute(ours.values(values))).rowcount)
+
+    async def pending(self, limit: int) -> tuple[PendingRun, ...]:
+        """Runs that wait to be run and that nobody has, the most urgent first."""
+        wanted = select(runs.c.id, runs.c.flow, runs.c.priority, runs.c.created_at)
+        waiting = wanted.where(runs.c.status == "pending", self._is_free())
+        urgent_first = waiting.order_by(runs.c.priority.desc(), runs.c.created_at, runs.c.id)
+        async with self.database.read() as connection:
+            rows = await connection.execute(urgent_first.limit(limit))
+            return tuple(PendingRun(row.id, row.flow, row.priority, row.created_at) for row in rows)
+
+    async def lost(self, limit: int) -> tuple[str, ...]:
+        """Runs that were going on and whose owner has let its lease run out."""
+        wanted = select(runs.c.id).where(runs.c.status.in_(_GOING_ON[1:]), self._is_free())
+        async with self.database.read() as connection:
+            return tuple((await connection.execute(wanted.order_by(runs.c.created_at).limit(limit))).scalars())
+
+    def _is_free(self) -> Any:
+        return or_(runs.c.lease_until.is_(None), runs.c.lease_until <= self.database.now)
+
+    def _free(self, limit: int, among: Sequence[str] | None) -> Select[Any]:
+        free = select(runs.c.id).where(and_(runs.c.status.in_(_GOING_ON), self._is_free()))
+        if among is None:
+            order = [
+                case((runs.c.status == "pending", 1), else_=0),
+                runs.c.priority.desc(),
+                runs.c.created_at,
+                runs.c.id,
+            ]
+        else:
+            free = free.where(runs.c.id.in_(among))
+            order = [case({run: place for place, run in enumerate(among)}, value=runs.c.id), runs.c.id]
+        return self.database.locked(free.order_by(*order).limit(limit), skip_locked=True)
+
+    async def _take(
+        self, connection: AsyncConnection, server: str, lease_seconds: float, chosen: Sequence[str]
+    ) -> dict[str, Claim]:
+        if not chosen:
+            return {}
+        values = {"owner": server, "epoch": runs.c.epoch + 1, "lease_until": self.database.now + lease_seconds}
+        taken = update(runs).where(runs.c.id.in_(chosen)).values(values).returning(*RECORD, runs.c.epoch)
+        return {row.id: Claim(to_record(row), row.epoch) for row in await connection.execute(taken)}

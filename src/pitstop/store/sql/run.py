@@ -1,0 +1,96 @@
+"""One run in the database, opened to be written or read."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pitstop.engine.executor import LogChunk
+from pitstop.store.port import Artifact, OutputLine, RunRecord
+from pitstop.store.sql.artifacts import keep_artifacts, list_artifacts, read_artifact
+from pitstop.store.sql.changes import Changes
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.log import ReadLog, WrittenLog
+from pitstop.store.sql.news import News
+from pitstop.store.sql.output import read_bytes, read_end, read_lines
+from pitstop.store.sql.records import checked_changes, read_record
+
+
+class SqlRun:
+    """A KeptRun. With an epoch it is written here; without one it is read, and only its record can be changed."""
+
+    def __init__(self, database: Database, news: News, changes: Changes, log: ReadLog) -> None:
+        self.log = log
+        self._database = database
+        self._news = news
+        self._changes = changes
+
+    @property
+    def id(self) -> str:
+        return self._changes.run
+
+    @property
+    def epoch(self) -> int | None:
+        return self._changes.epoch
+
+    @property
+    def problem(self) -> str | None:
+        return self._changes.problem
+
+    async def record(self) -> RunRecord:
+        """The record as it is now; what another server has added to the log is known from here on."""
+        async with self._database.read() as connection:
+            record = await read_record(connection, self.id)
+        await self.log.refresh()
+        return record
+
+    async def update(self, **changes: Any) -> None:
+        """LogLost when the run is another's by now, or gone."""
+        self.note(**changes)
+        await self._changes.settled()
+
+    def note(self, **changes: Any) -> None:
+        self._changes.update(checked_changes(changes))
+
+    # What steps write
+
+    def append_output(self, occurrence: str, chunk: LogChunk) -> None:
+        self._changes.append_output(occurrence, chunk)
+
+    def end_output(self, occurrence: str) -> None:
+        self._changes.end_output(occurrence)
+
+    def output_lines(
+        self, occurrence: str, *, after: int = 0, search: str | None = None
+    ) -> AsyncIterator[Sequence[OutputLine]]:
+        return read_lines(self._database, self.id, occurrence, after, search)
+
+    async def output_end(self, occurrence: str, most_bytes: int) -> bytes:
+        """With what is on its way, and the line that has not ended."""
+        await self._changes.settled()
+        kept = await read_end(self._database, self.id, occurrence, most_bytes)
+        return (kept + self._changes.begun_output(occurrence))[-most_bytes:] if most_bytes > 0 else b""
+
+    def output_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
+        return read_bytes(self._database, self.id, occurrence)
+
+    # Artifacts
+
+    async def keep_artifacts(self, folder: Path) -> None:
+        await keep_artifacts(self._database, self.id, self.epoch, folder)
+
+    async def artifacts(self) -> tuple[Artifact, ...]:
+        return await list_artifacts(self._database, self.id)
+
+    def artifact(self, path: str) -> AsyncIterator[bytes]:
+        return read_artifact(self._database, self.id, path)
+
+    async def close(self) -> None:
+        """Keep what is on its way. LogLost when the run is another's by now."""
+        try:
+            if not self._changes.is_lost:
+                self._changes.end_all_output()
+                await self._changes.settled()
+        finally:
+            if isinstance(self.log, WrittenLog):
+                self.log.is_closed = True
+                self._news.tell(self.id)

@@ -1,0 +1,158 @@
+"""Runs in a database: the store of a server."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Double, bindparam, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from pitstop.errors import LogLost, StoreUnavailable, UnknownRun
+from pitstop.events.types import AnyEvent
+from pitstop.store.port import ENDED, Claim, RunFilter, RunRecord
+from pitstop.store.sql.backup import Backup, restore_backup
+from pitstop.store.sql.changes import Changes
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.drawers import Drawers
+from pitstop.store.sql.event_rows import last_number, read_log, read_logs
+from pitstop.store.sql.log import ReadLog, WrittenLog
+from pitstop.store.sql.migrate import migrate
+from pitstop.store.sql.news import News
+from pitstop.store.sql.ownership import Ownership
+from pitstop.store.sql.records import RECORD, matching, to_record, to_row
+from pitstop.store.sql.retention import Retention
+from pitstop.store.sql.run import SqlRun
+from pitstop.store.sql.schema import runs
+from pitstop.store.sql.writer import Writer
+
+CLOSE_SECONDS = 10.0  # how long what is on its way may take when the store is closed
+
+
+class SqlStore(Ownership, Retention, Backup, Drawers):
+    """A RunStore, and what several servers need beside it. `open_sql_store` makes one."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.news = News(database)
+        self._writer = Writer(database, self.news)
+        # Made once, for making it takes longer than the database does
+        self._new_run = insert(runs).values(lease_until=database.now + bindparam("lease_seconds", type_=Double))
+        loop = asyncio.get_running_loop()
+        self._tasks = [  # their parent is the store: `close` ends them and waits
+            loop.create_task(self._writer.write_for_ever(), name="writer"),
+            loop.create_task(self.news.look(), name="look for news"),
+        ]
+
+    async def create(
+        self, record: RunRecord, events: Sequence[AnyEvent] = (), *, owner: str | None = None, lease_seconds: float = 0
+    ) -> SqlRun:
+        """Keep a new run that begins with the events of another. With an owner it is claimed already."""
+        epoch = 0 if owner is None else 1
+        record = replace(record, carried_over=len(events))
+        row = to_row(record) | {
+            "owner": owner,
+            "epoch": epoch,
+            "lease_seconds": None if owner is None else lease_seconds,
+        }
+        changes = Changes(record.id, epoch, 0, self._writer.wake)
+        taken = changes.begin_with(events)
+        await self._writer.write_first(taken, lambda connection: self._insert(connection, row))
+        changes.keep(taken)
+        return self._written(changes, record, list(events))
+
+    async def open(self, run: str, *, epoch: int | None = None, events: bool = True) -> SqlRun:
+        """With its epoch the run can be written; LogLost when that is not the last one. UnknownRun.
+
+        Without `events` it is open at once however long its log is, to be paged and followed, but not read.
+        """
+        async with self.database.read() as connection:
+            row = (await connection.execute(select(*RECORD, runs.c.epoch).where(runs.c.id == run))).one_or_none()
+            if row is None:
+                raise UnknownRun(run)
+            if epoch not in (None, row.epoch):
+                raise LogLost(run)
+            record = to_record(row)
+            read = await read_log(connection, run) if events or epoch is not None else None
+            length = await last_number(connection, run) if read is None else len(read)
+        changes = Changes(run, epoch, length, self._writer.wake, is_new=False)
+        if epoch is not None and read is not None:
+            return self._written(changes, record, read)
+        log = ReadLog(self.database, self.news, run, record.carried_over, read, length)
+        return SqlRun(self.database, self.news, changes, log)
+
+    async def open_claimed(self, claims: Sequence[Claim]) -> list[SqlRun]:
+        """Runs that were just claimed, to be written. One that was claimed again since is lost at its first write."""
+        async with self.database.read() as connection:
+            read = await read_logs(connection, [claim.record.id for claim in claims])
+        opened: list[SqlRun] = []
+        for claim in claims:
+            events = read[claim.record.id]
+            changes = Changes(claim.record.id, claim.epoch, len(events), self._writer.wake, is_new=False)
+            opened.append(self._written(changes, claim.record, events))
+        return opened
+
+    async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]:
+        async with self.database.read() as connection:
+            return tuple(to_record(row) for row in await connection.execute(matching(filter)))
+
+    async def count_runs(self) -> dict[str, int]:
+        """How many runs there are, by status."""
+        counted = select(runs.c.status, func.count()).group_by(runs.c.status)
+        async with self.database.read() as connection:
+            return {row[0]: row[1] for row in await connection.execute(counted)}
+
+    async def close(self) -> None:
+        """Keep what is on its way. StoreUnavailable when the database does not take it."""
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._writer.wait_idle()
+        except TimeoutError as error:
+            raise StoreUnavailable("it was closed before all was kept") from error
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            for task in self._tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
+            await self.database.close()
+
+    def _insert(self, connection: Connection, row: dict[str, Any]) -> None:
+        try:
+            connection.execute(self._new_run, row)
+        except IntegrityError as error:
+            raise ValueError(f"there is a run {row['id']!r} already") from error
+
+    def _written(self, changes: Changes, record: RunRecord, events: list[AnyEvent]) -> SqlRun:
+        changes.has_ended = record.status in ENDED
+        log = WrittenLog(self.database, self.news, changes, record.carried_over, events)
+        return SqlRun(self.database, self.news, changes, log)
+
+
+async def open_sql_store(url: str) -> SqlStore:
+    """The store at this URL, its tables brought up to date: `sqlite:///PATH`, or `postgresql://USER@HOST/NAME`.
+
+    BadStore when it is of a later version of Pitstop, or has other tables; StoreUnavailable when it does not answer.
+    """
+    return SqlStore(await _prepared(url))
+
+
+async def restore_sql_store(url: str, backup: Path) -> None:
+    """Fill an empty database with a backup."""
+    database = Database(url)
+    try:
+        await restore_backup(database, backup)
+    finally:
+        await database.close()
+
+
+async def _prepared(url: str) -> Database:
+    database = Database(url)
+    try:
+        await migrate(database)
+    except BaseException:
+        await database.close()
+        raise
+    return database

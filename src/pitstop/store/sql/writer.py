@@ -1,0 +1,199 @@
+"""The one writer of a store: it takes all that has come, of all runs, and writes it in one transaction."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from pitstop.errors import StoreUnavailable
+from pitstop.store.sql.batch import BatchWriter
+from pitstop.store.sql.changes import Changes, Taken
+from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of
+from pitstop.store.sql.event_codec import without_large_values
+from pitstop.store.sql.news import News
+
+FIRST_DELAY_SECONDS = 0.02
+LONGEST_DELAY_SECONDS = 2.0
+_CLOSED = "it is closed"
+
+
+class Writer:
+    """Group commit. Whoever waits is told after the commit, never before.
+
+    What the database cannot do now (locked, restarting, full, read-only) is tried again for as long as it takes, and
+    `problem` of each run tells why. What it will never take of one run is that run's problem alone.
+    """
+
+    def __init__(self, database: Database, news: News) -> None:
+        self._database = database
+        self._news = news
+        self._changed: list[Changes] = []
+        self._wake = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+        self._is_closed = False
+        self._batches = BatchWriter(database)
+        self._place = _Thread(database) if database.is_sqlite else _Loop(database)
+
+    def wake(self, changes: Changes) -> None:
+        """There is something to write of this run; told once until it is taken."""
+        if self._is_closed:
+            changes.refuse(StoreUnavailable(_CLOSED))
+            return
+        self._changed.append(changes)
+        self._wake.set()
+        self._is_idle.clear()
+
+    async def wait_idle(self) -> None:
+        await self._is_idle.wait()
+
+    async def write_for_ever(self) -> None:
+        changed: list[Changes] = []
+        try:
+            while True:
+                if not self._changed:
+                    self._is_idle.set()
+                await self._wake.wait()
+                self._wake.clear()
+                changed, self._changed = self._changed, []
+                await self._write_until_kept([changes.take() for changes in changed])
+                changed = []
+        finally:
+            self._is_closed = True
+            for changes in (*changed, *self._changed):
+                changes.refuse(StoreUnavailable(_CLOSED))
+            await self._place.close()
+
+    async def write_first(self, taken: Taken, make: Callable[[Connection], None]) -> None:
+        """Write what a run begins with, in the transaction that makes it."""
+
+        def work(connection: Connection) -> None:
+            make(connection)
+            self._batches.write_rows(connection, [taken])
+
+        await _move_large_values([taken])
+        await self._database.transact(work)
+
+    async def _write_until_kept(self, batch: list[Taken], is_doubtful: bool = False) -> None:
+        delay = FIRST_DELAY_SECONDS
+        lost: list[Taken] | None = None
+        while lost is None:
+            try:
+                await _move_large_values(batch)
+                lost = await self._place.write(self._batches, batch, is_doubtful)
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
+                await self._place.drop()
+                if not may_pass(error):
+                    await self._write_one_by_one(batch, is_doubtful, error)
+                    return
+                is_doubtful = True  # it may have been kept, and the answer lost
+                for taken in batch:
+                    taken.changes.problem = f"what happens is not kept now: {reason_of(error)}"
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, LONGEST_DELAY_SECONDS)
+        for taken in batch:
+            if taken in lost:
+                taken.changes.lose()
+            else:
+                taken.changes.keep(taken)
+            self._news.tell(taken.changes.run)
+
+    async def _write_one_by_one(self, batch: list[Taken], is_doubtful: bool, error: Exception) -> None:
+        """Something of one run cannot be written: it is not to harm the others."""
+        if len(batch) == 1:
+            changes = batch[0].changes
+            changes.refuse(StoreUnavailable(f"run {changes.run!r}: {reason_of(error)}"))
+            return
+        for taken in batch:
+            await self._write_until_kept([taken], is_doubtful)
+
+
+class _Thread:
+    """Where SQLite is written: all statements of a batch in one visit to a thread, on a connection of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="pitstop-writer")
+        self._connection: Connection | None = None
+
+    async def write(self, batches: BatchWriter, batch: Sequence[Taken], is_doubtful: bool) -> list[Taken]:
+        def work() -> list[Taken]:
+            if self._connection is None:
+                self._connection = self._database.connect_writer()
+            with self._connection.begin():
+                return batches.write(self._connection, batch, is_doubtful)
+
+        async with self._database.writing:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def drop(self) -> None:
+        def work() -> None:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                with suppress(SQLAlchemyError):  # it was of no use any more
+                    connection.invalidate()
+                    connection.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def close(self) -> None:
+        await self.drop()
+        self._thread.shutdown(wait=False)
+
+
+class _Loop:
+    """Where PostgreSQL is written: on a connection that is kept."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: AsyncConnection | None = None
+
+    async def write(self, batches: BatchWriter, batch: Sequence[Taken], is_doubtful: bool) -> list[Taken]:
+        if self._connection is None:
+            self._connection = await self._database.engine.connect()
+        async with self._connection.begin():
+            return await self._connection.run_sync(batches.write, batch, is_doubtful)
+
+    async def drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(*DRIVER_ERRORS):  # it was of no use any more
+                await connection.invalidate()
+                await connection.close()
+
+    async def close(self) -> None:
+        await self.drop()
+
+
+async def _move_large_values(batch: Iterable[Taken]) -> None:
+    for taken in batch:
+        for place in taken.large:
+            run, number, kind, at, body = taken.events[place]
+            body, found = await asyncio.to_thread(without_large_values, body)
+            taken.events[place] = (run, number, kind, at, body)
+            taken.blobs |= found
+        taken.large = []
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether what was refused now may be taken later: nothing is wrong with it."""
+    if isinstance(error, StoreUnavailable | OSError):
+        return True
+    if not isinstance(error, DRIVER_ERRORS):
+        return False
+    said = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    state = getattr(said, "sqlstate", None)
+    if state is not None:
+        return str(state)[:2] in _PASSING_CLASSES
+    return any(each in str(said).lower() for each in _PASSING_TEXTS)
+
+
+# Of PostgreSQL: connection, read-only, serialization, resources, not in this state, operator, system, internal
+_PASSING_CLASSES = ("08", "25", "40", "53", "55", "57", "58", "XX")
+_PASSING_TEXTS = ("locked", "busy", "full", "readonly", "disk i/o", "unable to open", "closed", "no active connection")

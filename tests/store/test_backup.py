@@ -1,0 +1,132 @@
+import asyncio
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pitstop.errors import BadStore
+from pitstop.events.outcome import Outcome, Status
+from pitstop.events.types import StepFinished
+from pitstop.store.port import RunFilter
+from pitstop.store.sql.store import SqlStore, open_sql_store, restore_sql_store
+from tests.contracts.store import STARTED, collect, record, step, write
+from tests.databases import Postgres
+
+LARGE = StepFinished(
+    1.0, "main", "build", "b#1", Outcome(Status.PASSED, {"x": "y" * 50_000, "b": b"\x00\xff", "n": 2**70})
+)
+
+
+@pytest.fixture
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of the kind that is asked for."""
+    postgres: Postgres = request.getfixturevalue("postgres")
+    return postgres.new_database() if request.param == "postgres" else f"sqlite:///{tmp_path}/new.db"
+
+
+def make_files(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "file").write_bytes(bytes(range(256)) * 5000)
+    return folder
+
+
+async def fill(store: SqlStore, folder: Path) -> None:
+    run = await store.create(record(error="NUL \x00 and \ud800", sealed_secrets=b"\x00\x01"), [STARTED, LARGE])
+    write(run, "build", b"\xff said\n")
+    await run.keep_artifacts(folder)
+    await run.update(status="failed", failures=({"step": "x", "nan": float("inf")},))
+    await run.close()
+    await store.create(record("other"), owner="one", lease_seconds=30)
+    await store.put_secret("key", b"\xffsealed")
+    await store.put_token("laptop", "viewer", b"hash")
+    await store.write_flow_setting("build", "breakpoints", [1, 2])
+    await store.add_audit("ann", "start", "run-1")
+
+
+@pytest.mark.parametrize("new_url", ["sqlite", "postgres"], indirect=True)
+async def test_a_backup_restores_everything_on_either_database(store: SqlStore, new_url: str, tmp_path: Path) -> None:
+    await fill(store, make_files(tmp_path / "artifacts"))
+    await store.backup(tmp_path / "backup.zip")
+    await restore_sql_store(new_url, tmp_path / "backup.zip")
+
+    again = await open_sql_store(new_url)
+    try:
+        assert await again.find(RunFilter()) == await store.find(RunFilter())
+        run = await again.open("run-1")
+        assert list(run.log.read()) == [STARTED, LARGE]
+        assert b"".join(await collect(run.output_bytes("build"))) == b"\xff said\n"
+        assert b"".join(await collect(run.artifact("file"))) == bytes(range(256)) * 5000
+        assert await again.sealed_secrets() == {"key": b"\xffsealed"}
+        assert await again.tokens() == await store.tokens()
+        assert await again.read_flow_setting("build", "breakpoints") == [1, 2]
+        assert await again.audit() == await store.audit()
+        await again.add_audit("bob", "pin")  # new rows have ids of their own
+        assert len(await again.audit()) == 2
+        assert (tmp_path / "backup.zip").stat().st_mode & 0o777 == 0o600
+    finally:
+        await again.close()
+
+
+async def test_a_backup_is_of_one_moment_while_runs_go_on(store: SqlStore, tmp_path: Path) -> None:
+    runs = [await store.create(record(f"run-{number}")) for number in range(3)]
+    is_done = asyncio.Event()
+
+    async def work() -> None:
+        number = 0
+        while not is_done.is_set():
+            number += 1
+            for run in runs:  # in one batch: all three or none
+                run.log.append(step(number))
+            await runs[0].log.settled()
+            await runs[1].log.settled()
+            await runs[2].log.settled()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(work())
+        for _ in range(3):
+            await store.backup(tmp_path / "backup.zip")
+        is_done.set()
+    await restore_sql_store(f"sqlite:///{tmp_path}/new.db", tmp_path / "backup.zip")
+    again = await open_sql_store(f"sqlite:///{tmp_path}/new.db")
+
+    for number in range(3):
+        log = list((await again.open(f"run-{number}")).log.read())
+        assert log == [step(each) for each in range(1, len(log) + 1)]
+    await again.close()
+
+
+async def test_a_store_that_is_in_use_is_not_restored_into(store: SqlStore, database_url: str, tmp_path: Path) -> None:
+    await store.create(record())
+    await store.backup(tmp_path / "backup.zip")
+
+    with pytest.raises(BadStore, match="in use"):
+        await restore_sql_store(database_url, tmp_path / "backup.zip")
+    assert len(await store.find(RunFilter())) == 1
+
+
+async def test_what_is_no_backup_restores_nothing(store: SqlStore, tmp_path: Path) -> None:
+    await store.create(record(), [STARTED])
+    await store.backup(tmp_path / "backup.zip")
+    whole = (tmp_path / "backup.zip").read_bytes()
+    (tmp_path / "text").write_text("no backup")
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    with zipfile.ZipFile(tmp_path / "later", "w") as later:
+        later.writestr("backup.json", json.dumps({"format": 99}))
+    with zipfile.ZipFile(tmp_path / "damaged", "w") as damaged, zipfile.ZipFile(tmp_path / "backup.zip") as good:
+        for name in good.namelist():
+            damaged.writestr(name, b"[1, 2\n" if name == "events.jsonl" else good.read(name))
+
+    url = f"sqlite:///{tmp_path}/new.db"
+    for name in ("text", "cut", "later", "damaged"):
+        with pytest.raises(BadStore):
+            await restore_sql_store(url, tmp_path / name)
+    again = await open_sql_store(url)
+    assert await again.find(RunFilter()) == ()
+    await again.close()
+
+
+async def test_a_backup_that_cannot_be_written_leaves_nothing(store: SqlStore, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        await store.backup(tmp_path / "nowhere" / "backup.zip")
+    assert not (tmp_path / "nowhere").exists()

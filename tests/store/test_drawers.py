@@ -1,0 +1,67 @@
+from pitstop.store.sql.store import SqlStore
+
+
+async def test_secrets_are_kept_sealed_and_listed_by_name(store: SqlStore) -> None:
+    await store.put_secret("b", b"\x00sealed")
+    await store.put_secret("a", b"other")
+    await store.put_secret("a", b"newer")
+
+    assert [each.name for each in await store.secrets()] == ["a", "b"]
+    assert await store.sealed_secret("a") == b"newer"
+    assert await store.sealed_secret("c") is None
+    assert await store.sealed_secrets() == {"a": b"newer", "b": b"\x00sealed"}
+    assert await store.delete_secret("a")
+    assert not await store.delete_secret("a")
+    assert await store.sealed_secrets() == {"b": b"\x00sealed"}
+
+
+async def test_a_token_is_found_by_its_hash(store: SqlStore) -> None:
+    await store.put_token("laptop", "operator", b"hash")
+
+    found = await store.find_token(b"hash")
+    assert found is not None
+    assert (found.name, found.role, found.last_used_at) == ("laptop", "operator", None)
+    assert await store.find_token(b"other") is None
+    await store.note_token_used("laptop")
+    (used,) = await store.tokens()
+    assert used.last_used_at is not None
+    assert used.last_used_at >= used.created_at
+    assert await store.delete_token("laptop")
+    assert not await store.delete_token("laptop")
+    assert await store.tokens() == ()
+
+
+async def test_what_was_done_is_told_newest_first_and_in_pages(store: SqlStore) -> None:
+    for number in range(5):
+        await store.add_audit("ann", "resume", "run-1" if number % 2 else None, stop=number)
+
+    first = await store.audit(limit=3)
+    assert [entry.detail["stop"] for entry in first] == [4, 3, 2]
+    rest = await store.audit(before=first[-1].id)
+    assert [entry.detail["stop"] for entry in rest] == [1, 0]
+    assert {entry.run for entry in await store.audit("run-1")} == {"run-1"}
+    assert (first[0].who, first[0].action) == ("ann", "resume")
+    assert first[0].at >= rest[-1].at
+
+
+async def test_the_first_answer_to_a_request_is_the_one_that_is_remembered(store: SqlStore) -> None:
+    first = await store.remember("key", "ann", b"hash", b"first")
+    second = await store.remember("key", "ann", b"hash", b"second")
+    other = await store.remember("key", "bob", b"hash", b"his")
+
+    assert first == second
+    assert (first.request_hash, first.response) == (b"hash", b"first")
+    assert other.response == b"his"
+    assert await store.recall("key", "ann") == first
+    assert await store.recall("other", "ann") is None
+    assert await store.forget_remembered(3600) == 0
+    assert await store.forget_remembered(-1) == 2
+    assert await store.recall("key", "ann") is None
+
+
+async def test_settings_of_the_server_are_any_values(store: SqlStore) -> None:
+    assert await store.read_setting("limits") is None
+    await store.write_setting("limits", {"runs": 3, "names": ["a\x00b"]})
+    await store.write_setting("limits", {"runs": 4, "names": ["\ud800"]})
+
+    assert await store.read_setting("limits") == {"runs": 4, "names": ["\ud800"]}

@@ -1,0 +1,147 @@
+"""Runs as folders: what only they do. The contract of every store is in tests/contracts."""
+
+import asyncio
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pitstop.engine.executor import LogChunk
+from pitstop.errors import BadLog
+from pitstop.events.outcome import Outcome, Status
+from pitstop.events.types import RunEnded, RunStarted, StepFinished
+from pitstop.store import folder as folder_module
+from pitstop.store.folder import KILLED, FolderStore
+from pitstop.store.port import RunRecord
+
+RECORD = RunRecord(id="r1", flow="shop", file="/work/flow.yaml", created_at=1.0)
+
+
+def chunk(data: bytes) -> LogChunk:
+    return LogChunk("stdout", 0, 1.0, data)
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+async def test_events_are_written_as_lines_that_any_program_can_read(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(RECORD)
+
+    run.log.append(RunStarted(1.0, "shop", {}))
+    run.log.append(StepFinished(2.0, "main", "a", "a", Outcome(Status.PASSED, {"odd": "\udc80"})))
+    await run.close()
+
+    lines = [json.loads(line) for line in (run.path / "events.jsonl").read_text().splitlines()]
+    assert [(line["schema"], line["number"], line["kind"]) for line in lines] == [
+        (1, 1, "run.started"),
+        (1, 2, "step.finished"),
+    ]
+    assert [type(event) for event in (await FolderStore(tmp_path).open("r1")).log.read()] == [RunStarted, StepFinished]
+
+
+async def test_the_last_line_of_a_run_that_was_killed_may_be_cut(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(RECORD)
+    run.log.append(RunStarted(1.0, "shop", {}))
+    await run.close()
+    with (run.path / "events.jsonl").open("a") as file:
+        file.write('{"kind":"step')
+
+    reopened = await FolderStore(tmp_path).open("r1")
+
+    assert len(reopened.log) == 1
+    assert [number async for number, _ in reopened.log.follow()] == [1]
+
+
+async def test_a_damaged_log_is_told(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(RECORD)
+    await run.close()
+    (run.path / "events.jsonl").write_text("nonsense\n")
+
+    with pytest.raises(BadLog, match="the log of run r1 is damaged"):
+        (await FolderStore(tmp_path).open("r1")).log.read()
+
+
+async def test_a_run_whose_process_was_killed_has_ended_with_it(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, sys, pathlib\n"
+        "from pitstop.store.folder import FolderStore\n"
+        "from pitstop.store.port import RunRecord\n"
+        "record = RunRecord(id='r1', flow='shop', file='f', created_at=1.0, status='running')\n"
+        f"asyncio.run(FolderStore(pathlib.Path({str(tmp_path)!r})).create(record))\n"
+        "print('made', flush=True); sys.stdin.read()"
+    )
+    store = FolderStore(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    await process.stdout.readline()
+
+    assert (await (await store.open("r1")).record()).status == "running"
+    assert store.owner_of("r1") == process.pid
+    process.kill()
+    await process.communicate()
+
+    record = await (await store.open("r1")).record()
+    assert (record.status, record.error) == ("cancelled", KILLED)
+    assert store.owner_of("r1") is None
+
+
+async def test_the_log_of_any_occurrence_has_a_file(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(RECORD)
+    names = ["a", "mx[0].e2e#2", "../up", "x" * 500, "x" * 499 + "y"]
+
+    for name in names:
+        run.append_output(name, chunk(name.encode()))
+        run.end_output(name)
+
+    assert [(await run.output_end(name, 10_000)).decode() for name in names] == names
+    assert run.problem is None
+    assert all(path.parent == run.path / "logs" for path in run.path.rglob("*.log"))
+    await run.close()
+
+
+async def test_many_steps_at_once_do_not_use_up_the_files_of_the_process(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(RECORD)
+    names = [f"s{number}" for number in range(300)]
+
+    for text in (b"first\n", b"second\n"):
+        for name in names:
+            run.append_output(name, chunk(text))
+    assert open_files() < 300
+    await run.close()
+
+    assert {await run.output_end(name, 100) for name in names} == {b"first\nsecond\n"}
+
+
+async def test_what_cannot_be_written_is_a_problem_and_no_failure() -> None:
+    run = await FolderStore(Path("/proc/nowhere")).create(RECORD)
+
+    run.log.append(RunStarted(1.0, "shop", {}))
+    run.append_output("a", chunk(b"text"))
+    await run.update(status="passed")
+    await run.close()
+
+    assert run.problem is not None
+    assert "No such file or directory" in run.problem
+
+
+async def test_old_runs_are_forgotten_but_not_those_that_are_pinned_or_have_not_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_module, "KEPT_RUNS", 3)
+    store = FolderStore(tmp_path)
+    open_runs = []
+    for number in range(6):
+        run = await store.create(replace(RECORD, id=f"r{number}", created_at=float(number), is_pinned=number == 1))
+        open_runs.append(run)
+        if number != 0:
+            run.log.append(RunEnded(2.0, Outcome(Status.PASSED)))
+            await run.update(status="passed")
+
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["r0", "r1", "r3", "r4", "r5"]
+    for run in open_runs:
+        await run.close()

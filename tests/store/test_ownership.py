@@ -1,0 +1,238 @@
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pitstop.errors import LogLost, UnknownRun
+from pitstop.store.port import Status
+from pitstop.store.sql.store import SqlStore, open_sql_store
+from tests.contracts.store import ENDED, STARTED, collect, lines_of, record, step, write
+
+
+@pytest.fixture
+async def other(store: SqlStore, database_url: str) -> AsyncIterator[SqlStore]:
+    """The store of another server on the same database."""
+    other = await open_sql_store(database_url)
+    yield other
+    await other.close()
+
+
+async def test_pending_runs_are_claimed_by_priority_and_age(store: SqlStore) -> None:
+    for name, priority in (("old", 0), ("young", 0), ("urgent", 5)):
+        await store.create(record(name, created_at=float(len(name)), priority=priority))
+
+    assert [each.id for each in await store.pending(10)] == ["urgent", "old", "young"]
+    first = await store.claim("one", 30, 2)
+    assert [(claim.record.id, claim.epoch) for claim in first] == [("urgent", 1), ("old", 1)]
+    assert [each.id for each in await store.pending(10)] == ["young"]
+    assert [claim.record.id for claim in await store.claim("two", 30, 10)] == ["young"]
+    assert await store.claim("two", 30, 10) == []
+
+
+async def test_a_scheduler_may_name_the_runs_and_their_order(store: SqlStore) -> None:
+    for name in "abcd":
+        await store.create(record(name))
+
+    claims = await store.claim("one", 30, 2, ["d", "nothing", "b", "a"])
+    assert [claim.record.id for claim in claims] == ["d", "b"]
+    assert await store.claim_one("d", "two", 30) is None
+    assert await store.claim_one("c", "two", 30) == 1
+    assert await store.claim("one", 30, 2, []) == []
+
+
+async def test_two_servers_never_get_the_same_run(store: SqlStore, other: SqlStore) -> None:
+    for number in range(60):
+        await store.create(record(f"run-{number}"))
+
+    async def take(place: SqlStore, server: str) -> list[str]:
+        taken: list[str] = []
+        while claims := await place.claim(server, 30, 3):
+            taken += [claim.record.id for claim in claims]
+        return taken
+
+    both = await asyncio.gather(take(store, "one"), take(other, "two"), take(other, "three"))
+    taken = [run for each in both for run in each]
+    assert sorted(taken) == sorted(f"run-{number}" for number in range(60))
+
+
+async def test_a_run_is_claimed_by_one_of_many_that_race_for_it(store: SqlStore, other: SqlStore) -> None:
+    for round_number in range(10):
+        run = f"run-{round_number}"
+        await store.create(record(run))
+        epochs = await asyncio.gather(
+            *(place.claim_one(run, f"server-{n}", 30) for n, place in enumerate([store, other] * 4))
+        )
+        assert sorted(epochs, key=str) == [1, *[None] * 7]
+
+
+async def test_a_run_whose_owner_is_gone_can_be_taken_over(store: SqlStore, other: SqlStore) -> None:
+    await store.create(record())
+    assert await store.claim_one("run-1", "one", 30) == 1
+    await (await store.open("run-1", epoch=1)).update(status="running")
+
+    assert await other.claim("two", 30, 10) == []
+    assert await store.renew("one", ["run-1"], 0) == {"run-1"}  # which ends its lease
+    assert await other.lost(10) == ("run-1",)
+    assert [(claim.record.status, claim.epoch) for claim in await other.claim("two", 30, 10)] == [("running", 2)]
+    assert await store.renew("one", ["run-1"], 30) == set()
+    assert await other.renew("two", ["run-1"], 30) == {"run-1"}
+
+
+@pytest.mark.parametrize("status", ["passed", "failed", "cancelled", "timed_out"])
+async def test_a_run_that_has_ended_is_nobodys(store: SqlStore, status: Status) -> None:
+    await store.create(record(status=status))
+
+    assert await store.claim("one", 30, 10) == []
+    assert await store.claim_one("run-1", "one", 30) is None
+
+
+async def test_leases_do_not_care_what_time_this_process_thinks_it_is(
+    store: SqlStore, other: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.create(record())
+    real_time = time.time
+    monkeypatch.setattr(time, "time", lambda: real_time() - 1e6)
+    assert await store.claim_one("run-1", "one", 60) == 1
+    monkeypatch.setattr(time, "time", lambda: real_time() + 1e6)
+
+    assert await other.claim("two", 60, 10) == []
+    assert await store.renew("one", ["run-1"], 60) == {"run-1"}
+
+
+async def test_a_server_that_has_lost_a_run_writes_nothing_more_of_it(store: SqlStore, other: SqlStore) -> None:
+    lost = await store.create(record("lost"), [STARTED])
+    ours = await store.create(record("ours"))
+    epoch = await other.claim_one("lost", "two", 30)
+    lost.log.append(step(1))
+    write(lost, "build", b"too late\n")
+    ours.log.append(step(1))
+
+    with pytest.raises(LogLost):
+        await lost.log.settled()
+    await ours.log.settled()  # the same batch
+    assert ours.problem is None
+    assert lost.problem is not None
+    with pytest.raises(LogLost):
+        lost.log.append(step(2))
+    with pytest.raises(LogLost):
+        await lost.update(status="failed")
+
+    taken = await other.open("lost", epoch=epoch)
+    assert list(taken.log.read()) == [STARTED]
+    assert await lines_of(taken, "build") == []
+    assert (await taken.record()).status == "pending"
+    await lost.close()
+
+
+async def test_a_stale_epoch_opens_nothing(store: SqlStore) -> None:
+    await store.create(record())
+    assert await store.claim_one("run-1", "one", 0) == 1
+    assert await store.claim_one("run-1", "two", 0) == 2
+
+    with pytest.raises(LogLost):
+        await store.open("run-1", epoch=1)
+    await store.open("run-1", epoch=2)
+
+
+async def test_a_run_goes_on_elsewhere_with_its_log_and_its_output(store: SqlStore, other: SqlStore) -> None:
+    run = await store.create(record(), owner="one", lease_seconds=30)
+    run.log.append(STARTED)
+    write(run, "build", b"one\ntwo\n")
+    await run.close()
+    assert await store.release("run-1", 1, "paused")
+
+    (claim,) = await other.claim("two", 30, 10)
+    assert (claim.epoch, claim.record.status) == (2, "paused")
+    again = await other.open("run-1", epoch=claim.epoch)
+    again.log.append(step(1))
+    write(again, "build", b"three\n")
+    await again.log.settled()
+
+    assert list(again.log.read()) == [STARTED, step(1)]
+    assert [(line.number, line.data) for line in await lines_of(again, "build")] == [
+        (1, b"one"),
+        (2, b"two"),
+        (3, b"three"),
+    ]
+    assert await store.release("run-1", 1) is False
+
+
+async def test_a_run_can_be_watched_that_another_server_runs(store: SqlStore, other: SqlStore) -> None:
+    run = await store.create(record(), owner="one", lease_seconds=30)
+    watched = await other.open("run-1")
+    async with asyncio.TaskGroup() as group:
+        following = group.create_task(collect(watched.log.follow()))
+        for number in range(1, 20):
+            run.log.append(step(number))
+            await run.log.settled()
+        run.log.append(ENDED)
+        await run.update(status="passed")
+
+    assert following.result() == list(enumerate([*map(step, range(1, 20)), ENDED], 1))
+    assert (await watched.record()).status == "passed"
+    assert len(watched.log) == 20  # looking at the record has looked at the log
+    with pytest.raises(RuntimeError, match="opened to be read"):
+        watched.log.append(step(1))
+
+
+async def test_a_follower_stays_when_its_run_goes_on_elsewhere(store: SqlStore, other: SqlStore) -> None:
+    run = await store.create(record(), owner="one", lease_seconds=0)
+    async with asyncio.TaskGroup() as group:
+        following = group.create_task(collect(run.log.follow()))
+        run.log.append(step(1))
+        await run.log.settled()
+        epoch = await other.claim_one("run-1", "two", 30)
+        with pytest.raises(LogLost):
+            await run.update(status="running")
+        taken = await other.open("run-1", epoch=epoch)
+        taken.log.append(step(2))
+        taken.log.append(ENDED)
+        await taken.log.settled()
+
+    assert following.result() == [(1, step(1)), (2, step(2)), (3, ENDED)]
+
+
+async def test_following_ends_when_the_run_is_deleted(store: SqlStore, other: SqlStore) -> None:
+    run = await store.create(record(), [STARTED])
+    async with asyncio.TaskGroup() as group:
+        following = group.create_task(collect((await other.open("run-1")).log.follow()))
+        await store.delete("run-1")
+
+    assert following.result() in ([], [(1, STARTED)])
+    run.log.append(step(1))
+    with pytest.raises(LogLost):
+        await run.log.settled()
+    with pytest.raises(UnknownRun):
+        await run.record()
+
+
+async def test_servers_are_known_by_when_they_were_last_seen(store: SqlStore, other: SqlStore) -> None:
+    await store.register_server("one", "http://one")
+    await other.register_server("two", "http://two")
+    await store.create(record(), owner="two", lease_seconds=30)
+    (first, second) = await store.servers()
+    await other.renew("two", [], 30)
+    owner = await store.owner_of("run-1")
+
+    assert (first.id, first.address, second.id) == ("one", "http://one", "two")
+    assert owner is not None
+    assert owner.id == "two"
+    assert owner.seen_at > second.seen_at >= second.started_at
+    await store.forget_server("two")
+    assert await store.owner_of("run-1") is None
+    assert await store.claim_one("run-1", "one", 30) == 2
+
+
+async def test_a_long_log_is_opened_without_its_events_and_paged(store: SqlStore) -> None:
+    run = await store.create(record(), list(map(step, range(1, 3001))))
+    opened = await store.open("run-1", events=False)
+
+    assert len(opened.log) == 3000
+    assert await opened.log.page(2500, 3) == [(2501, step(2501)), (2502, step(2502)), (2503, step(2503))]
+    with pytest.raises(RuntimeError, match="without its events"):
+        opened.log.read()
+    run.log.append(step(3001))
+    await run.log.settled()
+    await opened.record()
+    assert len(opened.log) == 3001
