@@ -24,10 +24,14 @@ from pitstop.plan.planner import plan_graph
 if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.debugger.session import Session
     from pitstop.engine.executor import Executor
+    from pitstop.executors.container import ContainerLauncher
     from pitstop.service.api import DebugRequest
+    from pitstop.service.debugging import Debugger
     from pitstop.service.local import LocalService
+    from pitstop.service.local_debugger import Debugged
     from pitstop.service.parts import Masking, Parts
     from pitstop.service.reference import Reference
+    from pitstop.service.run_snapshots import SnapshotKeeping
     from pitstop.service.sessions import LocalSession
     from pitstop.settings import Settings
     from pitstop.steps.workplace import OnOutput
@@ -86,7 +90,7 @@ class GraphApp:
             parts.push_async_callback(evaluator.close)
             run = Run(self.plan, values, Ports(evaluator, SystemClock()), log=log, hook=debug)
             outcome = await run.execute()
-            intervened += tuple(debug.interventions) if debug is not None else ()
+            intervened = tuple(debug.interventions) if debug is not None else intervened
         return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
 
     async def stream(
@@ -160,16 +164,24 @@ async def run_flow(
             stack.push_async_callback(evaluator.close)
             run = Run(planned.plan, values, Ports(evaluator, SystemClock(), step_types), log=log, hook=debug)
             outcome = await run.execute()
-            intervened += tuple(debug.interventions) if debug is not None else ()
+            intervened = tuple(debug.interventions) if debug is not None else intervened
     return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
 
 
 def open_service(settings: "Settings | None" = None) -> "LocalService":
-    """The service in this process, with the machine's own processes to run commands in."""
+    """The service in this process, with folders to keep runs in and the machine's own processes to run commands in."""
     from pitstop.service.local import LocalService
     from pitstop.settings import read_settings
+    from pitstop.store.folder import FolderStore
 
-    return LocalService(_parts(), settings or read_settings())
+    settings = settings or read_settings()
+    store = FolderStore(settings.home)
+    return LocalService(_parts(), settings, store, end_elsewhere=store.end_elsewhere)
+
+
+def server_parts() -> "Parts":
+    """What the runs of a server need."""
+    return _parts()
 
 
 def _parts() -> "Parts":
@@ -178,19 +190,37 @@ def _parts() -> "Parts":
 
     return Parts(
         new_executor=_new_executor,
+        describe_containers=_describe_containers,
         new_evaluator=JqWorker,
         new_masking=_new_masking,
+        new_snapshots=_new_snapshots,
         new_session=_new_session,
+        new_debugger=_new_debugger,
         new_reference=_new_reference,
         built_in_types=StepTypes,
         all_types=find_step_types,
     )
 
 
-def _new_executor(workspaces: Path) -> "Executor":
+def _new_executor(workspaces: Path, lease_seconds: float | None) -> "Executor":
+    from pitstop.executors.placing import PlacingExecutor
     from pitstop.executors.process import ProcessExecutor
 
-    return ProcessExecutor(workspaces)
+    return PlacingExecutor(ProcessExecutor(workspaces, lease_seconds=lease_seconds), _new_launcher)
+
+
+async def _describe_containers() -> str:
+    from pitstop.executors.container_finding import find_engine
+
+    engine, info = await find_engine()
+    rootless = ", rootless" if info.is_rootless else ""
+    return f"{info.name} {info.version}{rootless} ({engine.path})"
+
+
+def _new_launcher() -> "ContainerLauncher":
+    from pitstop.executors.container import ContainerLauncher
+
+    return ContainerLauncher()
 
 
 def _new_masking(secrets: Mapping[str, str]) -> "Masking":
@@ -201,10 +231,22 @@ def _new_masking(secrets: Mapping[str, str]) -> "Masking":
     return Masking(masker, lambda: MaskedStream(masker))
 
 
+def _new_snapshots(folder: Path) -> "SnapshotKeeping":
+    from pitstop.executors.snapshots import SnapshotStore
+
+    return SnapshotStore(folder)
+
+
 def _new_session(request: "DebugRequest") -> "LocalSession":
     from pitstop.service.sessions import make_session
 
     return make_session(request)
+
+
+def _new_debugger(run: "Debugged") -> "Debugger":
+    from pitstop.service.local_debugger import LocalDebugger
+
+    return LocalDebugger(run)
 
 
 def _new_reference() -> "Reference":

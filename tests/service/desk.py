@@ -1,13 +1,14 @@
 """A real service, with a folder and a state of its own."""
 
 import textwrap
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from pitstop.app import open_service
-from pitstop.service.api import EventInfo, RunRequest, RunSummary
-from pitstop.service.local_run import LocalRun
+from pitstop.service.api import ActiveRun, EventInfo, RunRequest, RunSummary
+from pitstop.service.local import LocalService
 from pitstop.settings import Settings
 
 
@@ -17,8 +18,12 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "work"
         self.settings = Settings(folder / "state")
-        self.service = open_service(self.settings)
         self.folder.mkdir()
+
+    @property
+    def service(self) -> LocalService:
+        """A new one, as another command would have it."""
+        return open_service(self.settings)
 
     def write(self, text: str, name: str = "flow.yaml") -> str:
         """The path of a flow with this text."""
@@ -26,8 +31,14 @@ class Desk:
         path.write_text(textwrap.dedent(text))
         return str(path)
 
-    def start(self, flow: str, **options: Any) -> AbstractAsyncContextManager[LocalRun]:
-        return self.service.start(RunRequest(flow=flow, **{"folder": str(self.folder), **options}))
+    @asynccontextmanager
+    async def start(self, flow: str, **options: Any) -> AsyncIterator[ActiveRun]:
+        """A run, for as long as its service is open."""
+        async with self.service as service:
+            yield await service.start(self.request(flow, **options))
+
+    def request(self, flow: str, **options: Any) -> RunRequest:
+        return RunRequest(flow=flow, **{"folder": str(self.folder), **options})
 
     async def run(self, flow: str, **options: Any) -> tuple[RunSummary, list[EventInfo]]:
         async with self.start(flow, **options) as run:

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from pitstop.errors import BadFlow, BadInputs, BadLog, CommandRefused, UnknownStep
-from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RunRequest
-from pitstop.service.local_run import LocalRun
-from pitstop.service.sessions import LocalSession
+from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
 from tests.service.desk import Desk
 
 TWO_STEPS = """\
@@ -20,12 +18,7 @@ TWO_STEPS = """\
     """
 
 
-def session_of(run: LocalRun) -> LocalSession:
-    assert run.session is not None
-    return run.session
-
-
-async def fields_of_first(run: LocalRun, kind: str) -> dict[str, Any]:
+async def fields_of_first(run: ActiveRun, kind: str) -> dict[str, Any]:
     async for event in run.events():
         if event.kind == kind:
             return dict(event.fields)
@@ -64,8 +57,8 @@ async def test_the_end_of_a_log_can_be_read_during_and_after_the_run(desk: Desk)
     async with desk.start(desk.write("steps: [{id: a, run: 'seq 50; printf \"\\033[1mbold\\033[0m\"'}]")) as run:
         await run.wait()
 
-        assert run.log_tail("a", 3) == ["49", "50", "bold"]
-        assert run.log_tail("nobody") == []
+        assert await run.log_tail("a", 3) == ["49", "50", "bold"]
+        assert await run.log_tail("nobody") == []
 
 
 async def test_the_source_is_that_of_when_the_flow_was_read(desk: Desk) -> None:
@@ -73,8 +66,8 @@ async def test_the_source_is_that_of_when_the_flow_was_read(desk: Desk) -> None:
     async with desk.start(flow) as run:
         desk.write("something else")
 
-        assert run.source_text(flow) == "steps: [{run: 'true'}]"
-        assert run.source_text("other.yaml") is None
+        assert run.texts[flow] == "steps: [{run: 'true'}]"
+        assert "other.yaml" not in run.texts
 
 
 @pytest.mark.parametrize(
@@ -92,7 +85,7 @@ async def test_a_bad_request_starts_nothing_and_leaves_nothing(
     with pytest.raises(error):
         await desk.run(desk.write(TWO_STEPS), **options)
 
-    assert list(desk.settings.runs.iterdir()) == []
+    assert not desk.settings.runs.exists()
 
 
 async def test_a_file_that_is_not_there_is_a_mistake_with_a_place(desk: Desk) -> None:
@@ -105,14 +98,14 @@ async def test_cancelling_ends_the_steps_and_cleans_up(desk: Desk) -> None:
 
     async with desk.start(flow) as run:
         await fields_of_first(run, "step.started")
-        run.cancel("enough")
+        await run.cancel("enough")
         summary = await run.wait()
 
     assert (summary.status, summary.error) == ("cancelled", "Aborted: enough")
     assert (desk.folder / "cleaned").exists()
 
 
-async def test_leaving_the_context_ends_a_run_that_is_not_over(desk: Desk) -> None:
+async def test_closing_the_service_ends_a_run_that_is_not_over(desk: Desk) -> None:
     async with desk.start(desk.write("steps: [{id: nap, run: exec sleep 1000}]")) as run:
         await fields_of_first(run, "step.started")
 
@@ -134,8 +127,8 @@ async def test_killing_does_not_wait_for_those_who_refuse(desk: Desk) -> None:
     async with desk.start(flow) as run, asyncio.timeout(8):  # they would have 10 seconds
         run.hear_output(lambda output: up.set())
         await up.wait()
-        run.cancel("enough")
-        run.kill()
+        await run.cancel("enough")
+        await run.kill()
         summary = await run.wait()
 
     assert summary.status == "cancelled"
@@ -145,15 +138,15 @@ async def test_a_session_is_there_before_the_first_step(desk: Desk) -> None:
     async with desk.start(desk.write(TWO_STEPS), debug=DebugRequest(stop_at_entry=True)) as run:
         stop = await fields_of_first(run, "debug.stopped")
         assert (stop["step"], stop["reasons"]) == ("hello", ["entry"])
-        await session_of(run).continue_all()
-        await session_of(run).detach()
+        await run.debugger.continue_all()
+        await run.debugger.detach()
         assert (await run.wait()).status == "failed"
 
 
 async def test_a_stop_can_be_gone_on_from_and_the_run_is_marked(desk: Desk) -> None:
     async with desk.start(desk.write(TWO_STEPS), debug=DebugRequest()) as run:
         stop = await fields_of_first(run, "debug.stopped")
-        await session_of(run).force(stop["stop"], "passed")
+        await run.debugger.force(stop["stop"], "passed")
         summary = await run.wait()
 
     assert (summary.status, summary.intervened) == ("passed", True)
@@ -177,7 +170,7 @@ async def test_a_shell_at_a_stop_is_where_the_step_works_with_what_it_sees(desk:
         while chunk := await shell.read():
             said += chunk
         await shell.close()
-        await session_of(run).abort()
+        await run.debugger.abort()
         await run.wait()
         with pytest.raises(CommandRefused):
             await run.shell(stop["stop"])
@@ -191,11 +184,11 @@ async def test_a_question_waits_for_its_answer(desk: Desk) -> None:
     async with desk.start(desk.write("steps: [{id: ask, approve: Ship it?}]"), can_ask=True) as run:
         run.hear_output(lambda output: asked.set())
         await asked.wait()
-        (question,) = run.questions()
+        (question,) = await run.questions()
         assert (question.occurrence, question.prompt) == ("ask", "Ship it?")
         with pytest.raises(CommandRefused):
-            run.answer("other", approved=True)
-        run.answer("ask", approved=False, by="ann", comment="not yet")
+            await run.answer("other", approved=True)
+        await run.answer("ask", approved=False, by="ann", comment="not yet")
         summary = await run.wait()
 
     assert "ann did not approve 'Ship it?': not yet" in summary.failures[0].message
@@ -226,7 +219,7 @@ async def test_what_a_machine_needs_is_examined(desk: Desk) -> None:
     findings = {each.name: each for each in await desk.service.examine()}
 
     assert all(each.works for each in findings.values() if each.is_needed)
-    assert {"python", "jq", "commands", "docker"} <= findings.keys()
+    assert {"python", "jq", "commands", "docker", "containers"} <= findings.keys()
 
 
 async def test_the_plan_is_resolved_as_far_as_the_inputs_tell(desk: Desk) -> None:

@@ -87,8 +87,8 @@ async def test_a_run_that_is_cancelled_just_as_its_turn_comes_gives_the_slot_on(
     assert slots.working == 0
 
 
-async def _take(slots: Slots) -> None:
-    async with slots.taken("second"):
+async def _take(slots: Slots, run: str = "") -> None:
+    async with slots.taken("second", run=run):
         pass
 
 
@@ -96,6 +96,16 @@ async def _until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
         while not is_so():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0)
+
+
+async def test_a_run_that_has_only_to_end_is_let_in_before_its_turn() -> None:
+    slots = Slots(1)
+    async with asyncio.TaskGroup() as group, slots.taken("first"):
+        waiting = group.create_task(_take(slots, run="second"))
+        await _until(lambda: slots.waiting == 1)
+        slots.let_in("second")
+        await _until(waiting.done)
+        assert (slots.working, slots.waiting) == (1, 0)
 
 
 def test_a_server_without_slots_is_refused() -> None:

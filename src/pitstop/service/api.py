@@ -1,18 +1,24 @@
 """What a door can ask for: one protocol, and the plain values that it speaks in.
 
-`local.py` answers in this process; a service behind HTTP answers the same. Nothing here is richer than JSON, apart from
-the debug session, which has a protocol of its own in `debugging.py`.
+`local.py` answers in this process; `remote.py` asks a server over HTTP. Nothing here is richer than JSON, and no value
+has a secret in it. The debugger of a run has a protocol of its own in `debugging.py`.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+if TYPE_CHECKING:
+    from pitstop.service.debugging import Debugger
 
 Stream = Literal["stdout", "stderr"]
 BreakPosition = Literal["before", "after", "error"]
+RunStatus = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
+SessionState = Literal["none", "pending", "waiting", "connected", "ended", "timeout"]
+ShellMode = Literal["shell", "sidecar"]
 
 EVENT_SCHEMA = 1  # the shape of `EventInfo.as_json`; a changed meaning is a new kind of event instead
+ENDED: tuple[RunStatus, ...] = ("passed", "failed", "cancelled", "timed_out")
 
 
 # --- A flow ----------------------------------------------------------------------------------------------------------
@@ -34,6 +40,8 @@ class StepInfo:
     condition: str | None = None
     is_cleanup: bool = False
     detail: str = ""  # what it does, in one line
+    retries: int = 0  # how often it is tried again when it has failed
+    goes_on_after_failure: bool = False  # whether what follows runs all the same
 
     @property
     def place(self) -> str:
@@ -67,13 +75,26 @@ class FlowInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredFlow:
+    """A flow that can be started by its name: a file in one of the folders that the service was given."""
+
+    name: str
+    file: str
+    problem: str | None = None  # why it cannot run, if that is so
+
+
+@dataclass(frozen=True, slots=True)
 class StepTypeHelp:
-    """A type of step, or a way of combining steps: one line, and all that there is to say."""
+    """A type of step, or a way of combining steps: one line, and all that there is to say.
+
+    `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it.
+    """
 
     name: str
     summary: str
     usage: str
     text: str
+    config: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +107,31 @@ class Finding:
     is_needed: bool = True
 
 
-# --- A run -----------------------------------------------------------------------------------------------------------
+# --- Starting a run --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakpointRequest:
-    """Where to stop: a step by path or id, or a line. `condition` is jq; with `log` a text is written instead."""
+    """Where to stop: a step by path or id, a kind of step, a line, or everywhere. `condition` is jq.
+
+    With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming
+    `equals`.
+    """
 
     step: str | None = None
-    position: BreakPosition = "before"
-    condition: str | None = None
+    kind: str | None = None
     file: str | None = None
     line: int | None = None
+    position: BreakPosition = "before"
+    condition: str | None = None
     hits: str | None = None
     log: str | None = None
     once: bool = False
+    enabled: bool = True
+    group: str | None = None
+    state: str | None = None
+    equals: Any = None
+    has_equals: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,20 +148,40 @@ class DebugRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What to run. `folder` is the workspace, in place; None makes a fresh one.
+    """What to run. `flow` is a file, or the name of a stored flow; with `text` it only says what the text is called.
 
-    `from_step` takes what was finished before that step over from the last run of the flow; `only` leaves the other
-    steps out. Secrets are masked in everything that the run shows or keeps.
+    `folder` is the workspace, in place; None makes a fresh one. `from_step` takes what was finished before that step
+    over from the run `from_run`, or from the last run of the flow; `only` leaves the other steps out. Secrets are
+    masked in everything that the run shows or keeps.
     """
 
     flow: str
+    text: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
     folder: str | None = None
     from_step: str | None = None
+    from_run: str | None = None
     only: str | None = None
     debug: DebugRequest | None = None
     can_ask: bool = False  # whether somebody is there to answer questions; if not, a step that has one fails
+    priority: int = 0  # of those that wait, the highest first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerunRequest:
+    """A run again: its flow as it was then, unless `use_file` asks for the file as it is now."""
+
+    from_step: str | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # laid over those it had
+    secrets: Mapping[str, str] = field(default_factory=dict)  # they are kept nowhere, so they have to be given again
+    use_file: bool = False
+    debug: DebugRequest | None = None
+    can_ask: bool = False
+    priority: int = 0
+
+
+# --- A run -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +208,53 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line that a step wrote. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences."""
+
+    number: int
+    stream: Stream
+    time: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """Some lines of what an occurrence wrote. `next` is the number to ask after for more; None: no more yet.
+
+    `is_ended` says that the occurrence has ended, so that there is no more to come.
+    """
+
+    occurrence: str
+    lines: tuple[LogLine, ...]
+    next: int | None = None
+    is_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactInfo:
+    """A file that a step handed on."""
+
+    path: str
+    size: int
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """One test of a report: passed, failed, error or skipped. `change` compares it with the run before."""
+
+    __test__ = False  # pytest is not to take it for a test
+
+    step: str
+    suite: str
+    name: str
+    status: str
+    seconds: float = 0.0
+    message: str = ""
+    change: Literal["new", "fixed", "still_failing", "flaky", ""] = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A step whose failure counts."""
 
@@ -175,6 +273,52 @@ class RunSummary:
     error: str | None = None
     failures: tuple[Failure, ...] = ()
     intervened: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """A run as a list shows it. Times are seconds since the epoch."""
+
+    id: str
+    flow: str  # the flow's name
+    file: str
+    status: RunStatus
+    created_at: float
+    started_at: float | None = None
+    ended_at: float | None = None
+    error: str | None = None
+    failures: tuple[Failure, ...] = ()
+    intervened: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    session: SessionState = "none"
+    stops: tuple[int, ...] = ()  # those that last
+    from_run: str | None = None
+    from_step: str | None = None
+    carried_over: int = 0  # how many of its events are those of the run that it goes on from
+    last_event: int = 0
+    priority: int = 0
+    kept_until: float | None = None  # when its workspace goes; None when that is gone, or it is pinned
+    is_pinned: bool = False
+    problem: str | None = None  # why not all of it is kept, if that is so: the disk is full
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQuery:
+    """Which runs, the newest first. `search` is looked for in the id, the flow's name and the file."""
+
+    status: tuple[RunStatus, ...] = ()
+    flow: str | None = None
+    search: str | None = None
+    cursor: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """Some runs; `next` is the cursor of those that come after them."""
+
+    runs: tuple[RunInfo, ...]
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +344,7 @@ class Terminal(Protocol):
 
 
 class ActiveRun(Protocol):
-    """A run that was started, and is not forgotten yet."""
+    """A run, of now or of the past. What can only be said to one that lives is refused with NotRunning."""
 
     @property
     def id(self) -> str: ...
@@ -209,12 +353,9 @@ class ActiveRun(Protocol):
     def flow(self) -> FlowInfo: ...
 
     @property
-    def session(self) -> Any:
-        """The debug session; None when the run is not debugged."""
+    def texts(self) -> Mapping[str, str]:
+        """Each file of the flow as it was when the flow was read."""
         ...
-
-    @property
-    def is_over(self) -> bool: ...
 
     @property
     def carried_over(self) -> int:
@@ -222,9 +363,13 @@ class ActiveRun(Protocol):
         ...
 
     @property
-    def problem(self) -> str | None:
-        """Why not all of it is kept, if that is so: the disk is full."""
+    def debugger(self) -> "Debugger":
+        """What can be said to its debugger. A run that nobody asked to debug has one too: it can be paused."""
         ...
+
+    # Looking
+
+    async def info(self) -> RunInfo: ...
 
     def events(self, after: int = 0) -> AsyncIterator[EventInfo]:
         """Every event above `after`, those to come included, until the run has ended."""
@@ -234,36 +379,46 @@ class ActiveRun(Protocol):
         """Call `listener` with all that is written from now on; gives what ends it. The listener must not wait."""
         ...
 
-    def log_tail(self, occurrence: str, lines: int = 20) -> list[str]:
+    async def log_tail(self, occurrence: str, lines: int = 20) -> list[str]:
         """The last lines that the occurrence wrote, without escape sequences."""
         ...
 
-    def source_text(self, file: str) -> str | None:
-        """The file as it was when the flow was read; None for one that is no part of it."""
+    async def log(self, occurrence: str, *, after: int = 0, limit: int = 1000, search: str | None = None) -> LogPage:
+        """Lines with a number above `after`; with `search` those with this text in them, in any case."""
         ...
 
-    async def shell(self, stop: int, rows: int = 24, cols: int = 80) -> Terminal:
-        """A shell where the stopped step works, with its environment."""
+    def log_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
+        """All that the occurrence wrote, for a download."""
         ...
 
-    def mask_text(self, text: str) -> str:
-        """The text with the secrets of the run taken out."""
+    async def artifacts(self) -> tuple[ArtifactInfo, ...]: ...
+
+    def artifact(self, path: str) -> AsyncIterator[bytes]:
+        """What is in a file that was handed on; UnknownArtifact."""
         ...
 
-    def questions(self) -> tuple[Question, ...]:
+    async def tests(self) -> tuple[TestCase, ...]: ...
+
+    async def questions(self) -> tuple[Question, ...]:
         """What steps want to know from a person now."""
         ...
 
-    def answer(self, occurrence: str, *, approved: bool, by: str = "", comment: str = "") -> None:
+    # Acting
+
+    async def answer(self, occurrence: str, *, approved: bool, by: str = "", comment: str = "") -> None:
         """Answer an open question; CommandRefused when there is none."""
         ...
 
-    def cancel(self, reason: str) -> None:
+    async def cancel(self, reason: str) -> None:
         """Ask every step to end, then clean up; returns at once. Asked again, it takes their time to end away."""
         ...
 
-    def kill(self) -> None:
+    async def kill(self) -> None:
         """End everything now, cleaning up too; returns at once."""
+        ...
+
+    async def shell(self, stop: int, *, mode: ShellMode = "shell", rows: int = 24, cols: int = 80) -> Terminal:
+        """A shell where the stopped step works, with its environment; a sidecar sees the workspace read-only."""
         ...
 
     async def wait(self) -> RunSummary:
@@ -272,15 +427,36 @@ class ActiveRun(Protocol):
 
 
 class Service(Protocol):
-    """Everything that a person can do, whatever door they come through."""
+    """Everything that a person can do, whatever door they come through. Used as a context: leaving it closes it.
 
-    async def check(self, flow: str) -> FlowInfo:
-        """The flow in a file; BadFlow with every mistake in it."""
+    Runs of a service in this process end with it; those of a server do not.
+    """
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *error: Any) -> None: ...
+
+    # Flows
+
+    async def check(self, flow: str, text: str | None = None) -> FlowInfo:
+        """The flow in a file, or in a text; BadFlow with every mistake in it."""
         ...
 
     async def resolve(self, request: RunRequest) -> FlowInfo:
         """The flow as `start` would run it, each step with what it does as far as the inputs tell."""
         ...
+
+    async def flows(self) -> tuple[StoredFlow, ...]: ...
+
+    async def flow_text(self, name: str) -> str:
+        """The text of a stored flow; UnknownFlow."""
+        ...
+
+    async def flow_breakpoints(self, flow: str) -> tuple[BreakpointRequest, ...]:
+        """The breakpoints that are kept with a flow, for the next run of it that is debugged."""
+        ...
+
+    async def keep_flow_breakpoints(self, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None: ...
 
     async def schema(self) -> dict[str, Any]:
         """The JSON Schema of flow files."""
@@ -296,9 +472,28 @@ class Service(Protocol):
         """What works on this machine, and what is missing."""
         ...
 
-    def start(self, request: RunRequest) -> AbstractAsyncContextManager[ActiveRun]:
-        """Start a run, for as long as the context lasts: leaving it ends a run that is not over.
+    # Runs
 
-        BadFlow, BadInputs, BadBreakpoint, UnknownStep and BadLog before anything has run.
-        """
+    async def start(self, request: RunRequest) -> ActiveRun:
+        """Start a run. BadFlow, BadInputs, BadBreakpoint, UnknownStep and BadLog before anything has run."""
+        ...
+
+    async def rerun(self, run: str, request: RerunRequest) -> ActiveRun:
+        """A new run on the old one's log; UnknownRun, and all that `start` refuses."""
+        ...
+
+    async def run(self, run: str) -> ActiveRun:
+        """UnknownRun when there is none of that id."""
+        ...
+
+    async def runs(self, query: RunQuery) -> RunPage:
+        """BadCursor for a cursor that no page gave."""
+        ...
+
+    async def pin(self, run: str, *, pinned: bool = True) -> None:
+        """Keep the run and its workspace until it is unpinned."""
+        ...
+
+    async def delete(self, run: str) -> None:
+        """Forget a run that has ended; CommandRefused for one that has not."""
         ...

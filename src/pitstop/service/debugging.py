@@ -1,55 +1,170 @@
-"""What a door can say to a debugger: one protocol, which the session in this process fits as it is."""
+"""What a door can say to the debugger of a run, and the plain values that it answers with, none with a secret in it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from pitstop.debugger.breakpoints import Breakpoint
-from pitstop.debugger.inspection import ConfigPreview, Variable
-from pitstop.debugger.stops import FrameInfo, Stop
-from pitstop.debugger.time_travel import HistoryPoint
-from pitstop.events.outcome import Outcome
-from pitstop.plan.values import Change, Json, as_json
-from pitstop.service.api import ActiveRun, BreakPosition
+from pitstop.service.api import BreakpointRequest, BreakPosition, SessionState
 
-__all__ = [
-    "Breakpoint",
-    "Change",
-    "ConfigPreview",
-    "DebuggedRun",
-    "Debugger",
-    "FrameInfo",
-    "HistoryPoint",
-    "Json",
-    "Outcome",
-    "Stop",
-    "Variable",
-    "as_json",
-]
+FrameState = Literal["running", "pausing", "paused", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameInfo:
+    """A line of execution."""
+
+    id: str
+    name: str
+    parent: str | None
+    state: FrameState
+    step: str | None = None  # the path of the step that it is at, and the occurrence
+    occurrence: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeInfo:
+    """How a step ended."""
+
+    status: str
+    outputs: Any = None
+    error_type: str | None = None
+    error: str | None = None
+    paused_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopInfo:
+    """A frame that stands still. `allowed` has the verbs that are possible now; `will_run` is what the `if` says.
+
+    `after_event` is its number in the log: what a rewind to it keeps.
+    """
+
+    id: int
+    frame: str
+    step: str
+    occurrence: str
+    position: BreakPosition
+    reasons: tuple[str, ...]
+    breakpoints: tuple[int, ...] = ()
+    problems: tuple[str, ...] = ()
+    outcome: OutcomeInfo | None = None
+    allowed: tuple[str, ...] = ()
+    will_run: bool = True
+    is_cleanup: bool = False
+    is_injected: bool = False
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    after_event: int = 0
+    lease_ends_at: float | None = None  # when it ends by itself; seconds since the epoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakpointInfo:
+    """A breakpoint of a session. `paths` are the steps that it is at."""
+
+    id: int
+    request: BreakpointRequest
+    hit_count: int = 0
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditInfo:
+    """A change that was made at a stop, and can be undone until its frame goes on."""
+
+    stop: int
+    layer: str
+    path: str
+    value: Any = None
+    removes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugState:
+    """All of a session at one moment: with the events above `last_event` it can be followed from there."""
+
+    session: SessionState
+    frames: tuple[FrameInfo, ...]
+    stops: tuple[StopInfo, ...]  # those that last, in the order in which they came
+    breakpoints: tuple[BreakpointInfo, ...]
+    watches: tuple[str, ...]
+    edits: tuple[EditInfo, ...]
+    interventions: tuple[str, ...]
+    last_event: int
+    is_ended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariableInfo:
+    """A value in a scope, one level of it. `path` is jq; `size` is how many children it has, None for a plain value.
+
+    `value` is there for a plain value, and cut when it is long; `preview` is one line in any case.
+    """
+
+    name: str
+    path: str
+    type: Literal["object", "array", "string", "number", "boolean", "null"]
+    preview: str
+    value: Any = None
+    is_cut: bool = False
+    size: int | None = None
+    layer: str = ""
+    set_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VariablePage:
+    """Some children of a value; `next` is the cursor of those that come after them."""
+
+    variables: tuple[VariableInfo, ...]
+    total: int
+    next: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigInfo:
+    """A step's config as written, as it would resolve now, and what keeps any part of it from resolving."""
+
+    raw: Mapping[str, Any]
+    resolved: Mapping[str, Any]
+    expressions: tuple[str, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointInfo:
+    """A point of the history that can be gone back to. `status` is how the step had ended; `stop`, that it stopped."""
+
+    number: int
+    frame: str
+    step: str
+    occurrence: str
+    position: BreakPosition
+    at: float = 0.0
+    status: str | None = None
+    stop: int | None = None
+    has_snapshot: bool = False  # whether the workspace of then can be put back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeInfo:
+    """A difference between two values, at a path; what was not there is None and `kind` says so."""
+
+    path: str
+    kind: Literal["added", "removed", "changed"]
+    before: Any = None
+    after: Any = None
 
 
 class Debugger(Protocol):
     """The debugger of one run. A command is applied before it returns, or refused whole with a CommandRefused.
 
-    A stop is named by its id. What is looked up without waiting is what the door knows already: over a wire that is
-    the fold of the events.
+    A stop is named by its id; one that is over is refused with StaleStop and nothing is changed.
     """
 
-    @property
-    def frames(self) -> Sequence[FrameInfo]: ...
-
-    @property
-    def stops(self) -> Sequence[Stop]:
-        """The stops that last, in the order in which they came."""
-        ...
-
-    @property
-    def breakpoints(self) -> Sequence[Breakpoint]: ...
-
-    @property
-    def watches(self) -> Sequence[str]: ...
-
-    @property
-    def is_ended(self) -> bool: ...
+    async def state(self) -> DebugState: ...
 
     # Moving
 
@@ -69,7 +184,7 @@ class Debugger(Protocol):
 
     async def detach(self) -> None: ...
 
-    async def abort(self, reason: str = ...) -> None: ...
+    async def abort(self, reason: str = "aborted by hand") -> None: ...
 
     # Changing
 
@@ -79,7 +194,9 @@ class Debugger(Protocol):
 
     async def retry(self, stop: int) -> None: ...
 
-    async def inject(self, stop: int, step: Mapping[str, Any], position: Literal["before", "after"]) -> str: ...
+    async def inject(self, stop: int, step: Mapping[str, Any], position: Literal["before", "after"] = "before") -> str:
+        """Gives the path of the injected step."""
+        ...
 
     async def set(self, stop: int, path: str, value: Any, *, layer: str | None = None) -> None: ...
 
@@ -89,7 +206,7 @@ class Debugger(Protocol):
 
     async def override_config(self, stop: int, config: Mapping[str, Any]) -> None: ...
 
-    # Going back
+    # Going back, or ahead
 
     async def step_back(self, stop: int, *, external: bool = False) -> None: ...
 
@@ -97,70 +214,60 @@ class Debugger(Protocol):
 
     async def restart_frame(self, stop: int, *, external: bool = False) -> None: ...
 
+    async def goto(self, stop: int, step: str, *, external: bool = False) -> None:
+        """To a step of the same sequence: back to it, or ahead with those in between skipped. Stops before it."""
+        ...
+
     # Breakpoints and watches
 
-    def add_breakpoint(
-        self,
-        step: str | None = None,
-        position: BreakPosition = "before",
-        *,
-        kind: str | None = None,
-        file: str | None = None,
-        line: int | None = None,
-        condition: str | None = None,
-        hits: str | None = None,
-        log: str | None = None,
-        once: bool = False,
-        group: str | None = None,
-        state: str | None = None,
-        equals: Any = ...,
-    ) -> Breakpoint: ...
+    async def add_breakpoint(self, request: BreakpointRequest) -> BreakpointInfo: ...
 
-    def remove_breakpoint(self, breakpoint: int) -> None: ...
+    async def change_breakpoint(self, breakpoint: int, request: BreakpointRequest) -> BreakpointInfo:
+        """Put another in its place under the same number; its hits are counted on."""
+        ...
 
-    def enable_breakpoint(self, breakpoint: int, enabled: bool = True) -> None: ...
+    async def remove_breakpoint(self, breakpoint: int) -> None: ...
 
-    def enable_group(self, group: str, enabled: bool = True) -> None: ...
+    async def enable_breakpoint(self, breakpoint: int, enabled: bool = True) -> None: ...
 
-    def watch(self, expression: str) -> None: ...
+    async def enable_group(self, group: str, enabled: bool = True) -> None: ...
 
-    def unwatch(self, expression: str) -> None: ...
+    async def watch(self, expression: str) -> None: ...
+
+    async def unwatch(self, expression: str) -> None: ...
 
     # Looking
 
-    async def evaluate_all(self, stop: int, expression: str) -> list[Any]: ...
+    async def evaluate(self, stop: int, expression: str) -> list[Any]:
+        """Every value that a jq expression gives there."""
+        ...
 
-    async def watch_values(self, stop: int) -> dict[str, Any]: ...
+    async def watch_values(self, stop: int) -> dict[str, Any]:
+        """The watches and their values; one that fails has `{"error": text}` in place of `{"value": value}`."""
+        ...
 
-    def variables(self, stop: int) -> list[Variable]: ...
+    async def variables(
+        self, stop: int, path: str = ".", *, cursor: int = 0, limit: int = 100, search: str | None = None
+    ) -> VariablePage:
+        """One level of the scope: the children of the value at a jq path, a page of them."""
+        ...
 
-    async def config(self, stop: int) -> ConfigPreview: ...
+    async def scope(self, stop: int) -> dict[str, Any]:
+        """All that the step sees, as JSON."""
+        ...
 
-    def history(self) -> list[HistoryPoint]: ...
+    async def config(self, stop: int) -> ConfigInfo: ...
 
-    def diff(self, stop: Stop) -> list[Change]:
+    async def history(self) -> tuple[PointInfo, ...]: ...
+
+    async def diff(self, stop: int) -> tuple[ChangeInfo, ...]:
         """What changed since the stop that its frame had before."""
         ...
 
-    async def diff_points(self, before: int, after: int) -> list[Change]: ...
+    async def diff_points(self, before: int, after: int) -> tuple[ChangeInfo, ...]: ...
 
     # The session itself
 
     async def extend(self, seconds: float) -> None: ...
 
-    def export(self) -> dict[str, Any]: ...
-
-
-class DebuggedRun(ActiveRun, Protocol):
-    """A run with a debugger.
-
-    Values that the debugger gives are as the steps see them; a door that shows them takes the secrets out.
-    """
-
-    @property
-    def session(self) -> Debugger: ...
-
-    @property
-    def carried_over(self) -> int:
-        """How many events it began with: those of the run that it goes on from."""
-        ...
+    async def export(self) -> dict[str, Any]: ...

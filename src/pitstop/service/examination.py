@@ -33,6 +33,7 @@ async def examine_machine(parts: Parts, settings: Settings) -> tuple[Finding, ..
         _cgroup(),
         _tool("docker", ("--version",), "steps with an `image` need it, or podman", is_needed=False),
         _tool("podman", ("--version",), "steps with an `image` need it, or docker", is_needed=False),
+        await _containers(parts),
         *_step_types(parts),
     )
 
@@ -47,6 +48,13 @@ def _tool(name: str, words: tuple[str, ...], without: str, *, is_needed: bool = 
         return Finding(name, False, f"{path} does not answer: {error}", is_needed)
     said = (asked.stdout or asked.stderr).partition("\n")[0]
     return Finding(name, asked.returncode == 0, f"{said} ({path})", is_needed)
+
+
+async def _containers(parts: Parts) -> Finding:
+    try:
+        return Finding("containers", True, await parts.describe_containers(), False)
+    except PitstopError as error:
+        return Finding("containers", False, f"steps with an `image` cannot run: {error}", False)
 
 
 async def _jq(parts: Parts) -> Finding:
@@ -65,7 +73,7 @@ async def _commands(parts: Parts, settings: Settings) -> Finding:
     """Run a command that leaves a child behind, and see that both are ended and heard."""
 
     async def run() -> str:
-        executor = parts.new_executor(settings.workspaces)
+        executor = parts.new_executor(settings.workspaces, None)
         try:
             workspace = await executor.acquire(Placement())
             command = await executor.start(workspace, Command(key="doctor", script="sleep 60 & echo pitstop"))

@@ -1,9 +1,10 @@
-"""Flow files on this machine: read, checked and planned."""
+"""Flows, in files of this machine or in texts: read, checked and planned."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import ENOENT
 from pathlib import Path
 from posixpath import normpath
 from typing import Any
@@ -22,8 +23,11 @@ from pitstop.steps.registry import DescribedStepType, StepTypes
 
 MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
 CHECKED_TOGETHER = 200
+KNOWN_PLANS = 64
+LONGEST_KNOWN = 256 * 1024  # characters of a flow with all its files
 
 CheckExpression = Callable[[str], str | None]
+ReadFile = Callable[[str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +46,50 @@ class PlannedFlow:
 
 
 class FlowFiles:
-    """Reads flows. The types of other packages are looked for only where a flow does not do without."""
+    """Reads flows. The types of other packages are looked for only where a flow does not do without.
+
+    A flow whose every file was read before, word for word and for the same inputs, is not planned again.
+    """
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._known = KnownPlans()
 
-    def plan(self, path: str, inputs: Mapping[str, Any]) -> PlannedFlow:
-        """The plan of the flow in a file; BadFlow, BadInputs."""
-        return self._read(path, _read_first(path), inputs)
+    def plan(self, path: str, inputs: Mapping[str, Any] | None, text: str | None = None) -> PlannedFlow:
+        """The plan of the flow in a file, or in a text; None asks for no inputs. BadFlow, BadInputs."""
+        if text is None:
+            return self._read(path, _first(path, read_file), inputs)
+        texts = {normpath(path): text}
+        return self._plan_once(path, texts, inputs, read_from(texts, read_file))
 
-    async def check(self, path: str, evaluator: Evaluator) -> PlannedFlow:
-        """The same with every jq expression tried, and no inputs asked for; BadFlow."""
-        text = _read_first(path)
+    def plan_again(self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None) -> PlannedFlow:
+        """The plan of a flow as its files were once, whatever is in them now; BadFlow, BadInputs."""
+        return self._plan_once(path, texts, inputs, read_from(texts))
+
+    def _plan_once(
+        self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None, read: ReadFile
+    ) -> PlannedFlow:
+        planned = self._known.find(path, texts, inputs)
+        if planned is None:
+            planned = self._read(path, _first(path, read), inputs)
+            self._known.keep(path, inputs, planned)
+        return planned
+
+    async def check(self, path: str, evaluator: Evaluator, text: str | None = None) -> PlannedFlow:
+        """The plan with every jq expression tried, and no inputs asked for; BadFlow."""
+        source = _first(path, read_file if text is None else read_from({normpath(path): text}, read_file))
         expressions: dict[str, None] = {}
         async with asyncio.TaskGroup() as group:
             group.create_task(_get_up(evaluator))  # in a process of its own, while we read
             await asyncio.sleep(0)
             planned: PlannedFlow | BadFlow
             try:
-                planned = self._read(path, text, None, expressions.setdefault)
+                planned = self._read(path, source, None, expressions.setdefault)
             except BadFlow as error:
                 planned = error
         wrong = await _wrong_expressions(list(expressions), evaluator)
         if wrong:
-            self._read(path, text, None, wrong.get)  # which tells them in their places
+            self._read(path, source, None, wrong.get)  # which tells them in their places
         if isinstance(planned, BadFlow):
             raise planned
         return planned
@@ -73,16 +97,53 @@ class FlowFiles:
     def _read(
         self,
         path: str,
-        text: bytes,
+        source: "_Source",
         inputs: Mapping[str, Any] | None,
         check_expression: CheckExpression | None = None,
     ) -> PlannedFlow:
         types = self._parts.built_in_types()
         try:
-            return _Reading(types, types_named_in(text, types), check_expression).plan(path, text, inputs)
+            usable = types_named_in(source.text, types)
+            return _Reading(source, types, usable, check_expression).plan(path, inputs)
         except BadFlow:  # which may be because of a type that was not looked for
             types = self._parts.all_types()
-            return _Reading(types, types.usable(), check_expression).plan(path, text, inputs)
+            return _Reading(source, types, types.usable(), check_expression).plan(path, inputs)
+
+
+class KnownPlans:
+    """The last few plans, by all that was read for them. A plan is never changed, so many runs can share it."""
+
+    def __init__(self) -> None:
+        self._plans: dict[_Read, PlannedFlow] = {}  # those that were used last at the end
+
+    def find(self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None) -> PlannedFlow | None:
+        key = _key_of(path, texts, inputs)
+        planned = self._plans.pop(key, None)
+        if planned is not None:
+            self._plans[key] = planned
+        return planned
+
+    def keep(self, path: str, inputs: Mapping[str, Any] | None, planned: PlannedFlow) -> None:
+        if sum(map(len, planned.texts.values())) <= LONGEST_KNOWN:
+            self._plans[_key_of(path, planned.texts, inputs)] = planned
+        if len(self._plans) > KNOWN_PLANS:
+            del self._plans[next(iter(self._plans))]
+
+
+_Read = tuple[str, frozenset[tuple[str, str]], str | None]
+
+
+def _key_of(path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None) -> _Read:
+    # `repr`, for the order and the types of values make a difference to a plan
+    return normpath(path), frozenset(texts.items()), None if inputs is None else repr(dict(inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The file that a flow begins in, and what reads the others."""
+
+    text: bytes
+    read_file: ReadFile
 
 
 class _Reading:
@@ -90,20 +151,22 @@ class _Reading:
 
     def __init__(
         self,
+        source: _Source,
         types: StepTypes,
         usable: Mapping[str, type[DescribedStepType]],
         check_expression: CheckExpression | None = None,
     ) -> None:
+        self._source = source
         self._types = types
         self._usable = usable
         self._check_expression = check_expression
         self._texts: dict[str, str] = {}
 
-    def plan(self, path: str, text: bytes, inputs: Mapping[str, Any] | None) -> PlannedFlow:
-        flow = self._read(normpath(path), text)
+    def plan(self, path: str, inputs: Mapping[str, Any] | None) -> PlannedFlow:
+        flow = self._read(normpath(path), self._source.text)
         if inputs is None:
             inputs = {name: spec.default for name, spec in flow.inputs.items()}
-        plan = plan_flow(flow, inputs, lambda file: self._read(file, read_file(file)))
+        plan = plan_flow(flow, inputs, lambda file: self._read(file, self._source.read_file(file)))
         return PlannedFlow(flow, plan, self._types, self._texts)
 
     def _read(self, file: str, text: bytes) -> Flow:
@@ -111,7 +174,7 @@ class _Reading:
             text,
             file,
             self._usable,
-            read_file=read_file,
+            read_file=self._source.read_file,
             parse_template=parse_template,
             check_expression=self._check_expression,
         )
@@ -130,9 +193,22 @@ def types_named_in(text: bytes, types: StepTypes) -> dict[str, type[DescribedSte
     return {name: types.find(name) for name in types.names if name.encode() in text}
 
 
-def _read_first(path: str) -> bytes:
+def read_from(texts: Mapping[str, str], otherwise: ReadFile | None = None) -> ReadFile:
+    """What reads a file from texts; one that is not among them from elsewhere, if that may be."""
+
+    def read(path: str) -> bytes:
+        if path in texts:
+            return texts[path].encode("utf-8", "surrogatepass")
+        if otherwise is None:
+            raise FileNotFoundError(ENOENT, "it was no part of the flow", path)
+        return otherwise(path)
+
+    return read
+
+
+def _first(path: str, read: ReadFile) -> _Source:
     try:
-        return read_file(path)
+        return _Source(read(normpath(path)), read)
     except OSError as error:
         raise BadFlow([Mistake(path, 1, 1, f"the file cannot be read: {error.strerror or error}")]) from error
 

@@ -27,14 +27,30 @@ def tell_flow(flow: Flow, plan: Plan, config_of: ConfigOf | None = None) -> Flow
     )
 
 
-def tell_failures(events: Iterable[AnyEvent], mask: Callable[[str], str] = str) -> tuple[Failure, ...]:
-    """The steps in which the failures of a run began; a step that failed because of one inside it is none of them."""
+def tell_failures(
+    events: Iterable[AnyEvent], plan: Plan | None = None, mask: Callable[[str], str] = str
+) -> tuple[Failure, ...]:
+    """The steps in which the failures of a run began, the one that ended it first.
+
+    A step that failed because of one inside it is none of them, nor is one whose failure the plan does not count.
+    """
+    view = fold(events)
+    ended_it = view.outcome.error.origin if view.outcome is not None and view.outcome.error is not None else ""
     failures = []
-    for step in failed_steps(fold(events)):
+    for step in failed_steps(view):
         error = step.outcome.error if step.outcome is not None else None
-        if error is not None and error.origin in ("", step.occurrence):
+        if error is None or error.origin not in ("", step.occurrence):
+            continue
+        if step.occurrence == ended_it or plan is None or not _is_let_pass(plan, step.step):
             failures.append(Failure(step.step, step.occurrence, error.type, mask(error.message)))
-    return tuple(failures)
+    return tuple(sorted(failures, key=lambda failure: failure.occurrence != ended_it))
+
+
+def _is_let_pass(plan: Plan, path: str) -> bool:
+    """Whether the flow goes on although this step, or one around it, has failed."""
+    parts = path.partition("+")[0].split(".")
+    around = (plan.steps.get(".".join(parts[:count])) for count in range(1, len(parts) + 1))
+    return any(step is not None and (step.continue_on_error or step.on_failure == "next") for step in around)
 
 
 def _tell_steps(parent: Step, config_of: ConfigOf) -> Iterator[StepInfo]:
@@ -54,6 +70,8 @@ def _tell_steps(parent: Step, config_of: ConfigOf) -> Iterator[StepInfo]:
             condition=step.condition,
             is_cleanup=step.is_cleanup,
             detail=detail,
+            retries=step.retry.times,
+            goes_on_after_failure=step.continue_on_error or step.on_failure == "next",
         )
         yield from _tell_steps(step, config_of)
 

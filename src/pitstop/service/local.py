@@ -1,188 +1,132 @@
-"""The service in this process: it needs no server and no database, and keeps runs as folders."""
+"""The service in this process: it needs no server and no database, and its runs end with it."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from pitstop.engine.clock import SystemClock
-from pitstop.engine.ports import Ports
-from pitstop.engine.run import Run
-from pitstop.events.types import AnyEvent
-from pitstop.plan.plan import Plan
-from pitstop.plan.planner import first_values
-from pitstop.service.api import Finding, FlowInfo, RunRequest, StepTypeHelp
-from pitstop.service.examination import examine_machine
-from pitstop.service.flow_files import FlowFiles, PlannedFlow
+from pitstop.errors import BadDefinition, NotEnded, UnknownRun
+from pitstop.service.api import ENDED, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
+from pitstop.service.cursors import cursor_after, read_cursor
+from pitstop.service.flow_desk import FLOW_FOLDER, FlowDesk
 from pitstop.service.info import tell_flow
-from pitstop.service.kept_log import KeptLog
-from pitstop.service.local_run import LocalRun, Outputs
+from pitstop.service.live_run import LiveRun
 from pitstop.service.parts import Parts
-from pitstop.service.preview import resolved_configs
-from pitstop.service.run_folder import RunFolder, create_run_folder, forget_old_runs
-from pitstop.service.selection import events_before, inputs_in, known_steps, last_events, only_step, paths_of
+from pitstop.service.past_run import EndElsewhere, PastRun, tell_run
+from pitstop.service.run_maker import PreparedRun
+from pitstop.service.run_snapshots import SnapshotKeeping
 from pitstop.service.workplaces import make_workplace
 from pitstop.settings import Settings
-from pitstop.steps.approvals import MemoryApprovals
+from pitstop.store.port import RunFilter, RunRecord, RunStore
 
-if TYPE_CHECKING:
-    from pitstop.service.sessions import LocalSession
-
-HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
+LEFT_ALONE = "nobody is there any more who wanted it"
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A request, checked: what would run, and what it begins with."""
+class LocalService(FlowDesk):
+    """A Service whose runs are in this process. `end_elsewhere` ends one that is in another."""
 
-    file: Path
-    planned: PlannedFlow
-    plan: Plan
-    values: dict[str, Any]
-    carried_over: list[AnyEvent]
+    def __init__(
+        self,
+        parts: Parts,
+        settings: Settings,
+        store: RunStore,
+        *,
+        flow_folders: Sequence[Path] = (FLOW_FOLDER,),
+        end_elsewhere: EndElsewhere | None = None,
+    ) -> None:
+        super().__init__(parts, settings, store, flow_folders)
+        self._end_elsewhere = end_elsewhere
+        self._live: dict[str, LiveRun] = {}
+        self._carrying_out: dict[str, asyncio.Task[None]] = {}
+        self._tasks = asyncio.TaskGroup()
 
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
 
-class LocalService:
-    """A Service whose runs are in this process and end with it."""
-
-    def __init__(self, parts: Parts, settings: Settings) -> None:
-        self._parts = parts
-        self._settings = settings
-        self._files = FlowFiles(parts)
-
-    # Questions
-
-    async def check(self, flow: str) -> FlowInfo:
-        evaluator = self._parts.new_evaluator()
+    async def __aexit__(self, *error: Any) -> None:
+        """Cancel the runs that are not over, and wait for them."""
+        for run in self._live.values():
+            run.cancel_now(LEFT_ALONE)
         try:
-            planned = await self._files.check(flow, evaluator)
+            await self._tasks.__aexit__(None, None, None)
+        except BaseExceptionGroup as group:  # of one run: the caller knows of no group
+            raise group.exceptions[0] from None
         finally:
-            await evaluator.close()
-        return tell_flow(planned.flow, planned.plan)
-
-    async def resolve(self, request: RunRequest) -> FlowInfo:
-        prepared = self._prepare(request, "dry-run")
-        evaluator = self._parts.new_evaluator()
-        try:
-            configs = await resolved_configs(prepared.plan, prepared.values, evaluator)
-        finally:
-            await evaluator.close()
-        told = tell_flow(prepared.planned.flow, prepared.plan, lambda step: configs[step.path])
-        given = prepared.values["inputs"]
-        inputs = tuple(replace(each, default=given[each.name], is_required=False) for each in told.inputs)
-        return replace(told, inputs=inputs)
-
-    async def schema(self) -> dict[str, Any]:
-        return self._parts.new_reference().schema()
-
-    async def step_types(self) -> tuple[StepTypeHelp, ...]:
-        return self._parts.new_reference().step_types()
-
-    async def step_type(self, name: str) -> StepTypeHelp:
-        return self._parts.new_reference().step_type(name)
-
-    async def examine(self) -> tuple[Finding, ...]:
-        return await examine_machine(self._parts, self._settings)
+            await self._store.close()
 
     # Runs
 
-    @asynccontextmanager
-    async def start(self, request: RunRequest) -> AsyncIterator[LocalRun]:
-        folder = create_run_folder(self._settings.runs)
+    async def start(self, request: RunRequest) -> LiveRun:
+        return await self._launch(await self._maker.prepare(self._meant(request)))
+
+    async def rerun(self, run: str, request: RerunRequest) -> LiveRun:
+        return await self._launch(await self._maker.prepare_rerun(run, request))
+
+    async def _launch(self, prepared: PreparedRun) -> LiveRun:
+        """Begin a run. One that cannot, because there is no place for it, is forgotten and raises why."""
+        kept = await self._store.create(prepared.record, prepared.events)
+
+        def open_workplace(**parts: Any) -> Any:
+            return make_workplace(self._parts, self._settings.workspaces, **parts)
+
+        run = LiveRun(self._parts, self._store, kept, prepared, open_workplace, new_snapshots=self._new_snapshots)
+        self._live[run.id] = run
+        self._carrying_out[run.id] = task = self._tasks.create_task(self._carry_out(run), name=run.id)
         try:
-            prepared = self._prepare(request, folder.id)
-            session = None if request.debug is None else self._parts.new_session(request.debug)
+            await run.ready()
         except BaseException:
-            folder.remove()
+            await asyncio.wait([task])
+            with suppress(UnknownRun):  # not even its record could be kept
+                await self._store.delete(run.id)
             raise
-        async with self._running(request, prepared, folder, session) as run:
-            yield run
+        run.begin()
+        return run
 
-    def _prepare(self, request: RunRequest, run_id: str) -> _Prepared:
-        """BadFlow, BadInputs, UnknownStep, BadLog."""
-        flow_file = Path(request.flow).resolve()
-        needs_past = request.from_step is not None or request.only is not None
-        past = last_events(self._settings.runs, flow_file) if needs_past else []
-        inputs = {**inputs_in(past), **request.inputs} if past else request.inputs
-        planned = self._files.plan(request.flow, inputs)
-        plan = planned.plan if request.only is None else only_step(planned.plan, request.only)
-        about = {"id": run_id, "flow": planned.flow.name}
-        values = first_values(planned.flow, inputs, secrets=request.secrets, run=about)
-        if request.only is not None:
-            values["steps"] = known_steps(planned.plan, past)
-        if request.debug is not None:
-            for each in request.debug.breakpoints:
-                if each.step is not None:
-                    paths_of(plan, each.step)
-        carried_over = [] if request.from_step is None else events_before(plan, past, request.from_step)
-        return _Prepared(flow_file, planned, plan, values, carried_over)
+    def _new_snapshots(self) -> SnapshotKeeping:
+        return self._parts.new_snapshots(self._settings.snapshots)
 
-    @asynccontextmanager
-    async def _running(
-        self, request: RunRequest, prepared: _Prepared, folder: RunFolder, session: "LocalSession | None"
-    ) -> AsyncIterator[LocalRun]:
-        parts = self._parts
-        about = {
-            "flow": str(prepared.file),
-            "name": prepared.plan.name,
-            "is_partial": request.only is not None,
-            "started_at": time.time(),
-        }
-        folder.write_description(**about, status=None)
-        outputs = Outputs(folder)
-        approvals = MemoryApprovals(HOW_TO_APPROVE) if request.can_ask else None
-        async with AsyncExitStack() as stack:
-            stack.callback(folder.close)
-            evaluator = parts.new_evaluator()
-            stack.push_async_callback(evaluator.close)
-            workplace = await stack.enter_async_context(
-                make_workplace(
-                    parts,
-                    self._settings.workspaces,
-                    folder=request.folder,
-                    secrets=request.secrets,
-                    run=folder.id,
-                    approvals=approvals,
-                    on_output=outputs.take,
-                )
-            )
-            stack.callback(folder.take_artifacts, Path(workplace.workspace.artifacts))
-            log = KeptLog(folder, workplace.masker.mask_text if request.secrets else None, prepared.carried_over)
-            types, kinds = prepared.planned.types, prepared.planned.kinds
-            step_types = types.for_run(workplace, kinds if session is None else {*kinds, *types.names})
-            ports = Ports(evaluator, SystemClock(), step_types)
-            run = LocalRun(
-                flow=tell_flow(prepared.planned.flow, prepared.plan),
-                texts=prepared.planned.texts,
-                run=Run(prepared.plan, prepared.values, ports, log=log, hook=session),
-                log=log,
-                workplace=workplace,
-                folder=folder,
-                outputs=outputs,
-                session=session,
-                approvals=approvals,
-            )
-            try:
-                async with _living(run):
-                    yield run
-            finally:
-                folder.write_description(**about, status=run.status, ended_at=time.time())
-                forget_old_runs(self._settings.runs)
+    async def _carry_out(self, run: LiveRun) -> None:
+        try:
+            await run.carry_out()
+        finally:
+            del self._live[run.id], self._carrying_out[run.id]
 
+    async def run(self, run: str) -> PastRun:
+        if run in self._live:
+            return self._live[run]
+        kept = await self._store.open(run, events=False)
+        record = await kept.record()
+        return PastRun(self._store, kept, record, self._flow_of(record), self._parts.new_debugger, self._end_elsewhere)
 
-@asynccontextmanager
-async def _living(run: LocalRun) -> AsyncIterator[None]:
-    """The run as a task, for as long as the context lasts: leaving it ends a run that is not over."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(run.execute(), name=run.id)
-            try:
-                yield
-            finally:
-                if not run.is_over:
-                    run.cancel("nobody is there any more who wanted it")
-    except BaseExceptionGroup as group_of_one:  # what the one who used it raised: they know of no group
-        raise group_of_one.exceptions[0] from None
+    async def runs(self, query: RunQuery) -> RunPage:
+        before = None if query.cursor is None else read_cursor(query.cursor)
+        wanted = RunFilter(
+            status=query.status, flow=query.flow, search=query.search, before=before, limit=query.limit + 1
+        )
+        found = await self._store.find(wanted)
+        shown = found[: query.limit]
+        following = cursor_after(shown[-1].created_at, shown[-1].id) if len(found) > len(shown) else None
+        infos = [await self._live[each.id].info() if each.id in self._live else tell_run(each) for each in shown]
+        return RunPage(tuple(infos), following)
+
+    async def pin(self, run: str, *, pinned: bool = True) -> None:
+        kept = self._live[run].kept if run in self._live else await self._store.open(run, events=False)
+        await kept.update(is_pinned=pinned)
+
+    async def delete(self, run: str) -> None:
+        record = await (await self._store.open(run, events=False)).record()
+        if record.status not in ENDED:
+            raise NotEnded(run)
+        if run in self._carrying_out:  # it gives up its workspace yet
+            await asyncio.wait([self._carrying_out[run]])
+        await self._store.delete(run)
+
+    def _flow_of(self, record: RunRecord) -> FlowInfo:
+        """The flow of a run as it was then; without its steps where their types are not there any more."""
+        try:
+            planned = self._files.plan_again(str(record.request.get("flow", record.file)), record.texts, None)
+        except BadDefinition:
+            return FlowInfo(record.flow, record.file, ())
+        return tell_flow(planned.flow, planned.plan)

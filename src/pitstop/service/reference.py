@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from pitstop.definition.forms import CombiningForm
 from pitstop.definition.schema import flow_schema
 from pitstop.definition.step_kinds import StepKind, combining_kinds
 from pitstop.errors import PitstopError
@@ -36,7 +37,8 @@ class Reference:
 
 
 def _tell(step_type: Any) -> StepTypeHelp:
-    return StepTypeHelp(step_type.name, step_type.summary, usage_of(step_type), help_for(step_type))
+    config = None if issubclass(step_type.Config, CombiningForm) else step_type.Config.model_json_schema()
+    return StepTypeHelp(step_type.name, step_type.summary, usage_of(step_type), help_for(step_type), config)
 
 
 def _as_step_type(kind: StepKind) -> Any:

@@ -1,13 +1,13 @@
 """Secrets at rest: sealed with a key that is in a file of its own, beside the database and never in it."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
 from pitstop.errors import SealBroken
+from pitstop.service.private_files import make_private
 
 
 class Seal:
@@ -30,14 +30,7 @@ class Seal:
 
 def read_seal(key_file: Path) -> Seal:
     """The seal of a key file; where there is none it is made, for its owner alone. SealBroken when it holds no key."""
-    key_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        fd = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        pass
-    else:
-        with os.fdopen(fd, "wb") as file:
-            file.write(Fernet.generate_key())
+    make_private(key_file, Fernet.generate_key().decode())
     try:
         return Seal(key_file.read_bytes().strip())
     except ValueError as error:

@@ -1,32 +1,17 @@
-"""Running a part of a flow: from a step on, with what the last run had finished, or one step alone."""
+"""Running a part of a flow: from a step on, with what an earlier run had finished, or one step alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pitstop.errors import BadLog, UnknownStep
-from pitstop.events.log import events_from_json
-from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted, Stopped
+from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan, Step
 from pitstop.service.info import tell_failures
-from pitstop.service.run_folder import kept_runs
+from pitstop.service.undoing import events_without, occurrences_of
 
 _KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decided among all of them
-
-
-def last_events(runs: Path, flow: Path) -> list[AnyEvent]:
-    """All that happened in the last whole run of a flow; nothing if there is none. BadLog for one that is damaged."""
-    for run in kept_runs(runs):
-        if run.flow == str(flow) and not run.is_partial:
-            try:
-                events = run.folder.read_events()
-            except ValueError as error:
-                raise BadLog(f"the log of run {run.id} is damaged: {error}") from error
-            if events:
-                return events_from_json(events)
-    return []
 
 
 def inputs_in(events: Iterable[AnyEvent]) -> Mapping[str, Any]:
@@ -38,17 +23,24 @@ def inputs_in(events: Iterable[AnyEvent]) -> Mapping[str, Any]:
     return {}
 
 
-def events_before(plan: Plan, events: list[AnyEvent], step: str) -> list[AnyEvent]:
-    """The events up to the first time that the step was come to; UnknownStep, BadLog when it never was."""
-    paths = paths_of(plan, step)
-    for index, event in enumerate(events):
-        if isinstance(event, StepStarted | StepFinished | Stopped) and event.step in paths:
-            return events[:index]
+def events_before(plan: Plan, events: Sequence[AnyEvent], step: str) -> list[AnyEvent]:
+    """The events without those of the step and of what comes after it; UnknownStep, BadLog when it never was come to.
+
+    The step is named by its path, its id, or as one occurrence.
+    """
     if not events:
+        paths_of(plan, step)
         raise BadLog(f"there is no run of this flow to go on from: run it whole before you run it from {step!r}")
-    failures = tell_failures(events)
-    where = f"; it ended in {failures[0].step!r}" if failures else ""
-    raise BadLog(f"the last run of this flow never came to {step!r}{where}")
+    targets = occurrences_of(events, (), step) or occurrences_of(events, paths_of(plan, step))
+    if not targets:
+        failures = tell_failures(events)
+        where = f"; it ended in {failures[0].step!r}" if failures else ""
+        raise BadLog(f"the last run of this flow never came to {step!r}{where}")
+    kept = events_without(plan, events, targets)
+    for event in kept:
+        if isinstance(event, StepStarted | StepFinished) and event.step.partition("+")[0] not in plan.steps:
+            raise BadLog(f"the log has a step {event.step!r} that {plan.name!r} does not have")
+    return kept
 
 
 def paths_of(plan: Plan, step: str) -> list[str]:

@@ -1,8 +1,15 @@
 """A debug session that the service can follow to the place where a step works."""
 
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from pitstop.debugger.breakpoints import UNSET
 from pitstop.debugger.session import Session
 from pitstop.engine.frame import Activation
-from pitstop.service.api import DebugRequest
+from pitstop.plan.scope import Edit
+from pitstop.service.api import BreakpointRequest, DebugRequest
 
 
 class LocalSession(Session):
@@ -11,6 +18,18 @@ class LocalSession(Session):
     def activation_at(self, stop: int) -> Activation:
         """The step that is held at a stop; StaleStop when the stop is over."""
         return self._at(stop, "evaluate").point.activation
+
+    def edits(self) -> Iterator[tuple[int, Edit]]:
+        """What was edited at the stops that last, and can be undone."""
+        for held in self._waiting_for_word():
+            yield from ((held.stop.id, edit) for edit in held.edits)
+
+    def lease_ends_at(self, stop: int) -> float | None:
+        """When a stop ends by itself, in seconds since the epoch."""
+        held = self._held.get(stop)
+        if held is None or held.lease is None:
+            return None
+        return time.time() + held.lease_ends_at - asyncio.get_running_loop().time()
 
 
 def make_session(request: DebugRequest) -> LocalSession:
@@ -23,14 +42,25 @@ def make_session(request: DebugRequest) -> LocalSession:
         on_lease_end=request.on_lease_end,
     )
     for wanted in request.breakpoints:
-        session.add_breakpoint(
-            wanted.step,
-            wanted.position,
-            condition=wanted.condition,
-            file=wanted.file,
-            line=wanted.line,
-            hits=wanted.hits,
-            log=wanted.log,
-            once=wanted.once,
-        )
+        session.add_breakpoint(**parts_of(wanted))
     return session
+
+
+def parts_of(request: BreakpointRequest) -> dict[str, Any]:
+    """A breakpoint that was asked for, as a session takes it."""
+    names = (
+        "step",
+        "kind",
+        "file",
+        "line",
+        "position",
+        "condition",
+        "hits",
+        "log",
+        "once",
+        "enabled",
+        "group",
+        "state",
+    )
+    parts = {name: getattr(request, name) for name in names}
+    return {**parts, "equals": request.equals if request.has_equals else UNSET}

@@ -15,6 +15,7 @@ class Waiting:
     flow: str
     priority: int
     number: int
+    run: str = ""
 
 
 def next_of(waiting: Iterable[Waiting], working: Mapping[str, int]) -> Waiting | None:
@@ -44,9 +45,9 @@ class Slots:
         return len(self._waiting)
 
     @asynccontextmanager
-    async def taken(self, flow: str, priority: int = 0) -> AsyncIterator["Slot"]:
-        """A slot for as long as the context lasts; waits for its turn."""
-        await self._wait_turn(Waiting(flow, priority, next(self._numbers)))
+    async def taken(self, flow: str, priority: int = 0, run: str = "") -> AsyncIterator["Slot"]:
+        """A slot for as long as the context lasts; waits for its turn, or for `let_in` of this run."""
+        await self._wait_turn(Waiting(flow, priority, next(self._numbers), run))
         slot = Slot(self, flow)
         try:
             yield slot
@@ -67,6 +68,12 @@ class Slots:
             raise
         finally:
             self._waiting.pop(turn, None)
+
+    def let_in(self, run: str) -> None:
+        """Let a run that waits go on now, because all it has left to do is to end."""
+        for turn in [each for each in self._waiting if each.run == run]:
+            self._working[turn.flow] += 1
+            self._waiting.pop(turn).set_result(None)
 
     def begin(self, flow: str) -> None:
         """Count a run as at work, whether there is a slot or not."""

@@ -2,16 +2,19 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pitstop.engine.executor import CommandRef, Placement
+from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
 from pitstop.engine.frame import Activation
+from pitstop.errors import WorkspaceLost
 from pitstop.service.parts import Parts
 from pitstop.steps.approvals import Approvals, NoApprovals
-from pitstop.steps.workplace import NoSecrets, OnOutput, Workplace
+from pitstop.steps.workplace import NoSecrets, OnOutput, Settle, Workplace
+
+OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
 
 NOBODY_HERE = "run the flow in a terminal, where you can answer"
 
@@ -31,7 +34,11 @@ class KillableWorkplace(Workplace):
         """End whatever runs, and take away the time that it was given to end by itself."""
         async with asyncio.TaskGroup() as group:
             for key in self._keys:
-                group.create_task(self.executor.cancel(CommandRef(self.workspace.id, key), 0))
+                group.create_task(self._kill(CommandRef(self.workspace.id, key)))
+
+    async def _kill(self, command: CommandRef) -> None:
+        with suppress(WorkspaceLost):  # and what ran there with it
+            await self.executor.cancel(command, 0)
 
 
 @asynccontextmanager
@@ -42,25 +49,58 @@ async def make_workplace(
     folder: str | None,
     secrets: Mapping[str, str],
     run: str = "run",
+    workspace: str | None = None,
     approvals: Approvals | None = None,
     on_output: OnOutput | None = None,
+    settle: Settle | None = None,
 ) -> AsyncIterator[KillableWorkplace]:
-    """A workplace with a workspace of its own, in place where there is a folder. Leaving ends all that runs there."""
-    masking = parts.new_masking(secrets) if secrets else None
-    executor = parts.new_executor(workspaces)
+    """A workplace with a workspace of its own, in place where there is a folder. Leaving ends all that runs there.
+
+    `workspace` is the id of one to take up again.
+    """
+    executor = parts.new_executor(workspaces, None)
     try:
-        yield KillableWorkplace(
-            executor=executor,
-            workspace=await executor.acquire(Placement(folder=folder)),
+        place = await executor.acquire(Placement(folder=folder, workspace=workspace))
+        yield workplace_in(
+            executor,
+            place,
+            parts=parts,
             run=run,
-            env=_environment(folder, secrets),
-            masker=NoSecrets() if masking is None else masking.masker,
-            masked_stream=None if masking is None else masking.new_stream,
-            approvals=NoApprovals(NOBODY_HERE) if approvals is None else approvals,
+            folder=folder,
+            secrets=secrets,
+            approvals=approvals,
             on_output=on_output,
+            settle=settle,
         )
     finally:
         await executor.close()
+
+
+def workplace_in(
+    executor: Executor,
+    workspace: WorkspaceRef,
+    *,
+    parts: Parts,
+    run: str,
+    folder: str | None,
+    secrets: Mapping[str, str],
+    approvals: Approvals | None = None,
+    on_output: OnOutput | None = None,
+    settle: Settle | None = None,
+) -> KillableWorkplace:
+    """What the steps of a run work with in a workspace, with its secrets kept out of sight."""
+    masking = parts.new_masking(secrets) if secrets else None
+    return KillableWorkplace(
+        executor=executor,
+        workspace=workspace,
+        run=run,
+        env=_environment(folder, secrets),
+        masker=NoSecrets() if masking is None else masking.masker,
+        masked_stream=None if masking is None else masking.new_stream,
+        approvals=NoApprovals(NOBODY_HERE) if approvals is None else approvals,
+        on_output=on_output,
+        settle=settle,
+    )
 
 
 def _environment(folder: str | None, secrets: Mapping[str, str]) -> dict[str, str]:

@@ -1,16 +1,22 @@
 """The command as people use it: a process of its own in a folder of its own, and nothing of it may be left behind."""
 
+import fcntl
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import termios
 import textwrap
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+
+PITSTOP = (sys.executable, "-m", "pitstop")
 
 # Orphans come to the one who watches, so it sees whatever outlives the command, whoever its parent was.
 WATCHER = """
@@ -71,9 +77,28 @@ class Started:
                 return
         raise AssertionError(f"it never said {text!r}, but {self._seen!r}")
 
+    def wait_listening(self) -> None:
+        """Wait until it hears signals: before that, one ends Python itself, in Python's own words."""
+        deadline = time.monotonic() + 20
+        while not self._catches(signal.SIGTERM):
+            assert time.monotonic() < deadline, "it hears no signals"
+
+    def _catches(self, number: signal.Signals) -> bool:
+        status = Path(f"/proc/{self._pid_file.read_text()}/status").read_text()
+        caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+        return bool(int(caught, 16) >> (number - 1) & 1)
+
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):  # it is just ending
             os.kill(int(self._pid_file.read_text()), number)
+
+    def wait_unread(self) -> None:
+        """Wait until nobody has read its output for so long that no more of it can be written."""
+        pipe = self.out.fileno()
+        full = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) - 2 * select.PIPE_BUF
+        deadline = time.monotonic() + 20
+        while int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder) < full:
+            assert time.monotonic() < deadline, "it can still write"
 
     def is_over(self) -> bool:
         return self._process.poll() is not None
@@ -125,7 +150,7 @@ class CommandLine:
         return Started(process, self._pid_file)
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "pitstop", *words]
+        return [*PITSTOP, *words]
 
     @property
     def environment(self) -> dict[str, str]:

@@ -4,19 +4,13 @@ from typing import Any
 
 import pytest
 
+from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug.actions import ACTIONS
-from pitstop.doors.cli.debug.arguments import (
-    Answer,
-    Assignment,
-    BadCommand,
-    Injection,
-    LogPart,
-    Return,
-    Verdict,
-    read_breakpoint,
-)
+from pitstop.doors.cli.debug.arguments import Answer, Assignment, Destination, Injection, LogPart, Return, Verdict
 from pitstop.doors.cli.debug.commands import allowed_commands, parse
 from pitstop.doors.cli.debug.table import GROUPS, TABLE
+from pitstop.errors import BadCommand
+from pitstop.service.api import BreakpointRequest
 
 
 @pytest.mark.parametrize(
@@ -60,6 +54,8 @@ from pitstop.doors.cli.debug.table import GROUPS, TABLE
         ("back !", "back", Return(None, True)),
         ("rewind 12", "rewind", Return(12, False)),
         ("rewind 12 !", "rewind", Return(12, True)),
+        ("goto package", "goto", Destination("package", False)),
+        ("goto package !", "goto", Destination("package", True)),
         ("clear 1 2", "clear", (1, 2)),
         ("disable slow", "disable", "slow"),
         ("sh", "sh", None),
@@ -93,11 +89,14 @@ def test_a_line_is_a_command(line: str, name: str, argument: Any) -> None:
         ('tests log "n is ${{ .vars.n }}"', {"step": "tests", "log": "n is ${{ .vars.n }}"}),
         ("tests if .a log 'said \"x\"'", {"step": "tests", "condition": ".a", "log": 'said "x"'}),
         ("change .vars.n", {"state": ".vars.n"}),
-        ('change .vars.n equals "eu" if .a', {"state": ".vars.n", "equals": "eu", "condition": ".a"}),
+        (
+            'change .vars.n equals "eu" if .a',
+            {"state": ".vars.n", "equals": "eu", "has_equals": True, "condition": ".a"},
+        ),
     ],
 )
 def test_a_breakpoint_is_read(text: str, parts: dict[str, Any]) -> None:
-    assert read_breakpoint(text) == parts
+    assert read_breakpoint(text) == BreakpointRequest(**parts)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +112,7 @@ def test_a_breakpoint_is_read(text: str, parts: dict[str, Any]) -> None:
         ("set .a == 3", "set: it takes a path and a JSON value"),
         ("skip [1]", "skip: [1] is no JSON object; usage: skip [JSON]"),
         ("force broken", "force: say how the step is to have ended: passed, failed, skipped"),
-        ("b tests:later", "break: 'later' is no position: use before, after, error, or a line"),
+        ("b tests:later", "break: 'tests:later': 'later' is no position: use before, after, error, or a line"),
         ("b tests of something", "break: 'tests of something' is no breakpoint"),
         ("clear", "clear: it takes the numbers of breakpoints, or the name of a group"),
         ("rewind soon", "rewind: give the number of a point, as `history` shows it"),

@@ -2,24 +2,21 @@
 
 from typing import Any
 
-from pitstop.debugger.stops import Stop
 from pitstop.doors.cli.debug.focus import choose_frame
 from pitstop.doors.cli.debug.output import OutputLines
 from pitstop.doors.cli.debug.trail import Trail, label_of
-from pitstop.plan.scope import Snapshot
 from pitstop.service.api import EventInfo, Output, StepInfo
-from pitstop.service.debugging import FrameInfo
+from pitstop.service.debugging import FrameInfo, FrameState, StopInfo
 
 
-def frames(**states: str) -> list[FrameInfo]:
+def frames(**states: FrameState) -> list[FrameInfo]:
     """`main`, and frames that it opened."""
     return [FrameInfo(name, name, None if name == "main" else "main", state) for name, state in states.items()]
 
 
-def stops(*names: str, occurrence: str = "") -> list[Stop]:
-    scope = Snapshot((("run", {}),))
+def stops(*names: str, occurrence: str = "", step: str = "") -> list[StopInfo]:
     return [
-        Stop(number, name, occurrence, occurrence, "before", ("step",), (), (), scope, None, ())
+        StopInfo(id=number, frame=name, step=step, occurrence=occurrence, position="before", reasons=("step",))
         for number, name in enumerate(names, 1)
     ]
 
@@ -67,8 +64,7 @@ def test_the_call_stack_goes_across_frames() -> None:
     trail.apply(event(1, "frame.opened", frame="main", name="shop", parent=None, step=""))
     trail.apply(event(2, "frame.opened", frame="e2e[1]", name="db=pg", parent="main", step="e2e"))
     known = [FrameInfo("main", "shop", None, "running"), FrameInfo("e2e[1]", "db=pg", "main", "paused")]
-    (stop,) = stops("e2e[1]", occurrence="e2e[1].db#2.smoke")
-    stop.step = "e2e.db.smoke"
+    (stop,) = stops("e2e[1]", occurrence="e2e[1].db#2.smoke", step="e2e.db.smoke")
 
     callers = trail.callers(stop, known)
 
@@ -87,26 +83,6 @@ def test_a_step_is_found_by_its_id_at_its_last_attempt() -> None:
     assert trail.occurrence_of("tests") == "checks.tests#2"
     assert trail.occurrence_of("checks.tests") == "checks.tests"
     assert trail.occurrence_of("deploy") is None
-
-
-def test_what_was_done_by_hand_is_told_in_words() -> None:
-    trail = Trail({})
-    trail.apply(event(1, "debug.scope_edited", occurrence="tests", path=["vars", "a", 0], removes=False))
-    trail.apply(event(2, "step.retried", occurrence="tests", by_hand=True))
-    trail.apply(event(3, "step.retried", occurrence="tests#2", by_hand=False))
-    trail.apply(event(4, "debug.outcome_forced", occurrence="last", verb="force", outcome={"status": "passed"}))
-    trail.apply(event(5, "debug.step_injected", occurrence="last", type="run", position="before"))
-    trail.apply(event(6, "debug.rewound", occurrence="tests", position="before"))
-    trail.apply(event(7, "debug.config_overridden", occurrence="tests", config={"script": "make"}))
-
-    assert trail.interventions == [
-        ".vars.a[0] set at tests",
-        "tests was tried again",
-        "last was forced to passed",
-        "run injected before last",
-        "went back to before tests",
-        "config of tests changed: script",
-    ]
 
 
 def test_what_is_written_has_a_short_name_that_tells_the_turns_of_a_loop_apart() -> None:

@@ -5,24 +5,27 @@ from typing import Any
 
 from rich.text import Text
 
-from pitstop.debugger.breakpoints import Breakpoint
-from pitstop.debugger.inspection import ConfigPreview, Variable
-from pitstop.debugger.stops import Stop
+from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug import listings, render
-from pitstop.doors.cli.debug.arguments import read_breakpoint
 from pitstop.doors.cli.debug.commands import find
 from pitstop.errors import StaleStop
-from pitstop.events.outcome import Outcome, Status, StepError
-from pitstop.plan.scope import Snapshot
-from pitstop.plan.values import Change
-from pitstop.service.api import RunSummary, StepInfo
-from pitstop.service.debugging import FrameInfo
+from pitstop.service.api import BreakpointRequest, RunSummary, StepInfo
+from pitstop.service.debugging import (
+    BreakpointInfo,
+    ChangeInfo,
+    ConfigInfo,
+    FrameInfo,
+    OutcomeInfo,
+    StopInfo,
+    VariableInfo,
+    VariablePage,
+)
 
 TESTS = StepInfo("checks.tests", "run", "Unit tests", id="tests", parent="checks", file="ci.yaml", line=4)
 FLOW = "name: shop\nsteps:\n  - id: checks\n    run: tests\n  - id: last\n    run: 'true'\n"
 
 
-def stop_at(position: Any = "before", **more: Any) -> Stop:
+def stop_at(position: Any = "before", **more: Any) -> StopInfo:
     parts: dict[str, Any] = {
         "id": 3,
         "frame": "tests",
@@ -32,11 +35,10 @@ def stop_at(position: Any = "before", **more: Any) -> Stop:
         "reasons": ("breakpoint",),
         "breakpoints": (2, 5),
         "problems": (),
-        "scope": Snapshot((("run", {}),)),
         "outcome": None,
         "allowed": ("continue", "step_over", "retry", "evaluate"),
     }
-    return Stop(**{**parts, **more})
+    return StopInfo(**{**parts, **more})
 
 
 def plain(lines: Iterable[Text]) -> list[str]:
@@ -50,7 +52,7 @@ def test_a_stop_tells_first_where_it_is() -> None:
 
 
 def test_a_stop_tells_every_reason_the_error_and_what_is_wrong_with_a_condition() -> None:
-    failed = Outcome(Status.FAILED, error=StepError("CommandFailed", "exit code 3\n  the price is wrong"))
+    failed = OutcomeInfo(status="failed", error_type="CommandFailed", error="exit code 3\n  the price is wrong")
     stop = stop_at("error", reasons=("breakpoint", "failure"), outcome=failed, problems=("breakpoint 2: no such key",))
 
     assert plain(render.stop_reasons(stop)) == [
@@ -82,7 +84,10 @@ def test_the_source_has_an_arrow_at_the_current_line_and_dots_at_breakpoints() -
 
 
 def test_dots_are_where_the_flow_has_the_place_of_a_breakpoint() -> None:
-    breakpoints = [Breakpoint(1, paths=["checks.tests"], enabled=False), Breakpoint(2, paths=["gone"])]
+    breakpoints = [
+        BreakpointInfo(id=1, request=BreakpointRequest(enabled=False), paths=("checks.tests",)),
+        BreakpointInfo(id=2, request=BreakpointRequest(), paths=("gone",)),
+    ]
 
     assert render.breakpoint_dots(breakpoints, {"checks.tests": TESTS}, "ci.yaml") == {4: False}
     assert render.breakpoint_dots(breakpoints, {"checks.tests": TESTS}, "other.yaml") == {}
@@ -90,9 +95,9 @@ def test_dots_are_where_the_flow_has_the_place_of_a_breakpoint() -> None:
 
 def test_changes_are_short_and_say_how_many_there_are_more() -> None:
     changes = [
-        Change(".steps.tests", "added", None, {"status": "passed"}),
-        Change(".vars.region", "changed", "eu", "us"),
-        Change(".vars.old", "removed", 1, None),
+        ChangeInfo(path=".steps.tests", kind="added", after={"status": "passed"}),
+        ChangeInfo(path=".vars.region", kind="changed", before="eu", after="us"),
+        ChangeInfo(path=".vars.old", kind="removed", before=1),
     ]
 
     assert plain(render.change_lines(changes, most=2)) == [
@@ -109,7 +114,7 @@ def test_a_long_value_is_cut_where_it_is_only_mentioned() -> None:
 
 
 def test_an_error_is_one_line() -> None:
-    assert render.error_line(StaleStop(4)).plain.startswith("✗ stop 4 is over")
+    assert render.error_line(StaleStop(4)).plain.startswith("✘ stop 4 is over")
     assert "\n" not in render.error_line("one\n  two").plain
 
 
@@ -136,24 +141,25 @@ def test_a_breakpoint_is_listed_as_it_can_be_typed() -> None:
         'change .n equals "eu"',
         '* log "n is ${{ .n }}"',
     ):
-        breakpoint = Breakpoint(7, paths=["somewhere"], **read_breakpoint(text))
+        breakpoint = BreakpointInfo(id=7, request=read_breakpoint(text), paths=("somewhere",))
         assert listings.breakpoint_line(breakpoint).plain == f"● 7  {text}"
 
 
 def test_a_breakpoint_tells_its_hits_and_whether_it_is_off_or_nowhere() -> None:
-    line = listings.breakpoint_line(Breakpoint(7, step="tests", once=True, enabled=False, hit_count=2))
+    request = BreakpointRequest(step="tests", once=True, enabled=False)
+    line = listings.breakpoint_line(BreakpointInfo(id=7, request=request, hit_count=2))
 
     assert line.plain == "○ 7  tests once  hit 2 times  off  the flow has no such place"
 
 
-def test_secrets_are_listed_by_name_alone() -> None:
-    lines = plain(listings.variable_list([Variable("secrets", {"TOKEN": "abc"}, "run", "input")]))
+def test_variables_are_listed_with_their_layer_and_what_set_them() -> None:
+    found = VariableInfo(name="vars", path=".vars", type="object", preview="{}", layer="run", set_by="input")
 
-    assert lines == ['.secrets  {"TOKEN": "***"}  run  set by input']
+    assert plain(listings.variable_list(VariablePage((found,), 1))) == [".vars  {}  run  set by input"]
 
 
 def test_config_shows_what_is_written_what_it_would_be_and_what_keeps_it_from_that() -> None:
-    preview = ConfigPreview(
+    preview = ConfigInfo(
         {"script": "make ${{ .n }}", "env": {"A": "1"}, "stdin": "${{ .x | }}"},
         {"script": "make 3", "env": {"A": "1"}},
         problems={".stdin": "syntax error"},
@@ -182,7 +188,7 @@ def test_a_pass_by_hand_is_not_taken_for_a_clean_pass() -> None:
     summary = RunSummary("1", "passed", intervened=True)
 
     assert plain(listings.summary_lines(summary, ["tests was tried again"])) == [
-        "✓ the run passed, intervened: it did not get there by itself",
+        "✔ the run passed, intervened: it did not get there by itself",
         "  · tests was tried again",
     ]
-    assert plain(listings.summary_lines(RunSummary("1", "passed"), [])) == ["✓ the run passed"]
+    assert plain(listings.summary_lines(RunSummary("1", "passed"), [])) == ["✔ the run passed"]

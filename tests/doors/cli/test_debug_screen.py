@@ -11,11 +11,8 @@ from pitstop.doors.cli.debug.output import OutputLine
 from pitstop.doors.cli.debug.screen import MOST_OUTPUT, Screen
 
 
-def screen_of(paper: StringIO, secret: str = "") -> Screen:
-    def mask(text: str) -> str:
-        return text.replace(secret, "***") if secret else text
-
-    return Screen(mask, Console(file=paper, highlight=False, markup=False, width=40))
+def screen_of(paper: StringIO) -> Screen:
+    return Screen(Console(file=paper, highlight=False, markup=False, width=40))
 
 
 def test_lines_are_written_whole_and_as_they_are() -> None:
@@ -24,14 +21,6 @@ def test_lines_are_written_whole_and_as_they_are() -> None:
     screen_of(paper).say("[bold] is no markup", Text("x" * 100, style="red"))
 
     assert paper.getvalue() == f"[bold] is no markup\n{'x' * 100}\n"
-
-
-def test_a_secret_is_taken_out_of_styled_text_too() -> None:
-    paper = StringIO()
-
-    screen_of(paper, "hunter2").say(Text.assemble(("token ", "cyan"), ("hunter2", "red")))
-
-    assert paper.getvalue() == "token ***\n"
 
 
 def test_what_is_said_while_a_shell_has_the_terminal_comes_after_it() -> None:
@@ -68,7 +57,7 @@ async def test_above_a_prompt_lines_are_shown_together_with_the_prompt_out_of_th
 
 def test_a_flood_of_output_is_cut_and_says_so_and_nothing_else_is_lost() -> None:
     paper = StringIO()
-    screen = Screen(str, Console(file=paper, force_terminal=True, no_color=True, width=40))
+    screen = Screen(Console(file=paper, force_terminal=True, no_color=True, width=40))
 
     screen.say("a stop", *(OutputLine("tests", "cyan", str(number)) for number in range(3 * MOST_OUTPUT)), "the end")
 

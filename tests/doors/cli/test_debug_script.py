@@ -35,7 +35,7 @@ def test_a_repaired_run_passes_and_says_that_it_was_intervened_in(shop: Folder) 
     said = shop.script("c", "sh sed -i s/10/12/ shop.conf && echo repaired; exit 4", "retry")
 
     assert "\nrepaired\nit ended with exit code 4\n" in said
-    assert "✓ the run passed, intervened" in said
+    assert "✔ the run passed, intervened" in said
     assert "detached" not in said  # it was over when the commands were
 
 
@@ -43,13 +43,13 @@ def test_when_the_commands_are_done_the_run_goes_on_to_its_end(shop: Folder) -> 
     said = shop.script("n", code=1)
 
     assert "detached: the run goes on to its end" in said
-    assert "✗ the run failed" in said
+    assert "✘ the run failed" in said
 
 
 def test_a_bad_command_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -> None:
     said = shop.script("n", "nonsense", "c", code=2)
 
-    assert "✗ 'nonsense' is no command" in said
+    assert "✘ 'nonsense' is no command" in said
     assert "(main) c" not in said
     assert "tidy │ tidying up" in said
 
@@ -57,16 +57,16 @@ def test_a_bad_command_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("retry", "✗ retry is not possible before deps; can next step return continue"),
-        ("p .vars |", "✗ expression '.vars |'"),
-        ("until nowhere", "✗ the plan has no step 'nowhere'"),
-        ("undo", "✗ stop 1 has no edit to undo"),
-        ("rewind 999", "✗ the history has no point 999"),
-        ("frame nowhere", "✗ there is no frame 'nowhere'"),
-        ("clear 9", "✗ there is no breakpoint 9"),
+        ("retry", "✘ retry is not possible before deps; can next step return continue"),
+        ("p .vars |", "✘ expression '.vars |'"),
+        ("until nowhere", "✘ the plan has no step 'nowhere'"),
+        ("undo", "✘ stop 1 has no edit to undo"),
+        ("rewind 999", "✘ the history has no point 999"),
+        ("frame nowhere", "✘ there is no frame 'nowhere'"),
+        ("clear 9", "✘ there is no breakpoint 9"),
         ("set .vars.a.b.c[0].x = 1", None),
-        ("sh", "✗ sh: there is no terminal for a shell"),
-        ("answer y", "✗ no step asks anything now"),
+        ("sh", "✘ sh: there is no terminal for a shell"),
+        ("answer y", "✘ no step asks anything now"),
     ],
 )
 def test_what_is_refused_is_told_in_one_line(shop: Folder, command: str, said: str | None) -> None:
@@ -120,7 +120,7 @@ def test_every_kind_of_edit_can_be_scripted(shop: Folder) -> None:
     assert "\n9\n" in said
     assert '\n"v1"\n' in said
     assert "deps+1 │ put in by hand" in said
-    assert "✓ the run passed, intervened" in said
+    assert "✔ the run passed, intervened" in said
     for told in (
         ".vars.retries set at deps",
         "run injected before deps",
@@ -198,5 +198,5 @@ def test_a_cleanup_that_fails_does_not_hold_up_the_end(tmp_path: Path) -> None:
 
     said = folder.script("b tidy", "q", code=130)
 
-    assert "✗ tidy  failed" in said
+    assert "✘ tidy  failed" in said
     assert "■ the run was cancelled" in said

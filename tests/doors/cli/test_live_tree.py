@@ -1,12 +1,13 @@
 """The live tree, in a true terminal."""
 
 import re
+import shlex
 import signal
 
 import pexpect
 import pytest
 
-from tests.doors.cli.command_line import CommandLine
+from tests.doors.cli.command_line import PITSTOP, CommandLine
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -55,7 +56,7 @@ def test_the_tree_stays_in_the_end_with_state_time_and_last_line(cli: CommandLin
     assert re.search(r"  ✘ tests  \d\.\d s  exit code 1", text)
     assert re.search(r"○ never$", text, re.MULTILINE)
     assert lines[-4:-2] == ["2.tests failed (flow.yaml:4): exit code 1", "  | testing"]
-    assert lines[-1] == "debug it: pitstop debug flow.yaml --from 2.tests"
+    assert lines[-1] == f"debug it: {shlex.join(PITSTOP)} debug flow.yaml --from 2.tests"
 
 
 def test_what_runs_at_the_same_time_is_shown_side_by_side(cli: CommandLine) -> None:

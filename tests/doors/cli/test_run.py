@@ -1,12 +1,15 @@
 """`pitstop run` without a terminal: lines, JSON, exit codes, and parts of flows."""
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.doors.cli.command_line import CommandLine
+from tests.doors.cli.command_line import PITSTOP, CommandLine
+
+ITSELF = shlex.join(PITSTOP)  # as it was started
 
 BROKEN = """\
     name: shop
@@ -48,7 +51,7 @@ def test_the_last_lines_of_a_failure_say_what_where_and_how_to_debug_it(cli: Com
     assert what == "2.tests failed (flow.yaml:11): exit code 1"
     assert (tail, why) == ("  | testing", "  | cat: repaired: No such file or directory")
     assert ending.startswith("shop failed after ")
-    assert command == "debug it: pitstop debug flow.yaml --from 2.tests"
+    assert command == f"debug it: {ITSELF} debug flow.yaml --from 2.tests"
 
 
 def test_inputs_are_read_as_what_the_flow_wants_them_to_be(cli: CommandLine) -> None:
@@ -104,7 +107,7 @@ def test_json_has_one_event_per_line_with_a_schema_version(cli: CommandLine) -> 
     assert {"step.output", "step.started", "step.finished", "frame.opened"} <= set(kinds)
     last = said.events[-1]
     assert last["exit_code"] == 1
-    assert last["next"] == ["pitstop debug flow.yaml --from 2.tests"]
+    assert last["next"] == [f"{ITSELF} debug flow.yaml --from 2.tests"]
     assert last["failures"][0]["place"] == "flow.yaml:11"
     assert last["failures"][0]["log"] == ["testing", "cat: repaired: No such file or directory"]
 
@@ -193,7 +196,7 @@ def test_a_stop_without_a_terminal_ends_the_run_with_77_and_the_command_that_goe
     assert "testing" not in said.out
     assert said.lines[-2:] == [
         "it stopped at 2.tests (flow.yaml:11): there is no terminal here",
-        "debug it: pitstop debug flow.yaml --from 2.tests",
+        f"debug it: {ITSELF} debug flow.yaml --from 2.tests",
     ]
     assert cli.run("run", "flow.yaml", "--break", "tests if false").code == 1
 
@@ -205,7 +208,7 @@ def test_a_failure_without_a_terminal_can_be_a_stop_too_and_cleanup_still_runs(c
 
     assert said.code == 77
     stops = [event for event in said.events if event["kind"] == "debug.stopped"]
-    assert stops[0]["next"] == said.events[-1]["next"] == ["pitstop debug flow.yaml --from bad"]
+    assert stops[0]["next"] == said.events[-1]["next"] == [f"{ITSELF} debug flow.yaml --from bad"]
     assert (cli.folder / "cleaned").exists()
 
 

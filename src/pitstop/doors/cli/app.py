@@ -25,11 +25,21 @@ class Command(NamedTuple):
 COMMANDS = {
     "run": Command("Run a flow", "pitstop.doors.cli.run:run_command"),
     "debug": Command("Run a flow and stop in it, at a prompt", "pitstop.doors.cli.debug:debug_command"),
+    "up": Command("Start Pitstop on this machine and open it in the browser", "pitstop.serving.commands:up_command"),
+    "runs": Command("List runs, the newest first", "pitstop.doors.cli.runs:runs_command"),
+    "logs": Command("Show what the steps of a run wrote", "pitstop.doors.cli.logs:logs_command"),
+    "rerun": Command("Run again, whole or from a step on", "pitstop.doors.cli.rerun:rerun_command"),
+    "cancel": Command("End a run, and clean up after it", "pitstop.doors.cli.cancel:cancel_command"),
+    "dap": Command("Serve an editor that speaks the Debug Adapter Protocol", "pitstop.doors.dap.command:dap_command"),
     "check": Command("Tell every mistake in flow files", "pitstop.doors.cli.check:check_command"),
     "show": Command("Show a flow as a tree, or as a Mermaid chart", "pitstop.doors.cli.show:show_command"),
     "steps": Command("List the types of steps, or explain one", "pitstop.doors.cli.steps:steps_command"),
     "schema": Command("Print the JSON Schema of flow files, for editors", "pitstop.doors.cli.schema:schema_command"),
     "init": Command("Write a first flow for this folder", "pitstop.doors.cli.init:init_command"),
+    "serve": Command("Start Pitstop as a service, for a team", "pitstop.serving.commands:serve_command"),
+    "gc": Command("Forget old runs of a server", "pitstop.serving.commands:gc_command"),
+    "backup": Command("Write the database of a server into a file", "pitstop.serving.commands:backup_command"),
+    "restore": Command("Fill an empty database with a backup", "pitstop.serving.commands:restore_command"),
     "doctor": Command(
         "Tell what works on this machine, and what is missing", "pitstop.doors.cli.doctor:doctor_command"
     ),

@@ -1,33 +1,46 @@
 """`pitstop check`: every mistake in flow files, each with its line."""
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen, server_of
 from pitstop.doors.cli.exit_codes import BAD_USAGE, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.doors.cli.run_options import read_text
 from pitstop.errors import BadFlow
+
+if TYPE_CHECKING:
+    from pitstop.service.api import Service
 
 
 def check_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(prog="pitstop check", description="Tell every mistake in flow files.")
     parser.add_argument("flows", metavar="FLOW", nargs="+", help="a flow file")
+    add_server_option(parser)
     options = parser.parse_args(words)
-    service = open_service()
+    is_sent = server_of(options) is not None
+    count = ask(open_chosen(options, open_service), lambda service: _check(service, options.flows, is_sent=is_sent))
+    if count:
+        print(_counted(count, "mistake"), file=sys.stderr)
+    return BAD_USAGE if count else PASSED
+
+
+async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> int:
+    """How many mistakes there are, which are told. A server is sent the text of a file."""
     count = 0
-    for flow in options.flows:
+    for flow in flows:
+        text = read_text(flow) if is_sent else None
         try:
-            told = asyncio.run(service.check(flow))
+            told = await service.check(flow, text)
         except BadFlow as error:
             count += len(error.found)
             print(error)
         else:
             print(f"{flow}: good, {_counted(len(told.steps), 'step')}")
-    if count:
-        print(_counted(count, "mistake"), file=sys.stderr)
-    return BAD_USAGE if count else PASSED
+    return count
 
 
 def _counted(number: int, thing: str) -> str:

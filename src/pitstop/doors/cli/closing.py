@@ -1,10 +1,12 @@
 """The end of a run, told: what failed, where, the end of its log, and the command that goes on from there."""
 
-import shlex
 from argparse import Namespace
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from pitstop.doors.cli.choosing import server_of
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
+from pitstop.doors.cli.own_name import command_line
 from pitstop.doors.cli.run_options import FRESH
 from pitstop.service.api import ActiveRun, Failure, RunSummary
 
@@ -12,15 +14,21 @@ SHOWN_FAILURES = 3
 SHOWN_LOG_LINES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a run ended. `stopped_at` is the step at which it was left, because nobody was there to debug it."""
+    """How a run ended. `stopped_at` is the step at which it was left, because nobody was there to debug it.
+
+    `tails` has the end of what each failed occurrence wrote, `artifacts` the place of what steps handed on.
+    """
 
     run: ActiveRun
     summary: RunSummary
     exit_code: int
     seconds: float
     stopped_at: str | None = None
+    tails: Mapping[str, list[str]] = field(default_factory=dict)
+    problem: str | None = None
+    artifacts: str | None = None
 
     @property
     def step(self) -> str | None:
@@ -36,27 +44,31 @@ def closing_lines(ending: Ending, options: Namespace) -> list[str]:
     """What is shown last; the very last line is the command that goes on."""
     run, summary = ending.run, ending.summary
     told = summary.failures[:SHOWN_FAILURES] if ending.exit_code != PASSED else ()
-    lines = [line for failure in told for line in failure_lines(run, failure)]
+    lines = [line for failure in told for line in failure_lines(ending, failure)]
     if told and len(summary.failures) > SHOWN_FAILURES:
         lines.append(f"and {len(summary.failures) - SHOWN_FAILURES} more")
     if not summary.failures and summary.error is not None and ending.exit_code == FAILED:
         lines.append(summary.error)
+    if ending.artifacts is not None:
+        lines.append(f"artifacts: {ending.artifacts}")
     by_hand = ", with changes by hand" if summary.intervened else ""
     lines.append(f"{run.flow.name} {summary.status} after {format_seconds(ending.seconds)}{by_hand}")
-    if run.problem is not None:
-        lines.append(run.problem)
+    if ending.problem is not None:
+        lines.append(ending.problem)
     if ending.stopped_at is not None:
         lines.append(f"it stopped at {ending.stopped_at}{placed(run, ending.stopped_at)}: there is no terminal here")
     if ending.step is not None:
-        lines.append(f"debug it: {debug_command(options, ending.step)}")
+        lines.append(f"debug it: {debug_command(options, run.id, ending.step)}")
     return lines
 
 
-def failure_lines(run: ActiveRun, failure: Failure) -> list[str]:
+def failure_lines(ending: Ending, failure: Failure) -> list[str]:
     """The step, its place, why, and the end of what it wrote."""
     reason, _, more = failure.message.partition("\n")
-    tail = run.log_tail(failure.occurrence, SHOWN_LOG_LINES) or [line.strip() for line in more.splitlines()]
-    return [f"{failure.occurrence} failed{placed(run, failure.step)}: {reason}", *(f"  | {line}" for line in tail)]
+    written = ending.tails.get(failure.occurrence, [])[-SHOWN_LOG_LINES:]
+    tail = written or [line.strip() for line in more.splitlines()]
+    place = placed(ending.run, failure.step)
+    return [f"{failure.occurrence} failed{place}: {reason}", *(f"  | {line}" for line in tail)]
 
 
 def placed(run: ActiveRun, path: str) -> str:
@@ -65,18 +77,21 @@ def placed(run: ActiveRun, path: str) -> str:
     return f" ({step.place})" if step is not None and step.place else ""
 
 
-def debug_command(options: Namespace, step: str) -> str:
+def debug_command(options: Namespace, run: str, step: str) -> str:
     """The command that stops at a step. What came before it is taken from the run that has just ended."""
-    words = ["pitstop", "debug", options.flow]
-    if options.workspace == FRESH:  # where what came before is gone with the workspace
-        words += ["--workspace", FRESH, "--break", step]
+    flow, server = getattr(options, "flow", None), server_of(options)
+    if flow is None or server is not None:  # the run is all that is known here
+        words = ["debug", run, "--from", step]
+        words += ["--server", server] if server is not None else []
+    elif options.workspace == FRESH:  # where what came before is gone with the workspace
+        words = ["debug", flow, "--workspace", FRESH, "--break", step]
         words += [word for each in options.given for word in ("-i", each)]
         words += ["--inputs", options.inputs] if options.inputs else []
     else:
-        words += ["--from", step]
+        words = ["debug", flow, "--from", step]
         words += ["--workspace", options.workspace] if options.workspace != "." else []
     words += [word for each in options.secret for word in ("--secret", each.partition("=")[0])]
-    return shlex.join(words)
+    return command_line(words)
 
 
 def format_seconds(seconds: float) -> str:

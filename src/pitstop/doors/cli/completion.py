@@ -1,14 +1,15 @@
 """`pitstop completion`: words that a shell offers, asked of the command itself."""
 
 import argparse
-import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pitstop.doors.cli.app import COMMANDS, OpenService
+from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.service.api import RunQuery
 
 SCRIPTS = {
     "bash": """\
@@ -36,10 +37,23 @@ end
 complete -c pitstop -a '(__pitstop_complete)'
 """,
 }
-_OF_A_RUN = "--input --inputs --secret --from --only --break --workspace --help"
+_GIVEN = "--input --inputs --secret --from --break --server --help"
+_SERVED = "--host --port --workers --flows --allow-host --keep --log-level --db --help"
+_SHOWN = "--plain --json --log-level"
 OPTIONS = {  # a test compares them with what the commands say of themselves
-    "run": f"{_OF_A_RUN} --debug-on-error --dry-run --plain --json --log-level",
-    "debug": f"{_OF_A_RUN} --command --command-file",
+    "run": f"{_GIVEN} --only --workspace --debug-on-error --dry-run {_SHOWN}",
+    "debug": f"{_GIVEN} --only --workspace --command --command-file",
+    "runs": "--status --flow --limit --json --server --help",
+    "logs": "--follow --search --server --help",
+    "rerun": f"{_GIVEN} --use-file --debug {_SHOWN}",
+    "cancel": "--now --server --help",
+    "check": "--server --help",
+    "up": f"{_SERVED} --no-browser",
+    "serve": _SERVED,
+    "gc": "--older-than --keep-last --db --help",
+    "backup": "--db --help",
+    "restore": "--db --help",
+    "dap": "--port --launch-response --help",
     "show": "--mermaid --help",
     "init": "--print --help",
 }
@@ -77,8 +91,10 @@ def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> It
         return OPTIONS.get(command, "--help").split()
     if command == "completion":
         return SCRIPTS
+    if command in ("logs", "rerun", "cancel") and len(before) == 1:
+        return [each.id for each in ask(open_service(), lambda service: service.runs(RunQuery())).runs]
     if command == "steps":
-        return [each.name for each in asyncio.run(open_service().step_types())]
+        return [each.name for each in ask(open_service(), lambda service: service.step_types())]
     if command in ("run", "debug", "check", "show") and len(before) == 1 and not begun:
         return map(str, sorted(Path(".pitstop/flows").glob("*.y*ml")))
     return ()
@@ -91,7 +107,7 @@ def _steps(words: Sequence[str], with_positions: bool, open_service: OpenService
     if flow is None:
         return []
     try:
-        steps = asyncio.run(open_service().check(flow)).steps
+        steps = ask(open_service(), lambda service: service.check(flow)).steps
     except PitstopError:
         return []
     names = [step.id or step.path for step in steps]

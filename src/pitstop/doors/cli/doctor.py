@@ -1,10 +1,10 @@
 """`pitstop doctor`: what works on this machine, and what is missing."""
 
 import argparse
-import asyncio
 from collections.abc import Sequence
 
 from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 
@@ -12,7 +12,7 @@ from pitstop.doors.cli.interrupts import Interrupts
 def doctor_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(prog="pitstop doctor", description="Tell what works on this machine.")
     parser.parse_args(words)
-    findings = asyncio.run(open_service().examine())
+    findings = ask(open_service(), lambda service: service.examine())
     width = max(len(each.name) for each in findings)
     for each in findings:
         state = "ok" if each.works else "BROKEN" if each.is_needed else "missing"

@@ -12,7 +12,8 @@ from pitstop.service.api import EVENT_SCHEMA, EventInfo, Output
 class JsonDisplay:
     """Writes what happens as it happens. At a stop and at the end, `next` has the commands that go on from there."""
 
-    def __init__(self, out: BinaryIO, options: Namespace) -> None:
+    def __init__(self, run: str, out: BinaryIO, options: Namespace) -> None:
+        self._run = run
         self._out = out
         self._options = options
 
@@ -23,7 +24,7 @@ class JsonDisplay:
     def show(self, event: EventInfo) -> None:
         told = event.as_json()
         if event.kind == "debug.stopped":
-            told["next"] = [debug_command(self._options, event.fields["step"])]
+            told["next"] = [debug_command(self._options, self._run, event.fields["step"])]
         self._write(told)
 
     def note(self, text: str) -> None:
@@ -41,7 +42,7 @@ class JsonDisplay:
                 "occurrence": each.occurrence,
                 "place": steps[each.step].place if each.step in steps else None,
                 "message": each.message,
-                "log": run.log_tail(each.occurrence),
+                "log": ending.tails.get(each.occurrence, []),
             }
             for each in summary.failures
         ]
@@ -55,7 +56,8 @@ class JsonDisplay:
                 "error": summary.error,
                 "failures": failures,
                 "stopped_at": ending.stopped_at,
-                "next": [] if ending.step is None else [debug_command(self._options, ending.step)],
+                "next": [] if ending.step is None else [debug_command(self._options, self._run, ending.step)],
+                "artifacts": ending.artifacts,
             }
         )
 

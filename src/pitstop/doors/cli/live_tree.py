@@ -13,22 +13,13 @@ from rich.text import Text
 from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
 from pitstop.doors.cli.plain import LEVELS
 from pitstop.doors.cli.progress import SHOWN_LINES, Node, Progress
+from pitstop.doors.cli.signs import sign_of
 from pitstop.service.api import EventInfo, FlowInfo, Output
 
 REFRESH_SECONDS = 0.1
 MOST_COLUMNS = 4
 LEAST_COLUMN_WIDTH = 24
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-LOOKS = {  # by state: a sign, the same where there is no Unicode, and a style
-    "pending": ("○", ".", "dim"),
-    "running": ("●", "*", "cyan"),
-    "paused": ("◆", "?", "yellow"),
-    "passed": ("✔", "+", "green"),
-    "failed": ("✘", "x", "red"),
-    "timed_out": ("✘", "x", "red"),
-    "skipped": ("↷", "-", "dim"),
-    "cancelled": ("■", "#", "yellow"),
-}
 _SETTLED = ("passed", "skipped")
 
 Row = tuple[int, Node]
@@ -112,10 +103,11 @@ class LiveDisplay:
         return line
 
     def _sign(self, node: Node, now: float) -> tuple[str, str]:
-        sign, ascii_sign, style = LOOKS.get(node.shown_state, LOOKS["pending"])
+        sign = sign_of(node.shown_state)
         if self._console.options.ascii_only:
-            return ascii_sign, style
-        return (SPINNER[int(now * 10) % len(SPINNER)] if node.shown_state == "running" else sign), style
+            return sign.ascii_shape, sign.style
+        is_running = node.shown_state == "running"
+        return (SPINNER[int(now * 10) % len(SPINNER)] if is_running else sign.shape), sign.style
 
     def _panes(self, nodes: Sequence[Node]) -> Table:
         """The last lines of what runs at the same time, side by side."""

@@ -3,25 +3,37 @@
 import argparse
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from posixpath import normpath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pitstop.errors import BadBreakpoint, BadInputs
 
 if TYPE_CHECKING:
-    from pitstop.service.api import BreakpointRequest, BreakPosition, DebugRequest, RunRequest
+    from pitstop.service.api import BreakpointRequest, DebugRequest, RunRequest
 
 FRESH = "fresh"
-_BREAK = re.compile(r"(?P<place>.*?)(?::(?P<position>before|after|error))?(?:\s+if\s+(?P<condition>.+))?", re.DOTALL)
-_LINE = re.compile(r"(?P<file>.*):(?P<line>\d+)")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """FLOW, and what says how it is to run."""
-    parser.add_argument("flow", metavar="FLOW", help="the flow file")
+    """What says how a flow is to run."""
+    add_given_options(parser)
+    parser.add_argument("--only", metavar="STEP", help="run this step and no other")
+    add_break_option(parser)
+    parser.add_argument(
+        "--workspace",
+        metavar="DIR|fresh",
+        default=".",
+        help="the folder to run in (the current one), or a fresh one that is removed afterwards",
+    )
+
+
+def add_given_options(parser: argparse.ArgumentParser) -> None:
+    """What a run is given, and where it begins."""
     parser.add_argument(
         "-i", "--input", metavar="NAME=VALUE", action="append", default=[], dest="given", help="an input of the flow"
     )
@@ -36,7 +48,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", metavar="STEP", dest="from_step", help="begin at this step; what came before is that of the last run"
     )
-    parser.add_argument("--only", metavar="STEP", help="run this step and no other")
+
+
+def add_break_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--break",
         metavar="STEP[:before|after|error][ if JQ]",
@@ -45,28 +59,37 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         dest="breaks",
         help="stop there, if the condition holds; also FILE:LINE",
     )
-    parser.add_argument(
-        "--workspace",
-        metavar="DIR|fresh",
-        default=".",
-        help="the folder to run in (the current one), or a fresh one that is removed afterwards",
-    )
 
 
-def read_request(options: argparse.Namespace, debug: "DebugRequest | None", *, can_ask: bool) -> "RunRequest":
-    """BadInputs, BadBreakpoint."""
+def read_request(
+    options: argparse.Namespace, debug: "DebugRequest | None", *, can_ask: bool, server: str | None = None
+) -> "RunRequest":
+    """BadInputs, BadBreakpoint. A server is sent the text of a file; one on this machine runs it in the same folder."""
     from pitstop.service.api import RunRequest
 
+    flow, text = options.flow, None
+    folder = None if options.workspace == FRESH else options.workspace
+    if server is not None:
+        text = read_text(flow)
+        flow = flow if text is None else str(Path(flow).resolve())
+        is_here = urlsplit(server).hostname in LOOPBACK
+        folder = str(Path(folder).resolve()) if folder is not None and is_here else None
     return RunRequest(
-        flow=options.flow,
+        flow=flow,
+        text=text,
         inputs=read_inputs(options.inputs, options.given),
         secrets=read_secrets(options.secret, os.environ),
-        folder=None if options.workspace == FRESH else options.workspace,
+        folder=folder,
         from_step=options.from_step,
         only=options.only,
         debug=debug,
         can_ask=can_ask,
     )
+
+
+def read_text(flow: str) -> str | None:
+    """The text of a flow file; None for what is no file here."""
+    return Path(flow).read_text(encoding="utf-8", errors="replace") if Path(flow).is_file() else None
 
 
 def read_inputs(file: str | None, given: Sequence[str]) -> dict[str, Any]:
@@ -91,23 +114,22 @@ def read_secrets(given: Sequence[str], environment: Mapping[str, str]) -> dict[s
 
 
 def read_breakpoints(given: Sequence[str]) -> "tuple[BreakpointRequest, ...]":
-    return tuple(read_breakpoint(each) for each in given)
+    """BadBreakpoint."""
+    return tuple(_read_breakpoint(each) for each in given)
 
 
-def read_breakpoint(text: str) -> "BreakpointRequest":
-    """`STEP[:before|after|error][ if JQ]` or `FILE:LINE[ if JQ]`; BadBreakpoint."""
-    from pitstop.service.api import BreakpointRequest
+def _read_breakpoint(text: str) -> "BreakpointRequest":
+    from pitstop.doors.cli.breakpoint_text import read_breakpoint
 
-    found = _BREAK.fullmatch(text.strip())
-    place = found["place"] if found is not None else ""
-    line = _LINE.fullmatch(place)
-    if found is None or not place or (":" in place and line is None):
-        raise BadBreakpoint(f"--break {text!r}: write STEP[:before|after|error][ if JQ], or FILE:LINE")
-    position = cast("BreakPosition", found["position"] or "before")
-    if line is None:
-        return BreakpointRequest(step=place, position=position, condition=found["condition"])
-    file = normpath(line["file"])
-    return BreakpointRequest(file=file, line=int(line["line"]), position=position, condition=found["condition"])
+    try:
+        wanted = read_breakpoint(text)
+    except BadBreakpoint as error:
+        raise BadBreakpoint(f"--break {error}") from error
+    if wanted.line is None:
+        return wanted
+    if not wanted.file:
+        raise BadBreakpoint(f"--break {text!r}: line {wanted.line} of which file? write FILE:LINE")
+    return replace(wanted, file=normpath(wanted.file))
 
 
 def _read_input_file(path: str) -> dict[str, Any]:

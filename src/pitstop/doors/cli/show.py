@@ -1,11 +1,11 @@
 """`pitstop show`: a flow as a tree, or as a Mermaid chart."""
 
 import argparse
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.service.api import FlowInfo, StepInfo
@@ -21,7 +21,7 @@ def show_command(words: Sequence[str], open_service: OpenService, interrupts: In
     parser.add_argument("flow", metavar="FLOW", help="the flow file")
     parser.add_argument("--mermaid", action="store_true", help="as a Mermaid flowchart")
     options = parser.parse_args(words)
-    flow = asyncio.run(open_service().check(options.flow))
+    flow = ask(open_service(), lambda service: service.check(options.flow))
     print("\n".join(mermaid_lines(flow) if options.mermaid else tree_lines(flow)))
     return PASSED
 

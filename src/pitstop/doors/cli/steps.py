@@ -1,10 +1,10 @@
 """`pitstop steps`: the types of steps that there are, and what each of them takes."""
 
 import argparse
-import asyncio
 from collections.abc import Sequence
 
 from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 
@@ -15,9 +15,9 @@ def steps_command(words: Sequence[str], open_service: OpenService, interrupts: I
     options = parser.parse_args(words)
     service = open_service()
     if options.type is not None:
-        print(asyncio.run(service.step_type(options.type)).text, end="")
+        print(ask(service, lambda each: each.step_type(options.type)).text, end="")
         return PASSED
-    types = asyncio.run(service.step_types())
+    types = ask(service, lambda each: each.step_types())
     width = max(len(each.name) for each in types)
     print("\n".join(f"{each.name:{width}}  {each.summary}" for each in types))
     return PASSED

@@ -4,30 +4,19 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pitstop.errors import PitstopError
+from pitstop.doors.cli.breakpoint_text import read_breakpoint
+from pitstop.errors import BadCommand
 
-POSITIONS = ("before", "after", "error")
+if TYPE_CHECKING:
+    from pitstop.service.api import BreakpointRequest
+
 STATUSES = ("passed", "failed", "skipped")
 AGREED = "!"
 
-_BREAKPOINT = re.compile(
-    r"""(?: change \s+ (?P<state>.+?) (?: \s+ equals \s+ (?P<equals>.+?) )? | (?P<place>\S+) )
-        (?: \s+ if \s+ (?P<condition>.+?) )?
-        (?: \s+ hits \s+ (?P<hits> (?: >= | <= | == | > | < | % )? \s* \d+ ) )?
-        (?: \s+ group \s+ (?P<group>\S+) )?
-        (?: \s+ log \s+ (?P<log> " (?: [^"\\] | \\. )* " | ' [^']* ' ) )?""",
-    re.VERBOSE | re.DOTALL,
-)
 _ASSIGNMENT = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*?)\s*(?<!=)=(?!=)\s*(?P<value>.+)", re.DOTALL)
 _IN_LAYER = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*)", re.DOTALL)
-
-
-class BadCommand(PitstopError):
-    """A line that is no command; the message says what would be one."""
-
-    code = "command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +49,14 @@ class Return:
     """A place in the past, and whether steps with effects outside may run again: `[POINT] [!]`."""
 
     point: int | None
+    external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A step, and whether steps with effects outside may run again: `STEP [!]`."""
+
+    step: str
     external: bool
 
 
@@ -111,39 +108,8 @@ def read_all_flag(text: str) -> bool:
     return text == "all"
 
 
-def read_breakpoint(text: str) -> dict[str, Any]:
-    """The parts of a breakpoint, as `add_breakpoint` takes them: `STEP[:after] [if JQ] [hits N] [log "TEXT"]`."""
-    found = _BREAKPOINT.fullmatch(text.strip())
-    if found is None:
-        raise BadCommand(f"{text!r} is no breakpoint")
-    parts: dict[str, Any] = {name: found[name] for name in ("condition", "hits", "group") if found[name] is not None}
-    if found["log"] is not None:
-        quoted = found["log"]
-        parts["log"] = quoted[1:-1] if quoted[0] == "'" else read_json(quoted)
-    if found["state"] is not None:
-        parts["state"] = found["state"]
-        return {**parts, "equals": read_json(found["equals"])} if found["equals"] is not None else parts
-    return {**_read_place(found["place"]), **parts}
-
-
-def read_optional_breakpoint(text: str) -> dict[str, Any] | None:
+def read_optional_breakpoint(text: str) -> "BreakpointRequest | None":
     return read_breakpoint(text) if text else None
-
-
-def _read_place(place: str) -> dict[str, Any]:
-    """`STEP`, `FILE:LINE`, `:LINE`, `type:TYPE` or `*`, and the position if one is given."""
-    name, colon, position = place.rpartition(":")
-    parts: dict[str, Any] = {}
-    if colon and position in POSITIONS:
-        place, parts["position"] = name, position
-        name, colon, position = place.rpartition(":")
-    if colon and position.isdigit():
-        return {**parts, "file": name, "line": int(position)}
-    if colon and name == "type":
-        return {**parts, "kind": position}
-    if colon:
-        raise BadCommand(f"{position!r} is no position: use {', '.join(POSITIONS)}, or a line")
-    return parts if place in ("", "*") else {**parts, "step": place}
 
 
 def read_numbers_or_group(text: str) -> tuple[int, ...] | str:
@@ -234,6 +200,11 @@ def read_point(text: str) -> Return:
     if not number.isdigit():
         raise BadCommand("give the number of a point, as `history` shows it")
     return Return(int(number), agreed)
+
+
+def read_place(text: str) -> Destination:
+    step, agreed = text.removesuffix(AGREED).strip(), text.endswith(AGREED)
+    return Destination(read_word(step), agreed)
 
 
 def read_points(text: str) -> tuple[int, int] | None:

@@ -2,18 +2,20 @@
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
 from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.doors.cli.run_options import add_run_options, read_breakpoints, read_request
+from pitstop.doors.cli.run_options import add_run_options, read_breakpoints, read_inputs, read_request, read_secrets
+from pitstop.errors import CommandRefused, NotRunning, UnknownRun
 
 if TYPE_CHECKING:  # what `--help` need not pay for
-    from pitstop.service.api import DebugRequest, RunRequest, Service
-    from pitstop.service.debugging import DebuggedRun
+    from pitstop.service.api import ActiveRun, DebugRequest, Service
 
 EPILOG = """\
 commands are those of the prompt: `help` lists them there. -c and -x need no terminal: the commands are carried out in
@@ -21,9 +23,11 @@ order, a move up to its next stop. In a terminal the prompt follows; without one
 
   pitstop debug ci.yaml
   pitstop debug ci.yaml -c 'break tests' -c continue -c 'p .vars' -c quit
+  pitstop debug 20260131-120000-a1b2c3     a run that is over begins again where it failed; one that is not is paused
 """
 HISTORY = "debug_history"
 LEASE_SECONDS = 4 * 3600.0  # somebody who has a prompt before them attends to the stop
+FLOW_ENDINGS = (".yaml", ".yml")
 
 
 def debug_command(words: Sequence[str], open_service: Callable[[], "Service"], interrupts: Interrupts) -> int:
@@ -36,36 +40,85 @@ def debug_command(words: Sequence[str], open_service: Callable[[], "Service"], i
     if not commands and not has_terminal():
         print(_no_terminal(options.flow), file=sys.stderr)
         return DETACHED
-
-    request = read_request(options, _debug_request(options), can_ask=has_terminal())
-    return asyncio.run(_debug(open_service(), request, interrupts, commands))
+    return asyncio.run(_debug(open_chosen(options, open_service), options, interrupts, commands))
 
 
-def _debug_request(options: argparse.Namespace) -> "DebugRequest":
+async def _debug(
+    service: "Service", options: argparse.Namespace, interrupts: Interrupts, commands: Sequence[str]
+) -> int:
+    is_on_server = server_of(options) is not None
+    async with service:
+        run = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
+        if run is None:
+            debug = _debug_request(options, options.from_step)
+            request = read_request(options, debug, can_ask=has_terminal(), server=server_of(options))
+            run = await service.start(request)
+        else:
+            run = await _take_up(service, run, options)
+        return await debug_run(run, interrupts, commands, is_on_server=is_on_server)
+
+
+async def _find_run(service: "Service", name: str) -> "ActiveRun | None":
+    """The run with this id; None when a stored flow is meant."""
+    try:
+        return await service.run(name)
+    except UnknownRun:
+        return None
+
+
+def is_flow_file(name: str) -> bool:
+    return name.endswith(FLOW_ENDINGS) or Path(name).exists()
+
+
+async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Namespace) -> "ActiveRun":
+    """The run itself, paused, or a new one that begins where it failed."""
+    from pitstop.service.api import ENDED, RerunRequest
+
+    info = await run.info()
+    if info.status not in ENDED:
+        try:
+            for wanted in read_breakpoints(options.breaks):
+                await run.debugger.add_breakpoint(wanted)
+            if not (await run.debugger.state()).stops:
+                await run.debugger.pause()
+        except NotRunning as error:
+            raise CommandRefused(
+                f"run {run.id} is at work in another process: debug it in the terminal that it was started in, "
+                f"or start it on a server, where anybody can come in"
+            ) from error
+        return run
+    from_step = options.from_step or next((failure.step for failure in info.failures), None)
+    return await service.rerun(
+        run.id,
+        RerunRequest(
+            from_step=from_step,
+            inputs=read_inputs(options.inputs, options.given),
+            secrets=read_secrets(options.secret, os.environ),
+            debug=_debug_request(options, from_step),
+            can_ask=has_terminal(),
+        ),
+    )
+
+
+def _debug_request(options: argparse.Namespace, from_step: str | None) -> "DebugRequest":
     """Stop at the first step; that is the one to begin at, whatever runs beside it."""
     from pitstop.service.api import BreakpointRequest, DebugRequest
 
     breakpoints = read_breakpoints(options.breaks)
-    if options.from_step is not None:
-        breakpoints = (BreakpointRequest(step=options.from_step, once=True), *breakpoints)
-    return DebugRequest(
-        breakpoints=breakpoints,
-        stop_at_entry=options.from_step is None,
-        lease_seconds=LEASE_SECONDS,
-    )
+    if from_step is not None:
+        breakpoints = (BreakpointRequest(step=from_step, once=True), *breakpoints)
+    return DebugRequest(breakpoints=breakpoints, stop_at_entry=from_step is None, lease_seconds=LEASE_SECONDS)
 
 
-async def _debug(service: "Service", request: "RunRequest", interrupts: Interrupts, commands: Sequence[str]) -> int:
-    async with service.start(request) as run:
-        return await debug_run(run, interrupts, commands)
-
-
-async def debug_run(run: "DebuggedRun", interrupts: Interrupts, commands: Sequence[str] = ()) -> int:
-    """Steer a run that has a session until it is over: by these commands, then at a prompt. Gives the exit code."""
+async def debug_run(
+    run: "ActiveRun", interrupts: Interrupts, commands: Sequence[str] = (), *, is_on_server: bool = False
+) -> int:
+    """Steer a run until it is over: by these commands, then at a prompt. Gives the exit code."""
     from pitstop.doors.cli.debug.steering import steer
     from pitstop.settings import read_settings
 
-    return await steer(run, interrupts, commands, read_settings().home / HISTORY if has_terminal() else None)
+    history_file = read_settings().home / HISTORY if has_terminal() else None
+    return await steer(run, interrupts, commands, history_file, is_on_server=is_on_server)
 
 
 def has_terminal() -> bool:
@@ -86,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("flow", metavar="FLOW|RUN", help="the flow file, or the id of a run")
     add_run_options(parser)
     parser.add_argument(
         "-c",
@@ -106,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
         type=lambda file: lambda: read_commands(Path(file)),
         help="carry out the commands in a file, one per line",
     )
+    add_server_option(parser)
     return parser
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from pitstop.doors.cli.debug.arguments import BadCommand
 from pitstop.doors.cli.debug.table import TABLE, CommandSpec
+from pitstop.errors import BadBreakpoint, BadCommand
 
 BY_WORD = {word: spec for spec in TABLE for word in (spec.name, *spec.aliases)}
 REPEATED = ("next", "step", "return", "continue")  # by an empty line
@@ -33,7 +33,7 @@ def parse(line: str) -> Command:
     spec = find(word)
     try:
         return Command(spec, spec.read(rest.strip()))
-    except BadCommand as error:
+    except (BadCommand, BadBreakpoint) as error:
         raise BadCommand(f"{spec.name}: {error}; usage: {spec.usage}") from error
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pitstop.doors.cli.debug.arguments import POSITIONS, STATUSES
+from pitstop.doors.cli.breakpoint_text import POSITIONS
+from pitstop.doors.cli.debug.arguments import STATUSES
 from pitstop.doors.cli.debug.commands import find
 from pitstop.doors.cli.debug.table import BREAKPOINTS, TABLE
 from pitstop.errors import PitstopError

@@ -8,19 +8,30 @@ from typing import Any, Self
 from rich.text import Text
 
 from pitstop.doors.cli.debug import render
-from pitstop.doors.cli.debug.arguments import BadCommand
 from pitstop.doors.cli.debug.focus import MAIN, choose_frame
 from pitstop.doors.cli.debug.output import OutputLine, OutputLines
 from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.trail import Trail, label_of
-from pitstop.errors import CommandRefused
-from pitstop.service.api import EventInfo, Output, StepInfo
-from pitstop.service.debugging import DebuggedRun, Debugger, Stop
+from pitstop.doors.cli.signs import sign_of
+from pitstop.errors import BadCommand, CommandRefused
+from pitstop.service.api import ActiveRun, EventInfo, Output, StepInfo
+from pitstop.service.debugging import Debugger, DebugState, StopInfo
 
 Ask = Callable[[str], Awaitable[bool]]
 OpenShell = Callable[["Console", str | None], Awaitable[None]]
 
 SHOWN_SECONDS = 0.05
+NOTHING_KNOWN = DebugState(
+    session="pending",
+    frames=(),
+    stops=(),
+    breakpoints=(),
+    watches=(),
+    edits=(),
+    interventions=(),
+    last_event=0,
+    is_ended=False,
+)
 
 
 async def always_yes(question: str) -> bool:
@@ -30,11 +41,22 @@ async def always_yes(question: str) -> bool:
 class Console:
     """What is known and chosen by the person. `stop` is where the selected frame stands, once that was shown.
 
-    `ask` puts a question to the person, `open_shell` gives them a shell or runs one command in it.
+    `state` is the debugger's as it was last looked at. `ask` puts a question to the person, `open_shell` gives them a
+    shell or runs one command in it. A run on a server can be left alone; one in this process ends with it.
     """
 
-    def __init__(self, run: DebuggedRun, screen: Screen, *, open_shell: OpenShell, ask: Ask = always_yes) -> None:
+    def __init__(
+        self,
+        run: ActiveRun,
+        screen: Screen,
+        *,
+        open_shell: OpenShell,
+        ask: Ask = always_yes,
+        is_on_server: bool = False,
+    ) -> None:
         self.run = run
+        self.is_on_server = is_on_server
+        self.state = NOTHING_KNOWN
         self.screen = screen
         self.ask = ask
         self.open_shell = open_shell
@@ -42,9 +64,10 @@ class Console:
         self._around = {step.parent for step in run.flow.steps}  # steps that others are in: they may stop half-way
         self.trail = Trail(self.steps)
         self.frame = MAIN
-        self.stop: Stop | None = None
+        self.stop: StopInfo | None = None
         self.on_interrupt: Callable[[], None] | None = None
         self.has_quit = False
+        self.has_left = False
         self.is_over = False
         self.listed_to = 0  # the last line of the source that was asked for at this stop
         self.last_move: str | None = None
@@ -52,10 +75,12 @@ class Console:
         self._heard: set[str] = set()  # occurrences that have written something since this is shown
         self._news = asyncio.Event()
         self._tasks = asyncio.TaskGroup()
+        self._following: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
+        unhear = self.run.hear_output(self._hear)
         await self._tasks.__aenter__()
-        self._tasks.create_task(self._follow(), name="tell what happens")
+        self._following = self._tasks.create_task(self._follow(unhear), name="tell what happens")
         return self
 
     async def __aexit__(self, *error: Any) -> None:
@@ -76,47 +101,61 @@ class Console:
 
     @property
     def debugger(self) -> Debugger:
-        return self.run.session
+        return self.run.debugger
 
     @property
     def frame_ids(self) -> list[str]:
-        return [frame.id for frame in self.debugger.frames]
+        return [frame.id for frame in self.state.frames]
 
     @property
     def is_ending(self) -> bool:
         """Whether there is nothing more to be said to the run."""
-        return self.is_over or self.has_quit
+        return self.is_over or self.has_quit or self.has_left
 
     def take_signal(self, name: str, count: int) -> None:
         """Ctrl-C is the prompt's, where there is one; any other signal, and any that comes again, ends the run."""
         if name == "SIGINT" and self.on_interrupt is not None and not self.has_quit:
             self.on_interrupt()
         elif not self.is_over:
-            self.end(name)
+            self.has_quit = True
+            self.in_background(self.end(name))
 
-    def end(self, reason: str) -> None:
+    async def end(self, reason: str) -> None:
         """End the run: what runs is cancelled, and cleanup is done. Said again, cleanup is ended too."""
         self.has_quit = True
-        self.run.cancel(reason)
+        await self.run.cancel(reason)
+        self._news.set()
+
+    def leave(self) -> None:
+        """Let the run go on without us."""
+        self.has_left = True
+        if self._following is not None:
+            self._following.cancel()
         self._news.set()
 
     def style_of(self, frame: str) -> str:
         return render.frame_style(frame, self.frame_ids)
 
-    def stopped(self) -> Stop:
+    def stopped(self) -> StopInfo:
         """The stop that commands are about; BadCommand when the selected frame is not at one."""
         if self.stop is not None:
             return self.stop
         if self.is_over:
             raise BadCommand("the run is over")
-        others = [stop.frame for stop in self.debugger.stops]
+        others = [stop.frame for stop in self.state.stops]
         hint = f"; `frame {others[0]}` is stopped" if others else "; `pause` or Ctrl-C stops it"
         raise BadCommand(f"frame {self.frame} is running{hint}")
 
-    def went_on(self, move: str | None) -> None:
+    async def went_on(self, move: str | None) -> None:
         """The selected frame was let go; `move` is the line that an empty one repeats."""
         self.last_move = move
-        self._look()
+        await self.look()
+
+    async def look(self) -> None:
+        """Ask the debugger how it is now, and forget a stop that is over."""
+        self.state = await self.debugger.state()
+        if self.stop is not None and self.stop.id not in (stop.id for stop in self.state.stops):
+            self.stop = None
 
     async def wait_settled(self) -> None:
         """Until the selected frame is stopped, and that was shown, or there is nothing more to come."""
@@ -125,7 +164,7 @@ class Console:
             await self._news.wait()
 
     async def wait_over(self) -> None:
-        while not self.is_over:
+        while not self.is_over and not self.has_left:
             self._news.clear()
             await self._news.wait()
 
@@ -133,16 +172,17 @@ class Console:
         """Look at another frame, whatever it does."""
         self.frame = frame
         self.stop = None
+        await self.look()
         await self._show_stop(frame)
 
     # Telling what happens
 
-    async def _follow(self) -> None:
+    async def _follow(self, unhear: Callable[[], None]) -> None:
         """Tell what happens until the run has ended. What was before the stops that there are is not told again."""
-        known = max((self.run.carried_over, *(stop.after_event for stop in self.debugger.stops)))
-        unhear = self.run.hear_output(self._hear)
         try:
-            await self._refresh([stop.id for stop in self.debugger.stops])
+            await self.look()
+            known = max((self.run.carried_over, *(stop.after_event for stop in self.state.stops)))
+            await self._refresh([stop.id for stop in self.state.stops])
             async for event in self.run.events():
                 self.trail.apply(event)
                 if event.number > known:
@@ -186,14 +226,14 @@ class Console:
         seconds = event.at - self.trail.started_at.get(occurrence, event.at)
         is_timed = fields["step"] not in self._around and seconds >= SHOWN_SECONDS
         took = f"  {status} in {seconds:.1f} s" if is_timed else f"  {status}"
-        told = (f"{render.SIGNS[status]} {occurrence}", render.STATUS_STYLES[status])
-        self.screen.say(Text.assemble(told, (took, "dim")))
+        sign = sign_of(status)
+        self.screen.say(Text.assemble((f"{sign.shape} {occurrence}", sign.style), (took, "dim")))
 
     async def _refresh(self, new_stops: Collection[int], *, all_stopped: bool = False) -> None:
         """Look where the selected frame is now, and tell of new stops that are elsewhere."""
-        self._look()
-        stops = self.debugger.stops
-        chosen = choose_frame(self.frame, self.debugger.frames, stops, self.trail.beside)
+        await self.look()
+        stops = self.state.stops
+        chosen = choose_frame(self.frame, self.state.frames, stops, self.trail.beside)
         if all_stopped and stops and chosen not in (stop.frame for stop in stops):
             chosen = stops[0].frame  # nothing else can happen
         self.frame = chosen
@@ -203,21 +243,17 @@ class Console:
             title = render.stop_title(stop, self.steps.get(stop.step), self.style_of(stop.frame))
             self.screen.say(title.append(f"  `frame {stop.frame}` goes there", style="dim"))
 
-    def _look(self) -> None:
-        """Forget a stop that is over."""
-        if self.stop is not None and self.stop.is_over:
-            self.stop = None
-
     async def _show_stop(self, frame: str) -> None:
-        stop = next((each for each in self.debugger.stops if each.frame == frame), None)
-        if stop is None or stop is self.stop:
+        stop = next((each for each in self.state.stops if each.frame == frame), None)
+        if stop is None or (self.stop is not None and self.stop.id == stop.id):
             return
         lines = await self.describe(stop)
-        if not stop.is_over:
+        await self.look()
+        if stop.id in (each.id for each in self.state.stops):
             self.screen.say(*lines)
             self.stop, self.listed_to = stop, 0
 
-    async def describe(self, stop: Stop) -> list[Text]:
+    async def describe(self, stop: StopInfo) -> list[Text]:
         """All that is told of a stop: where it is and what can be done first."""
         step = self.steps.get(stop.step)
         error_lines = 1 if stop.occurrence in self._heard else render.MOST_ERROR_LINES  # more of it was just shown
@@ -225,16 +261,16 @@ class Console:
         lines += render.stop_reasons(stop, most_error_lines=error_lines)
         lines += [render.stop_verbs(stop), *self.source_around(step)]
         with suppress(CommandRefused):  # it may be over before it is told
-            lines += render.change_lines(self.debugger.diff(stop), render.MOST_CHANGES)
-            lines += render.watch_lines(await self.debugger.watch_values(stop.id) if self.debugger.watches else {})
+            lines += render.change_lines(await self.debugger.diff(stop.id), render.MOST_CHANGES)
+            lines += render.watch_lines(await self.debugger.watch_values(stop.id) if self.state.watches else {})
         return lines
 
     def source_around(self, step: StepInfo | None, line: int | None = None, around: int = render.AROUND) -> list[Text]:
         """The flow around a step, or around a line of the same file."""
-        text = self.run.source_text(step.file) if step is not None and step.file is not None else None
+        text = self.run.texts.get(step.file) if step is not None and step.file is not None else None
         if step is None or step.file is None or text is None or step.line is None:
             return []
-        dots = render.breakpoint_dots(self.debugger.breakpoints, self.steps, step.file)
+        dots = render.breakpoint_dots(self.state.breakpoints, self.steps, step.file)
         return render.source_lines(text, step.line, line or step.line, dots, around)
 
     # What steps write

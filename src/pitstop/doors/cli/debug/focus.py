@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from pitstop.service.debugging import FrameInfo, Stop
+from pitstop.service.debugging import FrameInfo, StopInfo
 
 MAIN = "main"
 
 
 def choose_frame(
-    selected: str, frames: Sequence[FrameInfo], stops: Sequence[Stop], beside: Collection[str] = ()
+    selected: str, frames: Sequence[FrameInfo], stops: Sequence[StopInfo], beside: Collection[str] = ()
 ) -> str:
     """The frame to look at now: the selected one, as long as it is alive.
 

@@ -1,16 +1,17 @@
 """The lists that a person asks for, as styled text: frames, breakpoints, variables, history, config, help."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from rich.text import Text
 
-from pitstop.doors.cli.debug.render import SIGNS, STATUS_STYLES, frame_style, json_text, short
+from pitstop.doors.cli.debug.render import frame_style, json_text
 from pitstop.doors.cli.debug.table import GROUPS, TABLE, CommandSpec
 from pitstop.doors.cli.debug.trail import Caller
-from pitstop.service.api import RunSummary
-from pitstop.service.debugging import Breakpoint, ConfigPreview, FrameInfo, HistoryPoint, Stop, Variable
+from pitstop.doors.cli.signs import SIGNS, sign_of
+from pitstop.service.api import BreakpointRequest, RunSummary
+from pitstop.service.debugging import BreakpointInfo, ConfigInfo, FrameInfo, PointInfo, StopInfo, VariablePage
 
 VALUE_CHARACTERS = 60
 SHORT_ALIAS = 2
@@ -38,7 +39,7 @@ def call_stack(callers: Sequence[Caller], frames: Sequence[str]) -> list[Text]:
     return columns(rows)
 
 
-def frame_list(frames: Sequence[FrameInfo], stops: Iterable[Stop], selected: str) -> list[Text]:
+def frame_list(frames: Sequence[FrameInfo], stops: Iterable[StopInfo], selected: str) -> list[Text]:
     at = {stop.frame: stop for stop in stops}
     ids = [frame.id for frame in frames]
     rows = []
@@ -55,67 +56,64 @@ def frame_list(frames: Sequence[FrameInfo], stops: Iterable[Stop], selected: str
     return columns(rows)
 
 
-def breakpoint_list(breakpoints: Sequence[Breakpoint]) -> list[Text]:
+def breakpoint_list(breakpoints: Sequence[BreakpointInfo]) -> list[Text]:
     if not breakpoints:
         return [Text("no breakpoints", style="dim")]
     return [breakpoint_line(each) for each in breakpoints]
 
 
-def breakpoint_line(breakpoint: Breakpoint) -> Text:
-    dot = ("● " if breakpoint.enabled else "○ ", "red")
-    line = Text.assemble(dot, (f"{breakpoint.id}  ", "bold"), breakpoint_place(breakpoint))
-    if callable(breakpoint.condition) or breakpoint.condition:
-        line.append(f" if {breakpoint.condition}")
-    for name in ("hits", "group"):
-        value = getattr(breakpoint, name)
-        line.append(f" {name} {value}" if value is not None else "")
-    line.append(f' log "{breakpoint.log}"' if breakpoint.log is not None else "")
-    line.append(" once" if breakpoint.once else "")
+def breakpoint_line(breakpoint: BreakpointInfo) -> Text:
+    wanted = breakpoint.request
+    dot = ("● " if wanted.enabled else "○ ", "red")
+    line = Text.assemble(dot, (f"{breakpoint.id}  ", "bold"), breakpoint_place(wanted))
+    for word, value in (("if", wanted.condition), ("hits", wanted.hits), ("group", wanted.group)):
+        line.append(f" {word} {value}" if value is not None else "")
+    line.append(f' log "{wanted.log}"' if wanted.log is not None else "")
+    line.append(" once" if wanted.once else "")
     if breakpoint.hit_count:
         line.append(f"  hit {breakpoint.hit_count} times" if breakpoint.hit_count > 1 else "  hit once", style="dim")
-    if not breakpoint.enabled:
+    if not wanted.enabled:
         line.append("  off", style="dim")
-    if not breakpoint.is_found:
+    if not is_found(breakpoint):
         line.append("  the flow has no such place", style="yellow")
     return line
 
 
-def breakpoint_place(breakpoint: Breakpoint) -> str:
+def is_found(breakpoint: BreakpointInfo) -> bool:
+    """Whether the flow has a place for it."""
+    wanted = breakpoint.request
+    return bool(breakpoint.paths) or (wanted.step is None and wanted.kind is None and wanted.line is None)
+
+
+def breakpoint_place(wanted: BreakpointRequest) -> str:
     """Where it stops, as it can be typed."""
-    if breakpoint.state is not None:
-        changed = f"change {breakpoint.state}"
-        return f"{changed} equals {json_text(breakpoint.equals)}" if "equals" in breakpoint.as_dict() else changed
-    if breakpoint.line is not None:
-        place = f"{breakpoint.file}:{breakpoint.line}"
+    if wanted.state is not None:
+        changed = f"change {wanted.state}"
+        return f"{changed} equals {json_text(wanted.equals)}" if wanted.has_equals else changed
+    if wanted.line is not None:
+        place = f"{wanted.file}:{wanted.line}"
     else:
-        place = breakpoint.step or (f"type:{breakpoint.kind}" if breakpoint.kind else "*")
-    return place if breakpoint.position == "before" else f"{place}:{breakpoint.position}"
+        place = wanted.step or (f"type:{wanted.kind}" if wanted.kind else "*")
+    return place if wanted.position == "before" else f"{place}:{wanted.position}"
 
 
-def variable_list(variables: Iterable[Variable]) -> list[Text]:
+def variable_list(page: VariablePage) -> list[Text]:
     rows = [
         (
-            Text(f".{each.name}", style="cyan"),
-            Text(_shown(each)),
+            Text(each.path, style="cyan"),
+            Text(each.preview if len(each.preview) <= VALUE_CHARACTERS else f"{each.preview[: VALUE_CHARACTERS - 1]}…"),
             Text(each.layer, style="dim"),
             Text(f"set by {each.set_by}" if each.set_by else "", style="dim"),
         )
-        for each in variables
+        for each in page.variables
     ]
     return columns(rows)
 
 
-def _shown(variable: Variable) -> str:
-    """Its value; of secrets, whatever their length, only the names."""
-    if variable.name == "secrets" and isinstance(variable.value, Mapping):
-        return short(dict.fromkeys(variable.value, "***"), VALUE_CHARACTERS)
-    return short(variable.value, VALUE_CHARACTERS)
-
-
-def history_list(points: Iterable[HistoryPoint], frames: Sequence[str]) -> list[Text]:
+def history_list(points: Iterable[PointInfo], frames: Sequence[str]) -> list[Text]:
     rows = []
     for point in points:
-        told = point.status.value if point.status is not None else f"stop {point.stop}" if point.stop else ""
+        told = point.status if point.status is not None else f"stop {point.stop}" if point.stop else ""
         time = datetime.fromtimestamp(point.at).astimezone().strftime("%H:%M:%S")
         rows.append(
             (
@@ -123,13 +121,13 @@ def history_list(points: Iterable[HistoryPoint], frames: Sequence[str]) -> list[
                 Text(time, style="dim"),
                 Text(point.frame, style=frame_style(point.frame, frames)),
                 Text(f"{point.position} {point.occurrence}"),
-                Text(told, style=STATUS_STYLES.get(told, "dim")),
+                Text(told, style=sign_of(told).style if told in SIGNS else "dim"),
             )
         )
     return columns(rows) or [Text("nothing has happened yet", style="dim")]
 
 
-def config_lines(preview: ConfigPreview) -> list[Text]:
+def config_lines(preview: ConfigInfo) -> list[Text]:
     """Every key as it is written, and what it would be now where that is something else."""
     lines: list[Text] = []
     for key, raw in preview.raw.items():
@@ -170,9 +168,8 @@ def _help_row(spec: CommandSpec) -> tuple[Text, ...]:
 
 def summary_lines(summary: RunSummary, interventions: Sequence[str]) -> list[Text]:
     """How the run ended, and what was done to it by hand."""
-    style = STATUS_STYLES.get(summary.status, "default")
-    end = f"{SIGNS.get(summary.status, '')} {ENDS.get(summary.status, summary.status)}"
-    line = Text.assemble((end, f"bold {style}"))
+    sign = sign_of(summary.status)
+    line = Text(f"{sign.shape} {ENDS.get(summary.status, summary.status)}", style=f"bold {sign.style}")
     if summary.intervened:
         line.append(", intervened: it did not get there by itself", style="yellow")
     lines = [line]

@@ -1,7 +1,8 @@
 """The prompt: reads lines while the run goes on above it."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pitstop.doors.cli.debug.actions import carry_out
 from pitstop.doors.cli.debug.completion import complete
 from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.listings import breakpoint_place
+from pitstop.errors import CommandRefused
 
 SETTLE_SECONDS = 0.3  # a move that is over by then is shown before the next prompt, so keys typed ahead find a stop
 REFRESH_SECONDS = 0.5
@@ -105,7 +107,7 @@ class Prompt:
     def _message(self) -> FormattedText:
         console = self._console
         style = f"ansi{console.style_of(console.frame).replace('_', '')}"
-        elsewhere = len(console.debugger.stops)
+        elsewhere = len(console.state.stops)
         if console.stop is not None:
             return FormattedText([("", "("), (f"{style} bold", console.frame), ("", ") ")])
         told = f" running, {elsewhere} stopped" if elsewhere else " running"
@@ -147,10 +149,22 @@ class _RunCompleter(Completer):
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self.scope: Mapping[str, Any] = {}
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         for each in complete(document.text_before_cursor, self):
             yield Completion(each.text, -each.replaces, display_meta=each.meaning)
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        stop = self._console.stop
+        self.scope = {}
+        if stop is not None:
+            with suppress(CommandRefused):  # it is over
+                self.scope = await self._console.debugger.scope(stop.id)
+        for each in self.get_completions(document, complete_event):
+            yield each
 
     @property
     def step_names(self) -> Mapping[str, str]:
@@ -163,14 +177,10 @@ class _RunCompleter(Completer):
 
     @property
     def breakpoint_names(self) -> Mapping[str, str]:
-        breakpoints = self._console.debugger.breakpoints
-        numbers = {str(each.id): breakpoint_place(each) for each in breakpoints}
-        return numbers | {each.group: "group" for each in breakpoints if each.group is not None}
+        breakpoints = self._console.state.breakpoints
+        numbers = {str(each.id): breakpoint_place(each.request) for each in breakpoints}
+        return numbers | {each.request.group: "group" for each in breakpoints if each.request.group is not None}
 
     @property
     def watch_names(self) -> Sequence[str]:
-        return self._console.debugger.watches
-
-    @property
-    def scope(self) -> Mapping[str, Any]:
-        return self._console.stop.scope if self._console.stop is not None else {}
+        return self._console.state.watches

@@ -8,19 +8,11 @@ from rich.text import Text
 
 from pitstop.doors.cli.debug.commands import allowed_commands
 from pitstop.doors.cli.debug.table import CHANGING, MOVING, TIME
+from pitstop.doors.cli.signs import sign_of
 from pitstop.service.api import StepInfo
-from pitstop.service.debugging import Breakpoint, Change, Stop, as_json
+from pitstop.service.debugging import BreakpointInfo, ChangeInfo, StopInfo
 
 FRAME_STYLES = ("cyan", "magenta", "yellow", "green", "blue", "bright_red")
-STATUS_STYLES = {
-    "passed": "green",
-    "failed": "red",
-    "timed_out": "red",
-    "skipped": "dim",
-    "cancelled": "yellow",
-    "running": "cyan",
-}
-SIGNS = {"passed": "✓", "failed": "✗", "timed_out": "✗", "skipped": "-", "cancelled": "■"}
 POSITION_STYLES = {"before": "bold", "after": "bold", "error": "bold red"}
 REASONS = {
     "entry": "the run begins here",
@@ -38,7 +30,7 @@ _INDENT = "  "
 
 def error_line(error: object) -> Text:
     """An error in one line."""
-    return Text.assemble(("✗ ", "red"), " ".join(str(error).split()))
+    return Text.assemble((f"{sign_of('failed').shape} ", "red"), " ".join(str(error).split()))
 
 
 def frame_style(frame: str, frames: Sequence[str]) -> str:
@@ -47,7 +39,7 @@ def frame_style(frame: str, frames: Sequence[str]) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    return json.dumps(as_json(value), ensure_ascii=False, indent=indent)
+    return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 def short(value: Any, limit: int = SHORT_CHARACTERS) -> str:
@@ -81,21 +73,21 @@ def source_lines(
     return shown
 
 
-def breakpoint_dots(breakpoints: Iterable[Breakpoint], steps: Mapping[str, StepInfo], file: str) -> dict[int, bool]:
+def breakpoint_dots(breakpoints: Iterable[BreakpointInfo], steps: Mapping[str, StepInfo], file: str) -> dict[int, bool]:
     """The lines of a file that have a breakpoint, and whether one of them is on."""
     dots: dict[int, bool] = {}
     for breakpoint in breakpoints:
         found = (steps[path] for path in breakpoint.paths if path in steps)
         lines = [step.line for step in found if step.file == file and step.line is not None]
         for line in lines:
-            dots[line] = dots.get(line, False) or breakpoint.enabled
+            dots[line] = dots.get(line, False) or breakpoint.request.enabled
     return dots
 
 
 # --- A stop ----------------------------------------------------------------------------------------------------------
 
 
-def stop_title(stop: Stop, step: StepInfo | None, style: str) -> Text:
+def stop_title(stop: StopInfo, step: StepInfo | None, style: str) -> Text:
     """Where a stop is, in one line."""
     title = Text.assemble(
         ("● ", style),
@@ -114,29 +106,29 @@ def stop_title(stop: Stop, step: StepInfo | None, style: str) -> Text:
     return title
 
 
-def stop_reasons(stop: Stop, *, most_error_lines: int = MOST_ERROR_LINES) -> list[Text]:
+def stop_reasons(stop: StopInfo, *, most_error_lines: int = MOST_ERROR_LINES) -> list[Text]:
     """Why it stopped there, what went wrong, and what is wrong with a breakpoint's condition."""
     told = [_reason(reason, stop) for reason in stop.reasons]
     lines = [Text(_INDENT).append(", ".join(told), style="dim")]
     if not stop.will_run:
         lines.append(Text(_INDENT).append("its `if` says no: it will be skipped", style="yellow"))
-    error = stop.outcome.error if stop.outcome is not None else None
-    if error is not None:
-        told_lines = f"{error.type}: {error.message}".splitlines()
+    outcome = stop.outcome
+    if outcome is not None and outcome.error_type is not None:
+        told_lines = f"{outcome.error_type}: {outcome.error}".splitlines()
         lines += [Text(f"{_INDENT}{line}", style="red") for line in told_lines[:most_error_lines]]
-    elif stop.outcome is not None:
-        status = stop.outcome.status.value
-        lines.append(Text(_INDENT).append(f"{SIGNS[status]} {status}", style=STATUS_STYLES[status]))
+    elif outcome is not None:
+        sign = sign_of(outcome.status)
+        lines.append(Text(_INDENT).append(f"{sign.shape} {outcome.status}", style=sign.style))
     return lines + [Text(_INDENT).append(f"! {problem}", style="yellow") for problem in stop.problems]
 
 
-def _reason(reason: str, stop: Stop) -> str:
+def _reason(reason: str, stop: StopInfo) -> str:
     if reason == "breakpoint" and stop.breakpoints:
         return f"breakpoint {', '.join(map(str, stop.breakpoints))}"
     return REASONS.get(reason, reason)
 
 
-def stop_verbs(stop: Stop) -> Text:
+def stop_verbs(stop: StopInfo) -> Text:
     """What can be done here, in the words of the prompt."""
     allowed = allowed_commands(stop.allowed)
     parts = [" ".join(allowed[group]) for group in (MOVING, CHANGING, TIME) if group in allowed]
@@ -147,12 +139,12 @@ def watch_lines(values: Mapping[str, Any]) -> list[Text]:
     return [_watch_line(expression, value) for expression, value in values.items()]
 
 
-def _watch_line(expression: str, value: Any) -> Text:
+def _watch_line(expression: str, found: Mapping[str, Any]) -> Text:
     line = Text(_INDENT).append(expression, style="cyan").append(" = ")
-    return line.append(str(value), style="red") if isinstance(value, Exception) else line.append(short(value))
+    return line.append(found["error"], style="red") if "error" in found else line.append(short(found["value"]))
 
 
-def change_lines(changes: Sequence[Change], most: int | None = None) -> list[Text]:
+def change_lines(changes: Sequence[ChangeInfo], most: int | None = None) -> list[Text]:
     """What changed; a short list says how much it leaves out."""
     shown = changes if most is None else changes[:most]
     lines = [_change_line(change) for change in shown]
@@ -161,7 +153,7 @@ def change_lines(changes: Sequence[Change], most: int | None = None) -> list[Tex
     return lines
 
 
-def _change_line(change: Change) -> Text:
+def _change_line(change: ChangeInfo) -> Text:
     line = Text(_INDENT)
     match change.kind:
         case "added":

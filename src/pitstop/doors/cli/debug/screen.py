@@ -18,9 +18,8 @@ BETWEEN_REDRAWS_SECONDS = 0.03
 class Screen:
     """Writes lines, in order. Of output that comes faster than a terminal can show it, the end is shown."""
 
-    def __init__(self, mask_text: Callable[[str], str], console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False, markup=False, emoji=False)
-        self._mask_text = mask_text
         self._pending: list[Line] = []
         self._left_out = 0
         self._is_held = False
@@ -46,24 +45,16 @@ class Screen:
         """Write what is pending, now."""
         lines, self._pending = self._pending, []
         if not self._console.is_terminal:
-            self._console.file.write("".join(f"{self._mask_text(_plain(line))}\n" for line in lines))
+            self._console.file.write("".join(f"{_plain(line)}\n" for line in lines))
             self._console.file.flush()
             return
-        shown = [self._styled(line) for line in lines]
+        shown = [_styled(line) for line in lines]
         if self._left_out:
             note = f"… {self._left_out} lines left out; `log STEP` has the last ones"
             shown.insert(0, Text(note, style="dim"))
             self._left_out = 0
         if shown:
             self._console.print(Text("\n").join(shown), soft_wrap=True)  # the terminal alone wraps them
-
-    def _styled(self, line: Line) -> Text:
-        """A line with a secret in it loses its style as well."""
-        plain = _plain(line)
-        masked = self._mask_text(plain)
-        if masked != plain or isinstance(line, str):
-            return Text(masked)
-        return line.styled() if isinstance(line, OutputLine) else line
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -94,6 +85,12 @@ class Screen:
                 self._news.clear()
                 await above_prompt(self.flush)
                 await asyncio.sleep(BETWEEN_REDRAWS_SECONDS)  # a flood of lines must not redraw the prompt for each
+
+
+def _styled(line: Line) -> Text:
+    if isinstance(line, str):
+        return Text(line)
+    return line.styled() if isinstance(line, OutputLine) else line
 
 
 def _plain(line: Line) -> str:

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 from rich.text import Text
 
-from pitstop.doors.cli.debug.arguments import BadCommand
 from pitstop.doors.cli.debug.console import Console
+from pitstop.errors import BadCommand
 from pitstop.service.api import Terminal
 
 READ_BYTES = 64 * 1024
@@ -26,7 +26,7 @@ async def open_shell(console: Console, command: str | None) -> None:
     """A shell on the person's terminal, or one command and what it says. The run goes on meanwhile, unseen."""
     stop = console.stopped()
     if command is not None:
-        terminal = await console.run.shell(stop.id, *_size())
+        terminal = await _open(console, stop.id)
         try:
             await _run_command(console, terminal, command)
         finally:
@@ -34,7 +34,7 @@ async def open_shell(console: Console, command: str | None) -> None:
         return
     if not sys.stdin.isatty():
         raise BadCommand("sh: there is no terminal for a shell; give it a command: sh make test")
-    terminal = await console.run.shell(stop.id, *_size())
+    terminal = await _open(console, stop.id)
     told = f"a shell where {stop.occurrence} works, with its environment; exit or Ctrl-D comes back"
     console.screen.say(Text(told, style="dim"))
     with console.screen.held():
@@ -42,6 +42,11 @@ async def open_shell(console: Console, command: str | None) -> None:
             await join_terminals(terminal, sys.stdin.fileno(), sys.stdout.fileno())
         finally:
             await terminal.close()
+
+
+async def _open(console: Console, stop: int) -> Terminal:
+    rows, cols = _size()
+    return await console.run.shell(stop, rows=rows, cols=cols)
 
 
 async def join_terminals(shell: Terminal, stdin: int, stdout: int) -> None:

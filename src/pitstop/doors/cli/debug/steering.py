@@ -12,16 +12,20 @@ from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.service.api import RunSummary
-from pitstop.service.debugging import DebuggedRun
+from pitstop.service.api import ActiveRun, RunSummary
 
 
 async def steer(
-    run: DebuggedRun, interrupts: Interrupts, commands: Sequence[str] = (), history_file: Path | None = None
+    run: ActiveRun,
+    interrupts: Interrupts,
+    commands: Sequence[str] = (),
+    history_file: Path | None = None,
+    *,
+    is_on_server: bool = False,
 ) -> int:
     """The exit code. `history_file` is for a terminal; without it the run goes on by itself after the commands."""
-    screen = Screen(run.mask_text)
-    async with Console(run, screen, open_shell=open_shell) as console:
+    screen = Screen()
+    async with Console(run, screen, open_shell=open_shell, is_on_server=is_on_server) as console:
         with interrupts.taken_by(console.take_signal):
             is_good = await run_script(console, commands)
             if is_good and not console.is_ending:
@@ -32,8 +36,10 @@ async def steer(
                 else:
                     await carry_out(console, "detach")
             await console.wait_over()
+    if console.has_left:
+        return PASSED if is_good else BAD_USAGE
     summary = await run.wait()
-    screen.say(*summary_lines(summary, console.trail.interventions))
+    screen.say(*summary_lines(summary, (await run.debugger.state()).interventions))
     return BAD_USAGE if not is_good else exit_code(summary, has_quit=console.has_quit)
 
 

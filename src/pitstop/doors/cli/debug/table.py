@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug import arguments as read
 
 Takes = Literal["step", "frame", "jq", "breakpoint", "command", "status", "watch", "file", "type"]
@@ -169,7 +170,7 @@ TABLE = (
         takes="step",
         more=BREAKPOINT_HELP,
     ),
-    CommandSpec("tbreak", "tbreak PLACE...", "The same, only once.", BREAKPOINTS, read.read_breakpoint, takes="step"),
+    CommandSpec("tbreak", "tbreak PLACE...", "The same, only once.", BREAKPOINTS, read_breakpoint, takes="step"),
     CommandSpec(
         "clear",
         "clear N... | GROUP | all",
@@ -213,6 +214,15 @@ TABLE = (
         "Start this frame again from its first step.",
         read.read_agreement,
         usage="restart [!]",
+        group=TIME,
+    ),
+    _moving(
+        "goto",
+        "goto",
+        "Go to another step of this sequence: back to it, or ahead of those between.",
+        read.read_place,
+        usage="goto STEP [!]",
+        takes="step",
         group=TIME,
     ),
     CommandSpec("history", "history", "The points that can be gone back to.", TIME, read.read_nothing),

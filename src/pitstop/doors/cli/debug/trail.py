@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pitstop.service.api import EventInfo, StepInfo
-from pitstop.service.debugging import FrameInfo, Stop
+from pitstop.service.debugging import FrameInfo, StopInfo
 
 _TURN = re.compile(r"[@#]\d+|\[\d+\]")
 
@@ -31,7 +30,6 @@ class Trail:
     frame_of: dict[str, str] = field(default_factory=dict)  # by occurrence
     last_occurrence: dict[str, str] = field(default_factory=dict)  # by path
     started_at: dict[str, float] = field(default_factory=dict)  # by occurrence
-    interventions: list[str] = field(default_factory=list)
 
     def apply(self, event: EventInfo) -> None:
         fields = event.fields
@@ -45,11 +43,8 @@ class Trail:
                 self.frame_of[fields["occurrence"]] = fields["frame"]
                 self.last_occurrence[fields["step"]] = fields["occurrence"]
                 self.started_at[fields["occurrence"]] = event.at
-        told = intervention_text(event.kind, fields)
-        if told is not None:
-            self.interventions.append(told)
 
-    def callers(self, stop: Stop, frames: Iterable[FrameInfo]) -> list[Caller]:
+    def callers(self, stop: StopInfo, frames: Iterable[FrameInfo]) -> list[Caller]:
         """The steps that are open around a stop, across frames, the outermost first."""
         parents = {frame.id: frame.parent for frame in frames}
         frame: str = stop.frame
@@ -85,28 +80,3 @@ def label_of(occurrence: str) -> str:
 def without_turn(occurrence: str) -> str:
     """`checks[1]` is a turn of the occurrence `checks`, which has opened the frame that the turn is in."""
     return re.sub(r"\[\d+\]$", "", occurrence)
-
-
-def intervention_text(kind: str, fields: Mapping[str, Any]) -> str | None:
-    """What somebody did to the run, in words; None for an event that is no such thing."""
-    occurrence = fields.get("occurrence", "")
-    match kind:
-        case "debug.scope_edited":
-            path = _path(fields["path"])
-            return f"{path} removed at {occurrence}" if fields["removes"] else f"{path} set at {occurrence}"
-        case "debug.config_overridden":
-            return f"config of {occurrence} changed: {', '.join(fields['config'])}" if fields["config"] else None
-        case "debug.outcome_forced":
-            status = fields["outcome"]["status"]
-            return f"{occurrence} was skipped" if fields["verb"] == "skip" else f"{occurrence} was forced to {status}"
-        case "debug.step_injected":
-            return f"{fields['type']} injected {fields['position']} {occurrence}"
-        case "debug.rewound":
-            return f"went back to {fields['position']} {occurrence}"
-        case "step.retried" if fields["by_hand"]:
-            return f"{occurrence} was tried again"
-    return None
-
-
-def _path(parts: Iterable[str | int]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)

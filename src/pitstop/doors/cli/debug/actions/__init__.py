@@ -8,7 +8,7 @@ from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.render import error_line
 from pitstop.doors.cli.debug.table import TABLE
 from pitstop.errors import NotAllowed, PitstopError
-from pitstop.service.debugging import Stop
+from pitstop.service.debugging import StopInfo
 
 ACTIONS: Mapping[str, Action] = {**moving.ACTIONS, **looking.ACTIONS, **changing.ACTIONS, **breaking.ACTIONS}
 
@@ -28,11 +28,13 @@ async def carry_out(console: Console, line: str) -> bool:
         console.screen.say(error_line(error))
         return False
     if command.spec.moves:
-        console.went_on(line if command.name in REPEATED else None)
+        await console.went_on(line if command.name in REPEATED else None)
+    else:
+        await console.look()
     return True
 
 
-def _in_our_words(error: NotAllowed, stop: Stop | None) -> str:
+def _in_our_words(error: NotAllowed, stop: StopInfo | None) -> str:
     """What a stop allows, as it can be typed; where the reason is another one, that one."""
     if stop is None or error.verb in stop.allowed:
         return str(error)

@@ -1,32 +1,38 @@
 """Commands for breakpoints."""
 
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any
 
-from pitstop.doors.cli.debug.arguments import BadCommand
 from pitstop.doors.cli.debug.console import Action, Console
-from pitstop.doors.cli.debug.listings import breakpoint_line, breakpoint_list
+from pitstop.doors.cli.debug.listings import breakpoint_line, breakpoint_list, is_found
+from pitstop.errors import BadCommand
+from pitstop.service.api import BreakpointRequest
 
 
-async def break_(console: Console, parts: dict[str, Any] | None) -> None:
-    if parts is None:
-        console.screen.say(*breakpoint_list(console.debugger.breakpoints))
+async def break_(console: Console, wanted: BreakpointRequest | None) -> None:
+    if wanted is None:
+        await _list(console)
     else:
-        _add(console, parts)
+        await _add(console, wanted)
 
 
-async def break_once(console: Console, parts: dict[str, Any]) -> None:
-    _add(console, {**parts, "once": True})
+async def break_once(console: Console, wanted: BreakpointRequest) -> None:
+    await _add(console, replace(wanted, once=True))
 
 
-def _add(console: Console, parts: dict[str, Any]) -> None:
+async def _list(console: Console) -> None:
+    await console.look()
+    console.screen.say(*breakpoint_list(console.state.breakpoints))
+
+
+async def _add(console: Console, wanted: BreakpointRequest) -> None:
     """Add it, if the flow has the place: what is typed here is meant for this flow."""
-    if parts.get("line") is not None:
-        parts = {**parts, "file": _file_named(console, parts["file"])}
-    breakpoint = console.debugger.add_breakpoint(**parts)
-    if not breakpoint.is_found:
-        console.debugger.remove_breakpoint(breakpoint.id)
-        raise BadCommand(_not_found(console, parts))
+    if wanted.line is not None:
+        wanted = replace(wanted, file=_file_named(console, wanted.file or ""))
+    breakpoint = await console.debugger.add_breakpoint(wanted)
+    if not is_found(breakpoint):
+        await console.debugger.remove_breakpoint(breakpoint.id)
+        raise BadCommand(_not_found(console, wanted))
     console.screen.say(breakpoint_line(breakpoint))
 
 
@@ -39,43 +45,45 @@ def _file_named(console: Console, name: str) -> str:
     return next((file for file in sorted(files) if file == name or file.endswith(f"/{name}")), name)
 
 
-def _not_found(console: Console, parts: dict[str, Any]) -> str:
-    if parts.get("line") is not None:
-        return f"no step is written at {parts['file']}:{parts['line']}"
-    if parts.get("kind") is not None:
-        return f"the flow has no step of type {parts['kind']!r}"
+def _not_found(console: Console, wanted: BreakpointRequest) -> str:
+    if wanted.line is not None:
+        return f"no step is written at {wanted.file}:{wanted.line}"
+    if wanted.kind is not None:
+        return f"the flow has no step of type {wanted.kind!r}"
     names = {name for step in console.run.flow.steps for name in (step.path, step.id) if name}
-    nearest = get_close_matches(parts["step"], sorted(names), n=1)
+    nearest = get_close_matches(wanted.step or "", sorted(names), n=1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-    return f"the flow has no step {parts['step']!r}{hint}"
+    return f"the flow has no step {wanted.step!r}{hint}"
 
 
 async def clear(console: Console, which: tuple[int, ...] | str) -> None:
+    await console.look()
     if isinstance(which, str):
-        chosen = [each.id for each in console.debugger.breakpoints if which in ("all", each.group, each.step)]
+        known = console.state.breakpoints
+        chosen = [each.id for each in known if which in ("all", each.request.group, each.request.step)]
         if not chosen:
             raise BadCommand(f"no breakpoint is at {which!r}, or in a group of that name")
         which = tuple(chosen)
     for number in which:
-        console.debugger.remove_breakpoint(number)
-    console.screen.say(*breakpoint_list(console.debugger.breakpoints))
+        await console.debugger.remove_breakpoint(number)
+    await _list(console)
 
 
 async def enable(console: Console, which: tuple[int, ...] | str) -> None:
-    _switch(console, which, enabled=True)
+    await _switch(console, which, enabled=True)
 
 
 async def disable(console: Console, which: tuple[int, ...] | str) -> None:
-    _switch(console, which, enabled=False)
+    await _switch(console, which, enabled=False)
 
 
-def _switch(console: Console, which: tuple[int, ...] | str, *, enabled: bool) -> None:
+async def _switch(console: Console, which: tuple[int, ...] | str, *, enabled: bool) -> None:
     if isinstance(which, str):
-        console.debugger.enable_group(which, enabled)
+        await console.debugger.enable_group(which, enabled)
     else:
         for number in which:
-            console.debugger.enable_breakpoint(number, enabled)
-    console.screen.say(*breakpoint_list(console.debugger.breakpoints))
+            await console.debugger.enable_breakpoint(number, enabled)
+    await _list(console)
 
 
 ACTIONS: dict[str, Action] = {

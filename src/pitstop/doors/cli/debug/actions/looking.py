@@ -3,31 +3,32 @@
 from rich.text import Text
 
 from pitstop.doors.cli.debug import render
-from pitstop.doors.cli.debug.arguments import BadCommand, LogPart
+from pitstop.doors.cli.debug.arguments import LogPart
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import call_stack, frame_list, variable_list
-from pitstop.errors import UnknownFrame
+from pitstop.errors import BadCommand, UnknownFrame
 
 LISTED_AROUND = 8
+MOST_VARIABLES = 1000
 _NOTHING_CHANGED = Text("  nothing has changed", style="dim")
 
 
 async def print_values(console: Console, expression: str) -> None:
-    for value in await console.debugger.evaluate_all(console.stopped().id, expression):
+    for value in await console.debugger.evaluate(console.stopped().id, expression):
         console.screen.say(render.json_text(value))
 
 
 async def print_spread(console: Console, expression: str) -> None:
-    for value in await console.debugger.evaluate_all(console.stopped().id, expression):
+    for value in await console.debugger.evaluate(console.stopped().id, expression):
         console.screen.say(render.json_text(value, indent=2))
 
 
 async def variables(console: Console, _: None) -> None:
-    console.screen.say(*variable_list(console.debugger.variables(console.stopped().id)))
+    console.screen.say(*variable_list(await console.debugger.variables(console.stopped().id, limit=MOST_VARIABLES)))
 
 
 async def where(console: Console, _: None) -> None:
-    callers = console.trail.callers(console.stopped(), console.debugger.frames)
+    callers = console.trail.callers(console.stopped(), console.state.frames)
     console.screen.say(*call_stack(callers, console.frame_ids))
 
 
@@ -44,11 +45,11 @@ async def list_source(console: Console, line: int | None) -> None:
 
 
 async def frames(console: Console, _: None) -> None:
-    console.screen.say(*frame_list(console.debugger.frames, console.debugger.stops, console.frame))
+    console.screen.say(*frame_list(console.state.frames, console.state.stops, console.frame))
 
 
 async def select_frame(console: Console, name: str) -> None:
-    frame = next((each for each in console.debugger.frames if name in (each.id, each.name)), None)
+    frame = next((each for each in console.state.frames if name in (each.id, each.name)), None)
     if frame is None:
         raise UnknownFrame(name)
     await console.select(frame.id)
@@ -63,29 +64,29 @@ async def show_log(console: Console, part: LogPart) -> None:
         occurrence = console.trail.occurrence_of(part.step)
     if occurrence is None:
         raise BadCommand(f"no step {part.step!r} has run yet")
-    lines = console.run.log_tail(occurrence, part.lines)
+    lines = await console.run.log_tail(occurrence, part.lines)
     console.screen.say(*lines or [f"{occurrence} has written nothing"])
 
 
 async def show_diff(console: Console, points: tuple[int, int] | None) -> None:
     if points is None:
-        changes = console.debugger.diff(console.stopped())
+        changes = await console.debugger.diff(console.stopped().id)
     else:
         changes = await console.debugger.diff_points(*points)
     console.screen.say(*(render.change_lines(changes) or [_NOTHING_CHANGED]))
 
 
 async def watch(console: Console, expression: str) -> None:
-    console.debugger.watch(expression)
+    await console.debugger.watch(expression)
     if console.stop is not None:
         values = await console.debugger.watch_values(console.stop.id)
-        console.screen.say(*render.watch_lines({expression: values.get(expression)}))
+        console.screen.say(*render.watch_lines({expression: values[expression]}))
 
 
 async def unwatch(console: Console, expression: str) -> None:
-    if expression not in console.debugger.watches:
+    if expression not in console.state.watches:
         raise BadCommand(f"{expression!r} is not watched; `watches` shows what is")
-    console.debugger.unwatch(expression)
+    await console.debugger.unwatch(expression)
 
 
 async def watches(console: Console, _: None) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from rich.text import Text
 
-from pitstop.doors.cli.debug.arguments import AGREED, Answer, BadCommand, Return, Verdict
+from pitstop.doors.cli.debug.arguments import AGREED, Answer, Destination, Return, Verdict
 from pitstop.doors.cli.debug.commands import find
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import help_lines, history_list
-from pitstop.errors import ExternalEffects
+from pitstop.errors import BadCommand, ExternalEffects
 
 
 async def step_over(console: Console, _: None) -> None:
@@ -39,7 +39,8 @@ async def run_to(console: Console, step: str) -> None:
 
 async def pause(console: Console, _: None) -> None:
     await console.debugger.pause()
-    running = [frame.id for frame in console.debugger.frames if frame.state == "pausing"]
+    await console.look()
+    running = [frame.id for frame in console.state.frames if frame.state == "pausing"]
     if running:
         told = f"pausing {', '.join(running)}: each stops at the next step it comes to"
         console.screen.say(Text(told, style="yellow"))
@@ -78,6 +79,13 @@ async def rewind(console: Console, where: Return) -> None:
         raise _ask_to_agree(error, f"rewind {where.point}") from error
 
 
+async def goto(console: Console, where: Destination) -> None:
+    try:
+        await console.debugger.goto(console.stopped().id, where.step, external=where.external)
+    except ExternalEffects as error:
+        raise _ask_to_agree(error, f"goto {where.step}") from error
+
+
 def _ask_to_agree(error: ExternalEffects, command: str) -> BadCommand:
     steps = ", ".join(error.steps)
     return BadCommand(
@@ -86,14 +94,14 @@ def _ask_to_agree(error: ExternalEffects, command: str) -> BadCommand:
 
 
 async def show_history(console: Console, _: None) -> None:
-    console.screen.say(*history_list(console.debugger.history(), console.frame_ids))
+    console.screen.say(*history_list(await console.debugger.history(), console.frame_ids))
 
 
 async def answer(console: Console, given: Answer) -> None:
-    questions = console.run.questions()
+    questions = await console.run.questions()
     if not questions:
         raise BadCommand("no step asks anything now")
-    console.run.answer(questions[0].occurrence, approved=given.approved, comment=given.comment)
+    await console.run.answer(questions[0].occurrence, approved=given.approved, comment=given.comment)
 
 
 async def extend(console: Console, seconds: float) -> None:
@@ -101,9 +109,9 @@ async def extend(console: Console, seconds: float) -> None:
 
 
 async def export(console: Console, file: str) -> None:
-    text = json.dumps(console.debugger.export(), ensure_ascii=False, indent=1)
+    text = json.dumps(await console.debugger.export(), ensure_ascii=False, indent=1)
     try:
-        await asyncio.to_thread(Path(file).write_text, console.run.mask_text(text), encoding="utf-8")
+        await asyncio.to_thread(Path(file).write_text, text, encoding="utf-8")
     except OSError as error:
         raise BadCommand(f"{file} cannot be written: {error.strerror}") from error
     console.screen.say(f"the session is in {file}")
@@ -111,15 +119,19 @@ async def export(console: Console, file: str) -> None:
 
 async def detach(console: Console, _: None) -> None:
     await console.debugger.detach()
-    console.screen.say(Text("detached: the run goes on to its end, and stops no more", style="dim"))
+    where = f" on the server: `logs {console.run.id} --follow` shows it" if console.is_on_server else ""
+    console.screen.say(Text(f"detached: the run goes on to its end, and stops no more{where}", style="dim"))
+    if console.is_on_server:
+        console.leave()
 
 
 async def quit_run(console: Console, _: None) -> None:
     if console.is_over:
         return
-    alive = [frame.id for frame in console.debugger.frames if frame.state != "done"]
+    await console.look()
+    alive = [frame.id for frame in console.state.frames if frame.state != "done"]
     if await console.ask(f"End the run? {', '.join(alive)} would be cancelled, then cleanup runs."):
-        console.end("quit by hand")
+        await console.end("quit by hand")
 
 
 async def show_help(console: Console, name: str | None) -> None:
@@ -139,6 +151,7 @@ ACTIONS: dict[str, Action] = {
     "back": back,
     "restart": restart,
     "rewind": rewind,
+    "goto": goto,
     "history": show_history,
     "answer": answer,
     "extend": extend,

@@ -1,0 +1,62 @@
+"""Breakpoints as people write them: `STEP[:after] [if JQ] [hits N] [group NAME] [log "TEXT"]`."""
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from pitstop.errors import BadBreakpoint
+
+if TYPE_CHECKING:
+    from pitstop.service.api import BreakpointRequest
+
+POSITIONS = ("before", "after", "error")
+USAGE = 'STEP[:before|after|error] or FILE:LINE, type:TYPE, *, then [if JQ] [hits N] [group NAME] [log "TEXT"]'
+
+_BREAKPOINT = re.compile(
+    r"""(?: change \s+ (?P<state>.+?) (?: \s+ equals \s+ (?P<equals>.+?) )? | (?P<place>\S+) )
+        (?: \s+ if \s+ (?P<condition>.+?) )?
+        (?: \s+ hits \s+ (?P<hits> (?: >= | <= | == | > | < | % )? \s* \d+ ) )?
+        (?: \s+ group \s+ (?P<group>\S+) )?
+        (?: \s+ log \s+ (?P<log> " (?: [^"\\] | \\. )* " | ' [^']* ' ) )?""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def read_breakpoint(text: str) -> "BreakpointRequest":
+    """BadBreakpoint. A line that is given without its file has an empty one."""
+    from pitstop.service.api import BreakpointRequest
+
+    found = _BREAKPOINT.fullmatch(text.strip())
+    if found is None:
+        raise BadBreakpoint(f"{text!r} is no breakpoint: write {USAGE}")
+    parts: dict[str, Any] = {name: found[name] for name in ("condition", "hits", "group", "state")}
+    if found["log"] is not None:
+        parts["log"] = found["log"][1:-1] if found["log"][0] == "'" else _read_json(found["log"])
+    if found["state"] is None:
+        return BreakpointRequest(**parts, **_read_place(found["place"]))
+    if found["equals"] is not None:
+        parts |= {"equals": _read_json(found["equals"]), "has_equals": True}
+    return BreakpointRequest(**parts)
+
+
+def _read_place(place: str) -> dict[str, Any]:
+    """`STEP`, `FILE:LINE`, `:LINE`, `type:TYPE` or `*`, and the position if one is given."""
+    name, colon, position = place.rpartition(":")
+    parts: dict[str, Any] = {}
+    if colon and position in POSITIONS:
+        place, parts["position"] = name, position
+        name, colon, position = place.rpartition(":")
+    if colon and position.isdigit():
+        return {**parts, "file": name, "line": int(position)}
+    if colon and name == "type":
+        return {**parts, "kind": position}
+    if colon:
+        raise BadBreakpoint(f"{place!r}: {position!r} is no position: use {', '.join(POSITIONS)}, or a line")
+    return parts if place in ("", "*") else {**parts, "step": place}
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadBreakpoint(f"{text} is no JSON: {error.msg.lower()} at character {error.colno}") from error

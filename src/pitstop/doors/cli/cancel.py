@@ -1,0 +1,31 @@
+"""`pitstop cancel`: end a run, and clean up after it."""
+
+import argparse
+from collections.abc import Sequence
+
+from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
+from pitstop.doors.cli.exit_codes import PASSED
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.errors import CommandRefused, NotRunning
+from pitstop.service.api import Service
+
+
+def cancel_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    parser = argparse.ArgumentParser(prog="pitstop cancel", description="End a run, and clean up after it.")
+    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    parser.add_argument("--now", action="store_true", help="do not give its steps time to end, nor clean up")
+    add_server_option(parser)
+    options = parser.parse_args(words)
+    status = ask(open_chosen(options, open_service), lambda service: _cancel(service, options.run, now=options.now))
+    print(f"{options.run} {status}")
+    return PASSED
+
+
+async def _cancel(service: Service, name: str, *, now: bool) -> str:
+    run = await service.run(name)
+    try:
+        await (run.kill() if now else run.cancel("cancelled by `pitstop cancel`"))
+    except NotRunning as error:
+        raise CommandRefused(f"run {name} has ended already") from error
+    return (await run.wait()).status

@@ -1,0 +1,85 @@
+"""`pitstop logs`: what the steps of a run wrote."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Sequence
+
+from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
+from pitstop.doors.cli.exit_codes import PASSED
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.errors import UnknownStep
+from pitstop.service.api import ActiveRun, EventInfo, LogLine, Service
+
+LOOK_AGAIN_SECONDS = 0.2
+PAGE = 2000
+
+
+def logs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    parser = argparse.ArgumentParser(
+        prog="pitstop logs", description="Show what the steps of a run wrote, or one of them.", allow_abbrev=False
+    )
+    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    parser.add_argument("step", metavar="STEP", nargs="?", help="a step by its path, its id, or one occurrence of it")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on until the run is over")
+    parser.add_argument("--search", metavar="TEXT", help="only lines with this text in them, in any case")
+    add_server_option(parser)
+    options = parser.parse_args(words)
+    ask(open_chosen(options, open_service), lambda service: _show(service, options))
+    return PASSED
+
+
+async def _show(service: Service, options: argparse.Namespace) -> None:
+    run = await service.run(options.run)
+    wanted = None if options.step is None else names_of(run, options.step)
+    is_found = False
+    async with asyncio.TaskGroup() as group:
+        async for event in _events(run, follow=options.follow):
+            occurrence, step = event.fields.get("occurrence", ""), event.fields.get("step", "")
+            if event.kind == "step.started" and (wanted is None or step in wanted or occurrence in wanted):
+                is_found = True
+                prefix = f"{occurrence} | " if wanted is None else ""
+                telling = _tell(run, occurrence, prefix, options)
+                if options.follow:  # several may write at the same time
+                    group.create_task(telling)
+                else:
+                    await telling
+    if wanted is not None and not is_found and not any(step.path in wanted for step in run.flow.steps):
+        raise UnknownStep(options.step)
+
+
+async def _tell(run: ActiveRun, occurrence: str, prefix: str, options: argparse.Namespace) -> None:
+    async for lines in _pages(run, occurrence, options.search, follow=options.follow):
+        told = "".join(f"{prefix}{line.text}\n" for line in lines)
+        sys.stdout.buffer.write(told.encode(errors="replace"))
+        sys.stdout.buffer.flush()
+
+
+def names_of(run: ActiveRun, step: str) -> set[str]:
+    """The paths of a step that is named by path or id; else what was given, which may be an occurrence."""
+    return {each.path for each in run.flow.steps if step in (each.path, each.id)} or {step}
+
+
+async def _events(run: ActiveRun, *, follow: bool) -> AsyncIterator[EventInfo]:
+    """Those that there are, or all to the end of the run."""
+    last = (await run.info()).last_event
+    async for event in run.events():
+        yield event
+        if not follow and event.number >= last:
+            return
+
+
+async def _pages(
+    run: ActiveRun, occurrence: str, search: str | None, *, follow: bool
+) -> AsyncIterator[Sequence[LogLine]]:
+    after = 0
+    while True:
+        page = await run.log(occurrence, after=after, limit=PAGE, search=search)
+        if page.lines:
+            yield page.lines
+            after = page.lines[-1].number
+        if page.next is None:
+            if not follow or page.is_ended:
+                return
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)

@@ -1,0 +1,67 @@
+"""`pitstop rerun`: a run again, whole or from a step on."""
+
+import argparse
+import asyncio
+import os
+from collections.abc import Sequence
+
+from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.doors.cli.run_options import (
+    add_break_option,
+    add_given_options,
+    read_breakpoints,
+    read_inputs,
+    read_secrets,
+)
+from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
+from pitstop.service.api import BreakpointRequest, DebugRequest, RerunRequest, Service
+
+
+def rerun_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    options = _parser().parse_args(words)
+    request = RerunRequest(
+        from_step=options.from_step,
+        inputs=read_inputs(options.inputs, options.given),
+        secrets=read_secrets(options.secret, os.environ),
+        use_file=options.use_file,
+        debug=_debug_request(options),
+        can_ask=is_at_terminal(options),
+    )
+    return asyncio.run(_rerun(open_chosen(options, open_service), request, options, interrupts))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pitstop rerun",
+        allow_abbrev=False,
+        description="Run again what was run, with the flow and the inputs that it had; secrets have to be given anew.",
+    )
+    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    add_given_options(parser)
+    parser.add_argument("--use-file", action="store_true", help="take the flow as it is in its file now")
+    add_break_option(parser)
+    parser.add_argument("--debug", action="store_true", help="stop at the first step, and where one fails")
+    add_display_options(parser)
+    add_server_option(parser)
+    return parser
+
+
+def _debug_request(options: argparse.Namespace) -> DebugRequest | None:
+    breakpoints = read_breakpoints(options.breaks)
+    if not options.debug:
+        return DebugRequest(breakpoints=breakpoints, stop_on_error=False) if breakpoints else None
+    if options.from_step is not None:  # whatever runs beside it
+        breakpoints = (BreakpointRequest(step=options.from_step, once=True), *breakpoints)
+    return DebugRequest(breakpoints=breakpoints, stop_at_entry=options.from_step is None)
+
+
+async def _rerun(service: Service, request: RerunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:
+    async with service:
+        run = await service.rerun(options.run, request)
+        if request.debug is None or not is_at_terminal(options):
+            return await watch_run(run, options, interrupts)
+        from pitstop.doors.cli.debug import debug_run
+
+        return await debug_run(run, interrupts, is_on_server=server_of(options) is not None)

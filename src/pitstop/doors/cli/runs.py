@@ -1,0 +1,49 @@
+"""`pitstop runs`: the runs that are kept, the newest first."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import get_args
+
+from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
+from pitstop.doors.cli.closing import format_seconds
+from pitstop.doors.cli.exit_codes import PASSED
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.doors.cli.signs import sign_of
+from pitstop.service.api import RunInfo, RunQuery, RunStatus
+
+STATUSES = get_args(RunStatus)
+
+
+def runs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    parser = argparse.ArgumentParser(prog="pitstop runs", description="List runs, the newest first.")
+    parser.add_argument("search", metavar="TEXT", nargs="?", help="only runs with this in their id, flow or file")
+    parser.add_argument("--status", choices=STATUSES, action="append", default=[], help="only runs that are so")
+    parser.add_argument("--flow", metavar="NAME", help="only runs of the flow with this name")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many (20)")
+    parser.add_argument("--json", action="store_true", help="one run per line, for programs")
+    add_server_option(parser)
+    options = parser.parse_args(words)
+    query = RunQuery(status=tuple(options.status), flow=options.flow, search=options.search, limit=options.limit)
+    page = ask(open_chosen(options, open_service), lambda service: service.runs(query))
+    for run in page.runs:
+        print(json.dumps(asdict(run), ensure_ascii=False) if options.json else line_of(run))
+    if page.next is not None and not options.json:
+        print("there are more: --limit shows them")
+    return PASSED
+
+
+def line_of(run: RunInfo) -> str:
+    """A run in one line: its id, how it is doing, when and how long, its flow, and where it failed."""
+    began = run.started_at or run.created_at
+    time = datetime.fromtimestamp(began).astimezone().strftime("%Y-%m-%d %H:%M")
+    took = format_seconds(run.ended_at - began) if run.ended_at is not None else ""
+    where = f"  at {run.failures[0].step}" if run.failures else f"  {run.error}" if run.error else ""
+    after = f"  from {run.from_step}" if run.from_step else ""
+    by_hand = "  with changes by hand" if run.intervened else ""
+    pinned = "  pinned" if run.is_pinned else ""
+    sign = sign_of(run.status).shape
+    return f"{run.id}  {sign} {run.status:9}  {time}  {took:>7}  {run.flow}{after}{where}{by_hand}{pinned}"

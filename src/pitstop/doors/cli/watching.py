@@ -1,0 +1,209 @@
+"""Watching a run until it is over, or has stopped for somebody who is there to debug it."""
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, Protocol
+
+from pitstop.doors.cli import exit_codes
+from pitstop.doors.cli.choosing import server_of
+from pitstop.doors.cli.closing import Ending
+from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
+from pitstop.doors.cli.json_lines import JsonDisplay
+from pitstop.doors.cli.plain import LEVELS, PlainDisplay
+from pitstop.errors import CommandRefused
+from pitstop.service.api import ActiveRun, EventInfo, Output
+from pitstop.settings import read_settings
+
+
+class Display(Protocol):
+    """What shows a run."""
+
+    def hear(self, output: Output) -> None: ...
+
+    def show(self, event: EventInfo) -> None: ...
+
+    def note(self, text: str) -> None:
+        """Tell something that is no event."""
+        ...
+
+    def close(self) -> None: ...
+
+    def finish(self, ending: Ending) -> None:
+        """Tell how it ended; the last that is shown."""
+        ...
+
+
+def add_display_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plain", action="store_true", help="lines of text, also in a terminal")
+    parser.add_argument("--json", action="store_true", help="one event per line, for programs")
+    parser.add_argument("--log-level", choices=LEVELS, default="info", help="how much the lines tell (info)")
+
+
+def is_at_terminal(options: argparse.Namespace) -> bool:
+    """Whether somebody is there who can answer, and debug."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+
+
+async def watch_run(run: ActiveRun, options: argparse.Namespace, interrupts: Interrupts) -> int:
+    """Show a run that has just been started. Gives the exit code."""
+    is_terminal = is_at_terminal(options)
+    display = _display(run, options, is_terminal=is_terminal)
+    watch = Watch(run, display, is_terminal=is_terminal, server=server_of(options))
+    with interrupts.taken_by(watch.interrupt):
+        must_debug = await watch.follow()
+    if must_debug:
+        from pitstop.doors.cli.debug import debug_run
+
+        return await debug_run(run, interrupts)
+    ending = await watch.ending()
+    display.finish(ending)
+    return ending.exit_code
+
+
+def _display(run: ActiveRun, options: argparse.Namespace, *, is_terminal: bool) -> Display:
+    if options.json:
+        return JsonDisplay(run.id, sys.stdout.buffer, options)
+    if is_terminal and not options.plain:
+        from pitstop.doors.cli.live_tree import LiveDisplay
+
+        return LiveDisplay(run.flow, options)
+    return PlainDisplay(run.flow, sys.stdout.buffer, options)
+
+
+class Watch:
+    """Follows one run. What is said to it is said in tasks, for signals and keys come at any moment."""
+
+    def __init__(self, run: ActiveRun, display: Display, *, is_terminal: bool, server: str | None = None) -> None:
+        self._run = run
+        self._display = display
+        self._is_terminal = is_terminal
+        self._server = server
+        self._is_interrupted = False
+        self._stopped_at: str | None = None
+        self._began = time.monotonic()
+        self._commands = asyncio.TaskGroup()
+        self._started: set[str] = set()
+        self._early: dict[str, list[Output]] = {}  # what came before it was shown that the step has started
+
+    async def follow(self) -> bool:
+        """Whether the run was left at a stop."""
+        unhear = self._run.hear_output(self._hear)
+        if self._is_terminal:
+            asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
+        try:
+            async with self._commands:
+                async for event in self._run.events(self._run.carried_over):
+                    self._show(event)
+                    if event.kind == "debug.stopped" and await self._is_for_somebody(event):
+                        return True
+        except BaseExceptionGroup as group:  # such as a reader of our output who has gone: the caller knows of no group
+            raise group.exceptions[0] from None
+        finally:
+            if self._is_terminal:
+                asyncio.get_running_loop().remove_reader(sys.stdin)
+            unhear()
+            self._show_early(*list(self._early))
+            self._display.close()
+        return False
+
+    def _show(self, event: EventInfo) -> None:
+        self._display.show(event)
+        if event.kind == "step.started":
+            self._started.add(event.fields["occurrence"])
+            self._show_early(event.fields["occurrence"])
+
+    def _hear(self, output: Output) -> None:
+        if output.occurrence in self._started:
+            self._show_output(output)
+        else:
+            self._early.setdefault(output.occurrence, []).append(output)
+
+    def _show_early(self, *occurrences: str) -> None:
+        for occurrence in occurrences:
+            for output in self._early.pop(occurrence, ()):
+                self._show_output(output)
+
+    def _show_output(self, output: Output) -> None:
+        """Show what a step wrote; that nobody reads it any more is no failure of the step, but the end of the run."""
+        try:
+            self._display.hear(output)
+        except BrokenPipeError:
+            self._say(self._run.cancel("nobody reads its output any more"))
+
+    def interrupt(self, name: str, count: int) -> None:
+        """Once: end the steps and clean up. Twice: end all of it now. Three times: not even wait for that."""
+        self._is_interrupted = True
+        where = " on the server" if self._server is not None else ""
+        if count == 1:
+            self._say(self._run.cancel(f"interrupted ({name})"))
+            once_more = "once more ends it at once"
+            self._display.note(f"interrupted ({name}): ending the steps{where} and cleaning up; {once_more}")
+        elif count == 2:
+            self._say(self._run.kill())
+            self._display.note(f"ending it at once{where}")
+        else:
+            leave_at_once(name)
+
+    async def ending(self) -> Ending:
+        summary = await self._run.wait()
+        if self._is_interrupted:
+            code = exit_codes.INTERRUPTED
+        elif self._stopped_at is not None:
+            code = exit_codes.DETACHED
+        else:
+            code = exit_codes.PASSED if summary.status == "passed" else exit_codes.FAILED
+        failed = [failure.occurrence for failure in summary.failures]
+        return Ending(
+            run=self._run,
+            summary=summary,
+            exit_code=code,
+            seconds=time.monotonic() - self._began,
+            stopped_at=self._stopped_at,
+            tails={occurrence: await self._run.log_tail(occurrence) for occurrence in failed},
+            problem=(await self._run.info()).problem,
+            artifacts=await self._artifacts(),
+        )
+
+    async def _artifacts(self) -> str | None:
+        count = len(await self._run.artifacts())
+        if not count:
+            return None
+        if self._server is not None:
+            return f"{count} on the server, with run {self._run.id}"
+        return str(read_settings().runs / self._run.id / "artifacts")
+
+    async def _is_for_somebody(self, event: EventInfo) -> bool:
+        """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
+        if self._is_interrupted or self._stopped_at is not None:
+            await self._run.debugger.continue_(event.fields["stop"])
+            return False
+        if self._is_terminal:
+            return True
+        self._stopped_at = event.fields["step"]
+        await self._run.cancel("it stopped, and there is no terminal to debug in")
+        return False
+
+    def _read_answer(self) -> None:
+        """A line from the terminal is the answer to the question that was asked first."""
+        self._say(self._answer(sys.stdin.readline().strip().lower()))
+
+    async def _answer(self, line: str) -> None:
+        for question in (await self._run.questions())[:1]:
+            if line in ("y", "yes", "n", "no"):
+                by = os.environ.get("USER", "")
+                await self._run.answer(question.occurrence, approved=line.startswith("y"), by=by)
+            else:
+                self._display.note(f"{question.prompt} Answer y or n")
+
+    def _say(self, command: Coroutine[Any, Any, None]) -> None:
+        self._commands.create_task(_said(command))
+
+
+async def _said(command: Coroutine[Any, Any, None]) -> None:
+    with suppress(CommandRefused):  # it was over by then
+        await command

@@ -1,0 +1,96 @@
+"""Questions about flows and about this machine, answered in this process."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import BadFlow
+from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
+from pitstop.service.examination import examine_machine
+from pitstop.service.flow_files import FlowFiles
+from pitstop.service.info import tell_flow
+from pitstop.service.parts import Parts
+from pitstop.service.preview import resolved_configs
+from pitstop.service.requests import breakpoints_of, kept_breakpoints
+from pitstop.service.run_maker import RunMaker
+from pitstop.service.stored_flows import StoredFlows
+from pitstop.settings import Settings
+from pitstop.store.port import RunStore
+
+FLOW_FOLDER = Path(".pitstop/flows")
+BREAKPOINTS = "breakpoints"
+
+
+class FlowDesk:
+    """The part of a Service that runs nothing."""
+
+    def __init__(
+        self, parts: Parts, settings: Settings, store: RunStore, flow_folders: Sequence[Path] = (FLOW_FOLDER,)
+    ) -> None:
+        self._parts = parts
+        self._settings = settings
+        self._store = store
+        self._files = FlowFiles(parts)
+        self._stored = StoredFlows(flow_folders)
+        self._maker = RunMaker(parts, store, self._files)
+
+    async def check(self, flow: str, text: str | None = None) -> FlowInfo:
+        evaluator = self._parts.new_evaluator()
+        try:
+            path = flow if text is not None else self._stored.path_of(flow)
+            planned = await self._files.check(path, evaluator, text)
+        finally:
+            await evaluator.close()
+        return tell_flow(planned.flow, planned.plan)
+
+    async def resolve(self, request: RunRequest) -> FlowInfo:
+        prepared = await self._maker.prepare(self._meant(request))
+        evaluator = self._parts.new_evaluator()
+        try:
+            configs = await resolved_configs(prepared.plan, prepared.values, evaluator)
+        finally:
+            await evaluator.close()
+        told = tell_flow(prepared.planned.flow, prepared.plan, lambda step: configs[step.path])
+        given = prepared.values["inputs"]
+        inputs = tuple(replace(each, default=given[each.name], is_required=False) for each in told.inputs)
+        return replace(told, inputs=inputs)
+
+    async def flows(self) -> tuple[StoredFlow, ...]:
+        return tuple(StoredFlow(name, str(file), self._problem(file)) for name, file in self._stored.files().items())
+
+    async def flow_text(self, name: str) -> str:
+        return self._stored.file(name).read_text(encoding="utf-8", errors="replace")
+
+    async def flow_breakpoints(self, flow: str) -> tuple[BreakpointRequest, ...]:
+        return breakpoints_of(await self._store.read_flow_setting(self._key(flow), BREAKPOINTS))
+
+    async def keep_flow_breakpoints(self, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None:
+        await self._store.write_flow_setting(self._key(flow), BREAKPOINTS, kept_breakpoints(breakpoints))
+
+    async def schema(self) -> dict[str, Any]:
+        return self._parts.new_reference().schema()
+
+    async def step_types(self) -> tuple[StepTypeHelp, ...]:
+        return self._parts.new_reference().step_types()
+
+    async def step_type(self, name: str) -> StepTypeHelp:
+        return self._parts.new_reference().step_type(name)
+
+    async def examine(self) -> tuple[Finding, ...]:
+        return await examine_machine(self._parts, self._settings)
+
+    def _meant(self, request: RunRequest) -> RunRequest:
+        """The request with the file of the flow, where it has the name of a stored one."""
+        return request if request.text is not None else replace(request, flow=self._stored.path_of(request.flow))
+
+    def _key(self, flow: str) -> str:
+        """What is kept with a flow is kept with its file, however that is named."""
+        return str(Path(self._stored.path_of(flow)).resolve())
+
+    def _problem(self, file: Path) -> str | None:
+        try:
+            self._files.plan(str(file), None)
+        except BadFlow as error:
+            return str(error.found[0]) if error.found else str(error)
+        return None

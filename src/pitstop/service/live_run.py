@@ -1,0 +1,393 @@
+"""A run that this process carries out, as doors see it."""
+
+import asyncio
+import os
+import shlex
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pitstop.engine.clock import SystemClock
+from pitstop.engine.executor import LogChunk, Shell
+from pitstop.engine.frame import Activation
+from pitstop.engine.hook import Hook
+from pitstop.engine.ports import Ports, StepType
+from pitstop.engine.run import Run
+from pitstop.errors import LogLost, NotAsked, NotRunning
+from pitstop.events.log import EventLog
+from pitstop.events.outcome import Outcome, Status, error_of
+from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, Stopped
+from pitstop.events.view import interventions_in
+from pitstop.service.api import (
+    ArtifactInfo,
+    DebugRequest,
+    Output,
+    Question,
+    RunInfo,
+    RunSummary,
+    SessionState,
+    ShellMode,
+)
+from pitstop.service.info import tell_failures, tell_flow
+from pitstop.service.journal import Journal
+from pitstop.service.late_session import LateSession
+from pitstop.service.log_pages import Page, pages_in_memory
+from pitstop.service.parts import Parts
+from pitstop.service.past_run import PastRun, tell_run
+from pitstop.service.run_maker import PreparedRun
+from pitstop.service.run_snapshots import NewSnapshots, RunSnapshots, bring_files, wants_snapshots
+from pitstop.service.workplaces import KillableWorkplace, OpenWorkplace
+from pitstop.steps.approvals import Decision, MemoryApprovals
+from pitstop.steps.containers import container_of
+from pitstop.store.port import KeptRun, RunLog, RunStore
+
+if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
+    from pitstop.service.sessions import LocalSession
+
+HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
+KILL_EVERY_SECONDS = 0.05
+
+
+class LiveRun(PastRun):
+    """An ActiveRun. `carry_out` is the run itself, from its workspace to its end; somebody is the parent of its task,
+    and says `begin`.
+
+    It goes on where the log of the kept run ends: a fresh run and one that was cut off by a crash are the same to it.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        store: RunStore,
+        kept: KeptRun,
+        prepared: PreparedRun,
+        open_workplace: OpenWorkplace,
+        on_event: Callable[[AnyEvent], None] | None = None,
+        new_snapshots: NewSnapshots | None = None,
+    ) -> None:
+        flow = tell_flow(prepared.planned.flow, prepared.plan)
+        super().__init__(store, kept, prepared.record, flow, parts.new_debugger)
+        self._parts = parts
+        self._prepared = prepared
+        self._open_workplace = open_workplace
+        self._on_event = on_event
+        self._new_snapshots = new_snapshots
+        self._listeners: list[Callable[[Output], None]] = []
+        self._approvals = MemoryApprovals(HOW_TO_APPROVE) if prepared.request.can_ask else None
+        self._own_session: LocalSession | None = None
+        if prepared.request.debug is not None or _had_session(kept.log):
+            asked = prepared.request.debug or DebugRequest(stop_on_error=False)
+            self._own_session = parts.new_session(asked)
+            self._own_session.snapshots = prepared.request.folder is None
+        self._late_session = LateSession(self._make_late_session)
+        self._step_types: dict[str, StepType] = {}
+        self._workplace: KillableWorkplace | None = None
+        self._run: Run | None = None
+        self._journal: Journal | None = None
+        self._cancel_reason: str | None = None
+        self._killing = asyncio.TaskGroup()
+        self._begun = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = loop.create_future()
+        self._ended: asyncio.Future[RunSummary] = loop.create_future()
+
+    # What its debugger asks
+
+    @property
+    def journal(self) -> EventLog:
+        return self._kept.log if self._journal is None else self._journal
+
+    def pages(self, after: int = 0) -> AsyncIterator[Page]:
+        return pages_in_memory(self.journal, after)
+
+    @property
+    def is_over(self) -> bool:
+        return self._ended.done()
+
+    @property
+    def session(self) -> "LocalSession | None":
+        return self._own_session or self._late_session.session
+
+    @property
+    def session_state(self) -> SessionState:
+        if self.session is None:
+            return "none"
+        if self.is_over:
+            return "ended"
+        return "connected" if self._ready.done() else "pending"
+
+    def wake(self) -> "LocalSession":
+        return self._own_session or self._late_session.wake()
+
+    async def settled(self) -> None:
+        await (self._kept.log if self._journal is None else self._journal).settled()
+
+    def mask_text(self, text: str) -> str:
+        return text if self._workplace is None else self._workplace.masker.mask_text(text)
+
+    def _make_late_session(self) -> "LocalSession":
+        if self._workplace is not None:  # any type of step may be put in from now on
+            types = self._prepared.planned.types
+            missing = [name for name in types.names if name not in self._step_types]
+            self._step_types.update(types.for_run(self._workplace, missing))
+        return self._parts.new_session(DebugRequest())
+
+    # Its life
+
+    async def carry_out(self) -> None:
+        """Run to the end, and keep how it ended. What cannot begin has an end all the same."""
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._kept.close)
+            ended = _end_in(self._kept.log)
+            if ended is not None:  # its process was killed just before that was kept with the run
+                await self._finish(ended.outcome, None)
+                return
+            try:
+                run = await self._set_up(stack)
+            except BaseException as error:
+                self._ready.set_exception(error)
+                self._ready.exception()  # nobody has to ask
+                await self._finish(None, error)
+                if not isinstance(error, Exception):
+                    raise
+                return
+            await self._execute(run)
+
+    async def ready(self) -> None:
+        """Wait until the run has all that it needs to begin; raises what keeps it from that."""
+        await asyncio.shield(self._ready)
+
+    def begin(self) -> None:
+        """Let the first step run, now or as soon as all is ready: whoever wants to hear its output listens by then."""
+        self._begun.set()
+
+    async def _set_up(self, stack: AsyncExitStack) -> Run:
+        request, planned = self._prepared.request, self._prepared.planned
+        evaluator = self._parts.new_evaluator()
+        stack.push_async_callback(evaluator.close)
+        workplace = await stack.enter_async_context(
+            self._open_workplace(
+                folder=request.folder,
+                secrets=request.secrets,
+                run=self.id,
+                workspace=self._record.workspace,
+                approvals=self._approvals,
+                on_output=self._take_output,
+                settle=self._kept.log.settled,
+            )
+        )
+        self._workplace = workplace
+        self._journal = Journal(self._kept, workplace.masker.mask_text if request.secrets else None, self._on_event)
+        kinds = planned.kinds if self._own_session is None else {*planned.kinds, *planned.types.names}
+        self._step_types.update(planned.types.for_run(workplace, kinds))
+        snapshots = await self._set_up_snapshots(stack, workplace)
+        ports = Ports(evaluator, SystemClock(), self._step_types, snapshots)
+        run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=self._hook())
+        # Kept before the first step acts, which waits for its own start to be
+        self._kept.note(status="running", started_at=time.time(), workspace=workplace.workspace.id)
+        return run
+
+    async def _set_up_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> RunSnapshots | None:
+        """What keeps the files at each point, where it is wanted. A run from a step begins with the files of then."""
+        record, request, plan = self._record, self._prepared.request, self._prepared.plan
+        is_new = len(self._kept.log) == self._kept.log.carried_over
+        begins_later = is_new and record.from_step is not None and record.from_run is not None and not request.folder
+        is_wanted = wants_snapshots(plan, request.debug, request.folder)
+        if self._new_snapshots is None or not (begins_later or is_wanted):
+            return None
+        keeping = self._new_snapshots()
+        stack.callback(keeping.close)
+        if begins_later and record.from_run is not None and record.from_step is not None:
+            old = await self._store.open(record.from_run)
+            await bring_files(keeping, workplace, await old.record(), old.log.read(), plan, record.from_step)
+        in_place = request.folder is not None
+        return RunSnapshots(keeping, workplace.workspace, in_place=in_place) if is_wanted else None
+
+    def _hook(self) -> Hook:
+        return self._own_session or self._late_session
+
+    async def _execute(self, run: Run) -> None:
+        self._run = run
+        if self._cancel_reason is not None:
+            run.abort(self._cancel_reason)
+        self._ready.set_result(None)
+        async with self._killing:
+            try:
+                await self._begun.wait()
+                await self._execute_to_end(run)
+            except LogLost as lost:  # whoever has the run now tells how it ends
+                self._ended.set_exception(lost)
+                self._ended.exception()  # nobody has to ask
+
+    async def _execute_to_end(self, run: Run) -> None:
+        try:
+            outcome = await run.execute()
+        except LogLost:
+            raise
+        except BaseException as error:
+            await self._finish(None, error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            await self._finish(outcome, None)
+
+    async def _finish(self, outcome: Outcome | None, error: BaseException | None) -> None:
+        """Keep how the run ended, then tell those who wait. One that was cut off has `error` in place of an outcome."""
+        events = self.journal.read()
+        if outcome is None:
+            is_cancelled = not isinstance(error, Exception)
+            status = Status.CANCELLED if is_cancelled else Status.FAILED
+            outcome = Outcome(status, error=error_of(error or RuntimeError(), ""))
+            if not events or not isinstance(events[-1], RunEnded):
+                self.journal.append(RunEnded(time.time(), outcome))
+        told = None if outcome.error is None else self.mask_text(str(outcome.error))
+        failures = tell_failures(events, self._prepared.plan, self.mask_text)
+        intervened = bool(interventions_in(events))
+        if self._workplace is not None:
+            await self._kept.keep_artifacts(Path(self._workplace.workspace.artifacts))
+        await self._kept.update(
+            status=outcome.status.value,
+            ended_at=time.time(),
+            error=told,
+            failures=tuple(failure_as_json(each) for each in failures),
+            intervened=intervened,
+            kept_until=self._kept_until(),
+        )
+        self._ended.set_result(RunSummary(self.id, outcome.status.value, told, failures, intervened))
+
+    def _kept_until(self) -> float | None:
+        """When the workspace of a run that ends now is to go; None when it goes with the run."""
+        return None
+
+    # Looking
+
+    async def info(self) -> RunInfo:
+        stops = () if self.session is None or self.is_over else tuple(stop.id for stop in self.session.stops)
+        record = await self._kept.record()
+        status = "paused" if stops and record.status == "running" else record.status
+        told = {"status": status, "session": self.session_state, "stops": stops, "last_event": len(self._kept.log)}
+        return tell_run(record, problem=self._kept.problem, **told)
+
+    def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def _take_output(self, occurrence: str, chunk: LogChunk) -> None:
+        self._kept.append_output(occurrence, chunk)
+        if self._listeners:
+            output = Output(occurrence, chunk.stream, chunk.time, chunk.data)
+            for listener in self._listeners:
+                listener(output)
+
+    async def artifacts(self) -> tuple[ArtifactInfo, ...]:
+        if self._workplace is not None and not self.is_over:
+            await self._kept.keep_artifacts(Path(self._workplace.workspace.artifacts))
+        return await super().artifacts()
+
+    async def questions(self) -> tuple[Question, ...]:
+        if self._approvals is None:
+            return ()
+        return tuple(Question(each.occurrence, each.prompt) for each in self._approvals.open_questions)
+
+    # Acting
+
+    async def answer(self, occurrence: str, *, approved: bool, by: str = "", comment: str = "") -> None:
+        if self._approvals is None:
+            raise NotAsked(occurrence)
+        self._approvals.answer(occurrence, Decision(approved, by, comment))
+
+    async def cancel(self, reason: str) -> None:
+        if self.is_over:
+            raise NotRunning
+        self.cancel_now(reason)
+
+    def cancel_now(self, reason: str) -> None:
+        """`cancel`, for whoever cannot wait."""
+        self.begin()
+        if self._run is None:
+            self._cancel_reason = reason
+        elif not self.is_over:
+            self._run.abort(reason)
+
+    def leave(self) -> None:
+        """Stop here, without cleaning up: somebody else goes on where the log ends. `wait` raises LogLost."""
+        if self._journal is not None:
+            self._journal.cut()
+        if self._run is not None and not self.is_over:
+            self._run.lose(LogLost(self.id))
+            if self._workplace is not None:
+                self._killing.create_task(self._workplace.kill_commands())
+
+    async def kill(self) -> None:
+        if self.is_over:
+            raise NotRunning
+        self._kill()
+
+    def _kill(self) -> None:
+        self.cancel_now("ended at once")
+        if not self.is_over and self._workplace is not None:  # again and again, for it may come to a cleanup yet
+            self._killing.create_task(self._workplace.kill_commands())
+            asyncio.get_running_loop().call_later(KILL_EVERY_SECONDS, self._kill)
+
+    async def wait(self) -> RunSummary:
+        return await asyncio.shield(self._ended)
+
+    async def shell(self, stop: int, *, mode: ShellMode = "shell", rows: int = 24, cols: int = 80) -> Shell:
+        if self.session is None or self.is_over or self._workplace is None:
+            raise NotRunning
+        activation = self.session.activation_at(stop)
+        config = (await self.session.config(stop)).resolved
+        own = config.get("env", {}) if activation.step.kind == "run" else {}
+        env = await self._workplace.environment(activation, own)
+        image, container = container_of(config) if activation.step.kind == "run" else (None, None)
+        if image is not None:
+            env = self._workplace.without_own_home(env)
+        control = Path(self._workplace.workspace.control)
+        env["PITSTOP_OUTPUT"] = str(control / "shell.output")
+        folder = str(config.get("working_directory", ".")) if activation.step.kind == "run" else "."
+        argv = _shell_with_history(control, activation, config.get("script"), in_container=image is not None)
+        executor, workspace = self._workplace.executor, self._workplace.workspace
+        return await executor.shell(
+            workspace,
+            argv,
+            image,
+            rows,
+            cols,
+            cwd=folder,
+            env=env,
+            container=container,
+            read_only=mode == "sidecar",
+        )
+
+
+def _had_session(log: RunLog) -> bool:
+    """Whether somebody had come to debug the run before its process ended: the session is taken up from the log."""
+    return any(isinstance(event, BreakpointSet | Stopped) for event in log.read(log.carried_over))
+
+
+def _end_in(log: RunLog) -> RunEnded | None:
+    last = log.read(max(len(log) - 1, log.carried_over))
+    return last[0] if last and isinstance(last[0], RunEnded) else None
+
+
+def failure_as_json(failure: Any) -> dict[str, str]:
+    return {name: getattr(failure, name) for name in ("step", "occurrence", "type", "message")}
+
+
+def _shell_with_history(
+    control: Path, activation: Activation, script: Any, *, in_container: bool
+) -> tuple[str, ...] | None:
+    """bash with the step's command one key away, in a history of its own; None for the shell of the place."""
+    if not in_container and not os.environ.get("SHELL", "bash").endswith("bash"):
+        return None
+    start = control / "shell.rc"
+    prompt = shlex.quote(f"({activation.step.title.replace(chr(92), '')}) ")
+    lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f'PS1={prompt}"$PS1"']
+    if isinstance(script, str):
+        lines.append(f"history -s -- {shlex.quote(script)}")
+    start.write_text("\n".join(lines) + "\n", errors="surrogateescape")
+    if in_container:  # where there may be no bash
+        return ("sh", "-c", 'command -v bash >/dev/null && exec bash --rcfile "$0" -i; exec sh -i', str(start))
+    return ("bash", "--rcfile", str(start), "-i")

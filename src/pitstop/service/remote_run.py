@@ -1,0 +1,165 @@
+"""A run on a server, as doors see it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing, suppress
+from typing import cast
+from urllib.parse import quote
+
+import msgspec
+
+from pitstop.errors import ServerTrouble
+from pitstop.service.api import (
+    ENDED,
+    ArtifactInfo,
+    EventInfo,
+    FlowInfo,
+    LogPage,
+    Output,
+    Question,
+    RunInfo,
+    RunSummary,
+    ShellMode,
+    Stream,
+    TestCase,
+)
+from pitstop.service.remote_debugger import RemoteDebugger
+from pitstop.service.remote_http import Background, Connection
+from pitstop.service.remote_terminal import RemoteTerminal
+from pitstop.service.wire import OutputPiece, RunDetail
+
+LAST_OUTPUT_SECONDS = 5.0  # that what a run wrote last may come after its end
+_NO_FIELDS = ("schema", "number", "kind", "at")
+
+
+class RemoteRun:
+    """An ActiveRun. `heard_from` is where in its output the first listener begins: None is from now on."""
+
+    def __init__(
+        self, connection: Connection, detail: RunDetail, background: Background, heard_from: int | None = None
+    ) -> None:
+        self._connection = connection
+        self._detail = detail
+        self._background = background
+        self._heard_from = heard_from
+        self._path = f"/runs/{quote(detail.id, safe='')}"
+        self._listeners: list[Callable[[Output], None]] = []
+        self._listening: asyncio.Task[None] | None = None
+        self.debugger = RemoteDebugger(connection, detail.id)
+
+    @property
+    def id(self) -> str:
+        return self._detail.id
+
+    @property
+    def flow(self) -> FlowInfo:
+        return self._detail.flow_info
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return self._detail.texts
+
+    @property
+    def carried_over(self) -> int:
+        return self._detail.carried_over
+
+    # Looking
+
+    async def info(self) -> RunInfo:
+        return await self._connection.get(self._path, RunInfo)
+
+    async def events(self, after: int = 0) -> AsyncIterator[EventInfo]:
+        async with aclosing(self._connection.stream(f"{self._path}/events", after=after)) as stream:
+            async for told in stream:
+                fields = msgspec.json.decode(told.data)
+                event = EventInfo(
+                    fields["number"],
+                    fields["kind"],
+                    fields["at"],
+                    {name: value for name, value in fields.items() if name not in _NO_FIELDS},
+                )
+                if event.kind == "run.ended":
+                    await self._hear_the_rest()
+                yield event
+
+    def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        if self._listening is None:
+            self._listening = self._background.start(self._listen(), f"output of {self.id}")
+
+        def stop_hearing() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+            if not self._listeners and self._listening is not None:
+                self._listening.cancel()
+                self._listening = None
+
+        return stop_hearing
+
+    async def _listen(self) -> None:
+        """Tell the listeners what the server tells. When it cannot be reached any more there is no more to tell."""
+        after, self._heard_from = self._heard_from, None
+        with suppress(ServerTrouble):
+            async with aclosing(self._connection.stream(f"{self._path}/output", after=after)) as stream:
+                async for told in stream:
+                    if told.name == "message":
+                        self._tell(msgspec.json.decode(told.data, type=list[OutputPiece]))
+
+    def _tell(self, pieces: list[OutputPiece]) -> None:
+        for piece in pieces:
+            output = Output(piece.occurrence, cast(Stream, piece.stream), piece.time, piece.text.encode())
+            for listener in [*self._listeners]:
+                listener(output)
+
+    async def _hear_the_rest(self) -> None:
+        if self._listening is not None:
+            await asyncio.wait([self._listening], timeout=LAST_OUTPUT_SECONDS)
+
+    async def log_tail(self, occurrence: str, lines: int = 20) -> list[str]:
+        params = {"occurrence": occurrence, "lines": lines}
+        return await self._connection.get(f"{self._path}/log/tail", list[str], **params)
+
+    async def log(self, occurrence: str, *, after: int = 0, limit: int = 1000, search: str | None = None) -> LogPage:
+        params = {"occurrence": occurrence, "after": after, "limit": limit, "search": search}
+        return await self._connection.get(f"{self._path}/log", LogPage, **params)
+
+    def log_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
+        return self._connection.download(f"{self._path}/log/download", occurrence=occurrence)
+
+    async def artifacts(self) -> tuple[ArtifactInfo, ...]:
+        return await self._connection.get(f"{self._path}/artifacts", tuple[ArtifactInfo, ...])
+
+    def artifact(self, path: str) -> AsyncIterator[bytes]:
+        return self._connection.download(f"{self._path}/artifacts/{quote(path, safe='')}")
+
+    async def tests(self) -> tuple[TestCase, ...]:
+        return await self._connection.get(f"{self._path}/tests", tuple[TestCase, ...])
+
+    async def questions(self) -> tuple[Question, ...]:
+        return await self._connection.get(f"{self._path}/questions", tuple[Question, ...])
+
+    # Acting
+
+    async def answer(self, occurrence: str, *, approved: bool, by: str = "", comment: str = "") -> None:
+        path = f"{self._path}/questions/{quote(occurrence, safe='')}"
+        await self._connection.ask("POST", path, {"approved": approved, "by": by, "comment": comment})
+
+    async def cancel(self, reason: str) -> None:
+        await self._connection.ask("POST", f"{self._path}/cancel", {"reason": reason})
+
+    async def kill(self) -> None:
+        await self._connection.ask("POST", f"{self._path}/cancel", {"now": True})
+
+    async def shell(self, stop: int, *, mode: ShellMode = "shell", rows: int = 24, cols: int = 80) -> RemoteTerminal:
+        terminal = RemoteTerminal(self._connection, self.id, rows, cols, self._background)
+        await terminal.open(stop, mode)
+        return terminal
+
+    async def wait(self) -> RunSummary:
+        info = await self.info()
+        while info.status not in ENDED:
+            async for _ in self.events(info.last_event):
+                pass
+            info = await self.info()
+        await self._hear_the_rest()
+        return RunSummary(info.id, info.status, info.error, info.failures, info.intervened)

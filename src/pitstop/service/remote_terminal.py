@@ -1,0 +1,114 @@
+"""A shell on a server, over a WebSocket; a connection that breaks is made again, to the same shell."""
+
+import asyncio
+import json
+from contextlib import suppress
+from urllib.parse import quote, urlencode
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from pitstop.errors import PitstopError, ServerUnreachable
+from pitstop.service.api import ShellMode
+from pitstop.service.remote_http import API, Background, Connection, error_in
+from pitstop.service.wire import ShellToken
+
+PIECE_BYTES = 64 * 1024
+TRIES = 5
+ENDED = 1000
+
+
+class RemoteTerminal:
+    """A Terminal."""
+
+    def __init__(self, connection: Connection, run: str, rows: int, cols: int, background: Background) -> None:
+        self._connection = connection
+        self._run = run
+        self._size = (rows, cols)
+        self._background = background
+        self._socket: ClientConnection | None = None
+        self._session = ""
+        self._is_closed = False
+        self._lock = asyncio.Lock()
+
+    async def open(self, stop: int, mode: ShellMode) -> None:
+        """StaleStop, and whatever keeps a shell from being opened there."""
+        path = f"/runs/{quote(self._run, safe='')}/shell-tokens"
+        made = await self._connection.post(path, {"stop": stop, "mode": mode}, ShellToken)
+        self._socket = await self._connect(token=made.token)
+
+    async def _connect(self, **how: str) -> ClientConnection:
+        rows, cols = self._size
+        query = urlencode({**how, "rows": rows, "cols": cols})
+        base = self._connection.url.replace("http", "ws", 1)
+        token = self._connection.token
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        url = f"{base}{API}/runs/{quote(self._run, safe='')}/shell?{query}"
+        try:
+            socket = await connect(url, additional_headers=headers, max_size=None, proxy=None, compression=None)
+            greeting = await socket.recv()
+        except InvalidStatus as error:
+            raise error_in(error.response.status_code, bytes(error.response.body or b"")) from None
+        except (WebSocketException, OSError) as error:
+            raise ServerUnreachable(self._connection.url, str(error)) from error
+        self._session = str(json.loads(greeting)["session"])
+        return socket
+
+    async def read(self) -> bytes:
+        """What it says next; empty when it has ended. After an interruption, all that is on the screen again."""
+        while not self._is_closed and self._socket is not None:
+            socket = self._socket
+            try:
+                said = await socket.recv()
+            except ConnectionClosed as error:
+                if error.rcvd is not None and error.rcvd.code == ENDED:
+                    return b""
+                await self._reconnect(socket)
+            else:
+                if isinstance(said, bytes):
+                    return said
+        return b""
+
+    async def _reconnect(self, broken: ClientConnection) -> None:
+        """Whoever notices first, of who reads and who writes, makes the connection again."""
+        async with self._lock:
+            if self._socket is not broken:
+                return
+            self._socket = None
+            for attempt in range(TRIES):
+                try:
+                    self._socket = await self._connect(session=self._session)
+                    return
+                except ServerUnreachable:
+                    await asyncio.sleep(0.2 * 2**attempt)
+                except PitstopError:
+                    return  # the shell is gone
+
+    async def write(self, data: bytes) -> None:
+        for start in range(0, len(data), PIECE_BYTES):
+            socket = self._socket
+            if socket is None:
+                return
+            try:
+                await socket.send(data[start : start + PIECE_BYTES])
+            except ConnectionClosed:
+                await self._reconnect(socket)
+
+    def resize(self, rows: int, cols: int) -> None:
+        self._size = (rows, cols)
+        if self._socket is not None:
+            self._background.start(self._send_size(self._socket), "size of a terminal")
+
+    async def _send_size(self, socket: ClientConnection) -> None:
+        rows, cols = self._size
+        try:
+            await socket.send(json.dumps({"resize": {"rows": rows, "cols": cols}}))
+        except ConnectionClosed:
+            return  # the next connection begins with this size
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._socket is not None:
+            with suppress(ConnectionClosed):
+                await self._socket.send(json.dumps({"close": True}))
+            await self._socket.close()

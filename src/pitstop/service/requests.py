@@ -1,0 +1,35 @@
+"""What was asked for, as it is kept with a run: JSON, without the secrets."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from pitstop.plan.values import as_json
+from pitstop.service.api import BreakpointRequest, RunRequest
+from pitstop.service.telling import MaskText, masked
+
+
+def kept_request(request: RunRequest, mask: MaskText | None = None) -> dict[str, Any]:
+    """The request to keep. Of secrets only the names; the text is kept with the other files of the flow."""
+    told: dict[str, Any] = msgspec.to_builtins(replace(request, secrets={}, inputs={}))
+    told["inputs"] = as_json(dict(request.inputs))
+    kept = {name: value for name, value in told.items() if name not in ("secrets", "text")}
+    kept["secret_names"] = sorted(request.secrets)
+    shown: dict[str, Any] = kept if mask is None else masked(kept, mask)
+    return shown
+
+
+def request_of(kept: Mapping[str, Any], secrets: Mapping[str, str]) -> RunRequest:
+    """The request that was kept, with its secrets."""
+    fields = {name: value for name, value in kept.items() if name != "secret_names"}
+    return msgspec.convert({**fields, "secrets": dict(secrets)}, RunRequest)
+
+
+def kept_breakpoints(breakpoints: Iterable[BreakpointRequest]) -> list[dict[str, Any]]:
+    return [msgspec.to_builtins(each) for each in breakpoints]
+
+
+def breakpoints_of(kept: Any) -> tuple[BreakpointRequest, ...]:
+    return tuple(msgspec.convert(kept or [], list[BreakpointRequest]))

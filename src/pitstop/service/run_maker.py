@@ -1,0 +1,149 @@
+"""From a request to a run: checked and recorded first, then carried out with the texts that were read then."""
+
+import secrets as randomness
+import time
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pitstop.errors import BadLog, UnknownRun
+from pitstop.events.types import AnyEvent
+from pitstop.plan.plan import Plan
+from pitstop.plan.planner import first_values
+from pitstop.service.api import RerunRequest, RunRequest
+from pitstop.service.flow_files import FlowFiles, PlannedFlow
+from pitstop.service.parts import Parts
+from pitstop.service.requests import kept_request, request_of
+from pitstop.service.selection import events_before, inputs_in, known_steps, only_step, paths_of
+from pitstop.store.port import RunFilter, RunRecord, RunStore
+
+LOOKED_AT_RUNS = 20  # for the last one that was whole
+
+MakePlan = Callable[[Mapping[str, Any]], PlannedFlow]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A run that can begin: its record, the events that it takes over, and what is made of them.
+
+    `request` is the one that was made, with its secrets.
+    """
+
+    record: RunRecord
+    events: tuple[AnyEvent, ...]
+    request: RunRequest
+    planned: PlannedFlow
+    plan: Plan
+    values: dict[str, Any]
+
+
+class RunMaker:
+    """Checks requests, and makes of what was kept of a run the same again."""
+
+    def __init__(self, parts: Parts, store: RunStore, files: FlowFiles) -> None:
+        self._parts = parts
+        self._store = store
+        self._files = files
+
+    async def prepare(self, request: RunRequest) -> PreparedRun:
+        """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog."""
+        file = request.flow if request.text is not None else whole_path(request.flow)
+        return await self._prepare(
+            request, file, lambda inputs: self._files.plan(request.flow, inputs, request.text), request.from_run
+        )
+
+    async def prepare_rerun(self, run: str, request: RerunRequest) -> PreparedRun:
+        """A run again, with its flow as it was then or as it is now; all that `prepare` refuses."""
+        old = await (await self._store.open(run, events=False)).record()
+        first = request_of(old.request, request.secrets)
+        again = replace(
+            first,
+            inputs={**first.inputs, **request.inputs},
+            from_step=request.from_step,
+            from_run=run,
+            debug=request.debug,
+            can_ask=request.can_ask,
+            priority=request.priority,
+        )
+        if request.use_file:
+            return await self._prepare(again, old.file, lambda inputs: self._files.plan(old.file, inputs), run)
+        return await self._prepare(
+            again, old.file, lambda inputs: self._files.plan_again(first.flow, old.texts, inputs), run
+        )
+
+    async def recall(self, record: RunRecord, secrets: Mapping[str, str]) -> PreparedRun:
+        """What was prepared for a run that is kept, from its record alone: it goes on with the flow it began with."""
+        request = request_of(record.request, secrets)
+        planned = self._files.plan_again(request.flow, record.texts, request.inputs)
+        past = await self._events_of(record.from_run) if request.only is not None and record.from_run else []
+        plan, values = self._plan_and_values(planned, request, record.id, past)
+        return PreparedRun(record, (), request, planned, plan, values)
+
+    async def _prepare(self, request: RunRequest, file: str, make_plan: MakePlan, from_run: str | None) -> PreparedRun:
+        needs_past = request.from_step is not None or request.only is not None
+        if needs_past and from_run is None:
+            from_run = await self._last_whole_run(file)
+        past = await self._events_of(from_run) if needs_past and from_run is not None else []
+        if past:
+            request = replace(request, inputs={**inputs_in(past), **request.inputs})
+        planned = make_plan(request.inputs)
+        run = new_run_id()
+        plan, values = self._plan_and_values(planned, request, run, past)
+        if request.debug is not None:
+            self._parts.new_session(request.debug)  # which refuses breakpoints that are none
+        events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
+        folder = None if request.folder is None else whole_path(request.folder)
+        request = replace(request, flow=planned.flow.source.file, folder=folder, from_run=from_run)
+        mask = self._parts.new_masking(request.secrets).masker.mask_text if request.secrets else None
+        record = RunRecord(
+            id=run,
+            flow=planned.flow.name,
+            file=file,
+            created_at=time.time(),
+            request=kept_request(request, mask),
+            texts=dict(planned.texts),
+            from_run=from_run,
+            from_step=request.from_step,
+            carried_over=len(events),
+            is_partial=request.only is not None,
+            priority=request.priority,
+        )
+        return PreparedRun(record, events, request, planned, plan, values)
+
+    def _plan_and_values(
+        self, planned: PlannedFlow, request: RunRequest, run: str, past: Sequence[AnyEvent]
+    ) -> tuple[Plan, dict[str, Any]]:
+        """What is to run, and what its first step sees; the breakpoints that were asked for are looked up too."""
+        plan = planned.plan if request.only is None else only_step(planned.plan, request.only)
+        about = {"id": run, "flow": planned.flow.name}
+        # A copy, for the defaults of the flow may be those of other runs too
+        values = deepcopy(first_values(planned.flow, request.inputs, secrets=request.secrets, run=about))
+        if request.only is not None:
+            values["steps"] = known_steps(planned.plan, past)
+        for each in request.debug.breakpoints if request.debug is not None else ():
+            if each.step is not None:
+                paths_of(plan, each.step)
+        return plan, values
+
+    async def _last_whole_run(self, file: str) -> str | None:
+        found = await self._store.find(RunFilter(file=file, limit=LOOKED_AT_RUNS))
+        return next((each.id for each in found if not each.is_partial and each.started_at is not None), None)
+
+    async def _events_of(self, run: str) -> Sequence[AnyEvent]:
+        try:
+            kept = await self._store.open(run)
+        except UnknownRun as error:
+            raise BadLog(f"run {run} is not there any more to go on from") from error
+        return kept.log.read()
+
+
+def whole_path(path: str) -> str:
+    """The path, from wherever it is looked at."""
+    return str(Path(path).resolve())
+
+
+def new_run_id() -> str:
+    """An id that tells when the run was made, and sorts by it."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{randomness.token_hex(5)}"

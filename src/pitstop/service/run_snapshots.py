@@ -1,0 +1,90 @@
+"""The files of a run's workspace as they were at its points, for going back and for running again from a step."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pitstop.engine.executor import Placement, WorkspaceRef
+from pitstop.events.types import AnyEvent, SnapshotTaken
+from pitstop.plan.plan import Plan
+from pitstop.service.api import DebugRequest
+from pitstop.steps.workplace import Workplace
+from pitstop.store.port import RunRecord
+
+
+class TakenSnapshot(Protocol):
+    """A snapshot that was taken."""
+
+    @property
+    def id(self) -> str: ...
+
+
+class SnapshotKeeping(Protocol):
+    """Where snapshots of folders are kept."""
+
+    async def take(
+        self, folders: Mapping[str, Path], parent: str | None = None, *, without: Collection[Path] = ()
+    ) -> TakenSnapshot: ...
+
+    async def restore(self, folders: Mapping[str, Path], id: str, *, without: Collection[Path] = ()) -> None: ...
+
+    def close(self) -> None: ...
+
+
+NewSnapshots = Callable[[], SnapshotKeeping]
+
+
+class RunSnapshots:
+    """The engine's Snapshots, in the workspace of one run. In a folder of somebody else only that folder counts."""
+
+    def __init__(self, keeping: SnapshotKeeping, workspace: WorkspaceRef, *, in_place: bool) -> None:
+        self._keeping = keeping
+        self._folders = {"repo": Path(workspace.repo)} if in_place else folders_of(workspace)
+        self._without = (Path(workspace.control).parents[1],) if in_place else ()  # our own state may be in it
+        self._last: str | None = None
+
+    async def take(self, frame: str, occurrence: str) -> str | None:
+        self._last = (await self._keeping.take(self._folders, self._last, without=self._without)).id
+        return self._last
+
+    async def restore(self, snapshot: str) -> None:
+        await self._keeping.restore(self._folders, snapshot, without=self._without)
+        self._last = snapshot
+
+
+def snapshot_before(events: Sequence[AnyEvent], plan: Plan, step: str) -> str | None:
+    """The first snapshot that was taken before the step, when the run came to it."""
+    paths = plan.paths_named(step)
+    for event in events:
+        if isinstance(event, SnapshotTaken) and event.step in paths and event.position == "before":
+            return event.snapshot
+    return None
+
+
+def folders_of(workspace: WorkspaceRef) -> dict[str, Path]:
+    """Those parts of a workspace that steps write to."""
+    return {"repo": Path(workspace.repo), "home": Path(workspace.home), "artifacts": Path(workspace.artifacts)}
+
+
+async def bring_files(
+    keeping: SnapshotKeeping, workplace: Workplace, old: RunRecord, events: Sequence[AnyEvent], plan: Plan, step: str
+) -> None:
+    """Make a fresh workspace what that of another run was before the step: as it was kept then, or as it was left."""
+    found = snapshot_before(events, plan, step)
+    executor, target = workplace.executor, folders_of(workplace.workspace)
+    if found is None and old.workspace is not None and old.workspace in await executor.kept():
+        source = await executor.acquire(Placement(workspace=old.workspace))
+        try:
+            found = (await keeping.take(folders_of(source))).id
+        finally:
+            await executor.release(source, keep=True)
+    if found is not None:
+        await keeping.restore(target, found)
+
+
+def wants_snapshots(plan: Plan, debug: DebugRequest | None, folder: str | None) -> bool:
+    """Whether anything will be kept: a step asks for it, or somebody debugs in a workspace of the run's own.
+
+    In a folder of somebody else, going back would take away what they changed there meanwhile; a step can ask for it.
+    """
+    return any(step.snapshot for step in plan.steps.values()) or (debug is not None and folder is None)

@@ -1,0 +1,253 @@
+"""The service of a server: its runs outlive those who asked for them, and the server itself."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from pitstop.engine.executor import Executor
+from pitstop.errors import Elsewhere, LogLost, PitstopError, Unavailable, UnknownRun
+from pitstop.events.outcome import Outcome, Status, error_of
+from pitstop.events.types import RunEnded
+from pitstop.service.api import ENDED
+from pitstop.service.flow_desk import FLOW_FOLDER
+from pitstop.service.local import LocalService
+from pitstop.service.parts import Parts
+from pitstop.service.past_run import PastRun
+from pitstop.service.run_maker import PreparedRun
+from pitstop.service.run_watch import RunWatch
+from pitstop.service.sealing import Seal
+from pitstop.service.server_identity import is_dead, new_server_id
+from pitstop.service.server_run import ServerRun
+from pitstop.service.shared import Evaluators, Workplaces
+from pitstop.service.slots import Slots
+from pitstop.settings import Settings
+from pitstop.store.port import KeptRun, RunRecord, ServerStore
+
+BEATS_PER_LEASE = 3
+TAKEN_AT_ONCE = 10_000
+OPENED_AT_ONCE = 200
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How a server works. A run whose server was not heard of for `lease_seconds` is taken over by another.
+
+    The workspace of a run is kept for `keep_seconds` after its end. Asked to end, a server gives the steps that are at
+    work `drain_seconds` to end by themselves.
+    """
+
+    address: str = ""
+    slots: int = 4
+    lease_seconds: float = 15.0
+    keep_seconds: float = 24 * 3600.0
+    drain_seconds: float = 10.0
+
+
+class ServerService(LocalService):
+    """A Service whose runs are kept in a database: any server that has it goes on with them."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        settings: Settings,
+        store: ServerStore,
+        seal: Seal,
+        options: ServerOptions,
+        *,
+        flow_folders: Sequence[Path] = (FLOW_FOLDER,),
+    ) -> None:
+        super().__init__(parts, settings, store, flow_folders=flow_folders)
+        self.id = new_server_id()
+        self.options = options
+        self.slots = Slots(options.slots)
+        self.is_ready = False
+        self.events_appended = 0  # by the runs of this server, since it began
+        self._live: dict[str, ServerRun] = {}  # type: ignore[assignment] # of a server all runs are
+        self._server_store = store
+        self._seal = seal
+        # What it started has ended before another server may take its runs over
+        self._executor: Executor = parts.new_executor(settings.workspaces, options.lease_seconds / 2)
+        self._evaluators = Evaluators(parts.new_evaluator)
+        self._lent_parts = replace(parts, new_evaluator=self._evaluators.lend)
+        self._workplaces = Workplaces(parts, self._executor, 2 * options.lease_seconds, self._leave_lost)
+        self._chores: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        await self._server_store.register_server(self.id, self.options.address)
+        await self._free_runs_of_the_dead()
+        await self._take_over()
+        self._chores = [
+            self._tasks.create_task(self._keep_leases(), name="keep leases"),
+            self._tasks.create_task(self._remove_old_workspaces(), name="remove old workspaces"),
+        ]
+        self.is_ready = True
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        """Let steps that are at work end, then leave the runs to whoever goes on with them."""
+        self.is_ready = False
+        await self._drain()
+        for run in list(self._live.values()):
+            run.leave()
+        for chore in self._chores:
+            chore.cancel()
+        try:
+            await self._tasks.__aexit__(None, None, None)
+        finally:
+            await self._server_store.forget_server(self.id)
+            await self._executor.close(keep=True)
+            await self._evaluators.close()
+            await self._store.close()
+
+    # How it is doing
+
+    @property
+    def waiting_stops(self) -> int:
+        """Stops that wait for somebody."""
+        return sum(len(run.session.stops) for run in self._live.values() if run.session is not None and not run.is_over)
+
+    # Runs
+
+    async def _launch(self, prepared: PreparedRun) -> ServerRun:
+        secrets = {**await self._stored_secrets(prepared), **prepared.request.secrets}
+        if secrets:
+            sealed = self._seal.close(secrets)
+            record = replace(prepared.record, sealed_secrets=sealed)
+            prepared = await self._maker.recall(record, secrets)
+        lease_seconds = self.options.lease_seconds
+        kept = await self._server_store.create(
+            prepared.record, prepared.events, owner=self.id, lease_seconds=lease_seconds
+        )
+        return self._begin(kept, prepared)
+
+    def _begin(self, kept: KeptRun, prepared: PreparedRun) -> ServerRun:
+        record = prepared.record
+        watch = RunWatch(record, prepared.plan, lambda **changes: self._note(kept, changes), self._count_event)
+        parts = (self._lent_parts, self._store, kept, prepared, self._workplaces.open)
+        keep_seconds = self.options.keep_seconds
+        run = ServerRun(
+            *parts, watch=watch, slots=self.slots, new_snapshots=self._new_snapshots, keep_seconds=keep_seconds
+        )
+        run.begin()
+        self._live[run.id] = run
+        self._tasks.create_task(self._carry_out_when_due(run, watch), name=run.id)
+        return run
+
+    async def _carry_out_when_due(self, run: ServerRun, watch: RunWatch) -> None:
+        record = watch.record
+        try:
+            async with self.slots.taken(record.flow, record.priority, run.id) as slot:
+                watch.slot = slot
+                await run.carry_out()
+        except LogLost:
+            log.info("run %s was taken over by another server", run.id)
+        except Exception:  # one run's trouble is not that of the others
+            log.exception("run %s could not be carried out", run.id)
+        finally:
+            del self._live[run.id]
+            run.set_gone()
+
+    async def run(self, run: str) -> PastRun:
+        if run in self._live:
+            return self._live[run]
+        found = await super().run(run)
+        owner = None if found.is_over else await self._server_store.owner_of(run)
+        if owner is not None:
+            found.refusal = Elsewhere(run, owner.address)
+        return found
+
+    async def _stored_secrets(self, prepared: PreparedRun) -> dict[str, str]:
+        """The secrets of this server that the flow names."""
+        texts = "\n".join(prepared.record.texts.values())
+        sealed = await self._server_store.sealed_secrets()
+        return {name: self._seal.open(value)[name] for name, value in sealed.items() if name in texts}
+
+    # Whatever happens to servers
+
+    async def _free_runs_of_the_dead(self) -> None:
+        """Servers of this machine whose process is gone need not be waited for."""
+        for server in await self._server_store.servers():
+            if server.id != self.id and is_dead(server.id):
+                await self._server_store.forget_server(server.id)
+
+    async def _take_over(self) -> None:
+        """Go on with every run that has no server any more."""
+        claims = await self._server_store.claim(self.id, self.options.lease_seconds, TAKEN_AT_ONCE)
+        for claim in claims:
+            if claim.record.id in self._live:  # it was ours, and we were too late to say so
+                self._live[claim.record.id].leave()
+                await self._live[claim.record.id].wait_gone()
+        for first in range(0, len(claims), OPENED_AT_ONCE):  # the first go on while the next are read
+            some = claims[first : first + OPENED_AT_ONCE]
+            for claim, kept in zip(some, await self._server_store.open_claimed(some), strict=True):
+                await self._go_on(claim.record, kept)
+
+    async def _go_on(self, record: RunRecord, kept: KeptRun) -> None:
+        try:
+            secrets = self._seal.open(record.sealed_secrets) if record.sealed_secrets else {}
+            prepared = await self._maker.recall(record, secrets)
+        except PitstopError as error:
+            log.warning("run %s cannot be gone on with: %s", record.id, error)
+            outcome = Outcome(Status.FAILED, error=error_of(error, ""))
+            kept.log.append(RunEnded(time.time(), outcome))
+            await kept.update(status="failed", ended_at=time.time(), error=f"it cannot be gone on with: {error}")
+            await kept.close()
+        else:
+            self._begin(kept, prepared)
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(self.options.lease_seconds / BEATS_PER_LEASE)
+            try:
+                ours = await self._server_store.renew(self.id, list(self._live), self.options.lease_seconds)
+                for run in [each for each in self._live.values() if each.id not in ours]:
+                    run.leave()
+                await self._free_runs_of_the_dead()
+                await self._take_over()
+            except PitstopError:
+                log.exception("the database cannot be asked about leases")
+
+    def _leave_lost(self, run: str) -> None:
+        """This server stood still for so long that what it had started was ended: the run is claimed anew."""
+        if run in self._live:
+            self._live[run].leave()
+
+    async def _drain(self) -> None:
+        """Start nothing more, and wait for what is at work."""
+        for run in self._live.values():
+            run.stand_still()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.options.drain_seconds):
+                for run in list(self._live.values()):
+                    await run.wait_still()
+
+    async def _remove_old_workspaces(self) -> None:
+        while True:
+            for workspace in await self._executor.kept():
+                if workspace not in self._live and await self._is_done_with(workspace):
+                    with suppress(Unavailable):  # another server on this machine has taken it up
+                        await self._executor.remove_workspace(workspace)
+            await asyncio.sleep(60)
+
+    async def _is_done_with(self, run: str) -> bool:
+        try:
+            record = await (await self._store.open(run, events=False)).record()
+        except UnknownRun:
+            return True
+        is_over = record.status in ENDED and record.kept_until is not None and record.kept_until < time.time()
+        return is_over and not record.is_pinned
+
+    def _count_event(self) -> None:
+        self.events_appended += 1
+
+    def _note(self, kept: KeptRun, changes: dict[str, Any]) -> None:
+        with suppress(LogLost):
+            kept.note(**changes)

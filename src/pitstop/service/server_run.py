@@ -1,0 +1,104 @@
+"""A run of a server: it waits for a slot, and can be left to another server."""
+
+import asyncio
+import time
+from typing import Any
+
+from pitstop.engine.hook import Hook, Point, Position, Verdict
+from pitstop.plan.plan import Step
+from pitstop.service.live_run import LiveRun
+from pitstop.service.parts import Parts
+from pitstop.service.run_maker import PreparedRun
+from pitstop.service.run_snapshots import NewSnapshots
+from pitstop.service.run_watch import RunWatch
+from pitstop.service.slots import Slots
+from pitstop.service.workplaces import OpenWorkplace
+from pitstop.store.port import KeptRun, RunStore
+
+
+class ServerRun(LiveRun):
+    """An ActiveRun that goes on without those who asked for it, and without this server if need be."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        store: RunStore,
+        kept: KeptRun,
+        prepared: PreparedRun,
+        open_workplace: OpenWorkplace,
+        *,
+        watch: RunWatch,
+        slots: Slots,
+        new_snapshots: NewSnapshots,
+        keep_seconds: float,
+    ) -> None:
+        super().__init__(parts, store, kept, prepared, open_workplace, watch.take, new_snapshots)
+        self._watch = watch
+        self._slots = slots
+        self._keep_seconds = keep_seconds
+        self._is_standing = False
+        self._is_gone = asyncio.Event()
+
+    def _hook(self) -> Hook:
+        return StandingHook(super()._hook(), self)
+
+    def _kept_until(self) -> float:
+        return time.time() + self._keep_seconds
+
+    @property
+    def is_standing(self) -> bool:
+        """Whether no step of it is to begin any more."""
+        return self._is_standing
+
+    def cancel_now(self, reason: str) -> None:
+        super().cancel_now(reason)
+        self._slots.let_in(self.id)
+
+    def leave(self) -> None:
+        super().leave()
+        self._slots.let_in(self.id)
+
+    def set_gone(self) -> None:
+        """Nothing of it is left in this process."""
+        self._is_gone.set()
+
+    async def wait_gone(self) -> None:
+        await self._is_gone.wait()
+
+    def stand_still(self) -> None:
+        """Begin no further step; those that are at work go on."""
+        self._is_standing = True
+        self._slots.let_in(self.id)
+
+    async def wait_still(self) -> None:
+        """Until no step is at work: each frame has come to its next step, or to a stop of its debugger."""
+        while not self.is_over and self._watch.at_work - self._stopped_occurrences():
+            await self._watch.wait_change()
+
+    def _stopped_occurrences(self) -> set[str]:
+        return set() if self.session is None else {stop.occurrence for stop in self.session.stops}
+
+
+class StandingHook:
+    """The hook of a run, and one more thing: before a step of a run that is to stand still it never answers."""
+
+    def __init__(self, hook: Hook, run: ServerRun) -> None:
+        self._hook = hook
+        self._run = run
+        self.gate = hook.gate
+
+    def wants(self, step: Step, position: Position) -> bool:
+        return (self._run.is_standing and position == "before") or self._hook.wants(step, position)
+
+    def can_pause(self) -> bool:
+        return True  # whoever looks at the server finds the stop
+
+    async def at(self, point: Point) -> Verdict:
+        if point.is_interrupted and self._run.session is None:
+            self._run.wake()
+        if self._run.is_standing and point.position == "before" and not point.is_replayed:
+            await asyncio.get_running_loop().create_future()  # until the run is left
+        return await self._hook.at(point)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._hook, name)

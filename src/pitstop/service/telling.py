@@ -1,0 +1,106 @@
+"""Events and values as doors are told of them: plain JSON without secrets."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from pitstop.events.log import events_to_json
+from pitstop.events.outcome import Outcome
+from pitstop.events.types import AnyEvent, RunStarted
+from pitstop.plan.values import as_json
+from pitstop.service.api import EventInfo
+
+MASK = "***"
+_IDS = frozenset(
+    ("plan", "frame", "step", "occurrence", "position", "parent", "point_frame", "verb", "layer", "type", "targets")
+)
+
+MaskText = Callable[[str], str]
+
+
+def tell_event(number: int, event: AnyEvent) -> EventInfo:
+    """An event as plain values. The secrets that a run began with are never in it, whatever their length."""
+    try:
+        fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(event))
+    except (TypeError, ValueError):  # a value in it is of a class, or has half a surrogate pair, that only we can show
+        (fields,) = events_to_json([event])
+    kind, at = fields.pop("kind"), fields.pop("at")
+    if isinstance(event, RunStarted):
+        fields["inputs"] = without_secrets(fields["inputs"])
+    return EventInfo(number, kind, at, fields)
+
+
+def masked_event(event: AnyEvent, mask: MaskText) -> AnyEvent:
+    """The event with the secrets taken out of what people and programs wrote; its ids are those of the flow."""
+    changed: dict[str, Any] = {}
+    for name in event.__struct_fields__:
+        value = getattr(event, name)
+        if name in _IDS or (isinstance(value, int | float | None) and name != "value"):
+            continue
+        changed[name] = _masked_field(value, mask)
+    if isinstance(event, RunStarted):
+        changed["inputs"] = without_secrets(changed["inputs"])
+    return msgspec.structs.replace(event, **changed)
+
+
+def _masked_field(value: Any, mask: MaskText) -> Any:
+    match value:
+        case Outcome():
+            error = value.error
+            if error is not None:
+                trace = None if error.trace is None else mask(error.trace)
+                error = msgspec.structs.replace(error, message=mask(error.message), trace=trace)
+            return msgspec.structs.replace(value, outputs=masked(as_json(value.outputs), mask), error=error)
+        case tuple():
+            return tuple(masked(as_json(each), mask) for each in value)
+    return masked(as_json(value), mask)
+
+
+def masked(value: Any, mask: MaskText) -> Any:
+    """JSON with the secrets taken out of its texts, keys and numbers."""
+    match value:
+        case str():
+            return mask(value)
+        case bool() | None:
+            return value
+        case int() | float():
+            text = str(value)
+            return value if mask(text) == text else mask(text)
+        case dict():
+            return {mask(key): masked(child, mask) for key, child in value.items()}
+        case list():
+            return [masked(child, mask) for child in value]
+    return value
+
+
+def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step sees, with the values of `.secrets` hidden, however short they are."""
+    secrets = values.get("secrets")
+    hidden = {"secrets": dict.fromkeys(secrets, MASK)} if isinstance(secrets, Mapping) else {}
+    return {**values, **hidden}
+
+
+def intervention_text(kind: str, fields: Mapping[str, Any]) -> str | None:
+    """What somebody did to the run, in words; None for an event that is no such thing."""
+    occurrence = fields.get("occurrence", "")
+    match kind:
+        case "debug.scope_edited":
+            path = _path(fields["path"])
+            return f"{path} removed at {occurrence}" if fields["removes"] else f"{path} set at {occurrence}"
+        case "debug.config_overridden":
+            return f"config of {occurrence} changed: {', '.join(fields['config'])}" if fields["config"] else None
+        case "debug.outcome_forced":
+            status = fields["outcome"]["status"]
+            return f"{occurrence} was skipped" if fields["verb"] == "skip" else f"{occurrence} was forced to {status}"
+        case "debug.step_injected":
+            return f"{fields['type']} injected {fields['position']} {occurrence}"
+        case "debug.rewound":
+            return f"went back to {fields['position']} {occurrence}"
+        case "step.retried" if fields["by_hand"]:
+            return f"{occurrence} was tried again"
+    return None
+
+
+def _path(parts: Iterable[str | int]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)

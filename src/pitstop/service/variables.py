@@ -1,0 +1,136 @@
+"""What a step sees, a level and a page at a time: nothing is shown whole because somebody opened a tree."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal
+
+from pitstop.plan.paths import format_path
+from pitstop.plan.values import as_json
+from pitstop.service.debugging import VariableInfo, VariablePage
+from pitstop.service.telling import MaskText, masked
+
+LONGEST_TEXT = 10_000
+PREVIEW_CHARACTERS = 120
+PREVIEW_ITEMS = 20
+
+Type = Literal["object", "array", "string", "number", "boolean", "null"]
+Child = tuple[str, tuple[str | int, ...], Any]  # its name, its path and its value
+
+
+class Children(Sequence[Child]):
+    """What is directly in an object or an array; nothing is in any other value. Only what is asked for is made."""
+
+    def __init__(self, value: Any, path: tuple[str | int, ...]) -> None:
+        self._value = _opened(value)
+        self._path = path
+        self._keys: Sequence[Any] = ()
+        if isinstance(self._value, Mapping):
+            self._keys = list(self._value)
+        elif isinstance(self._value, list | tuple):
+            self._keys = range(len(self._value))
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __getitem__(self, at: Any) -> Any:
+        return [self._child(key) for key in self._keys[at]] if isinstance(at, slice) else self._child(self._keys[at])
+
+    def _child(self, key: Any) -> Child:
+        part = key if isinstance(self._keys, range) else str(key)
+        return str(key), (*self._path, part), self._value[key]
+
+
+def children_of(value: Any, path: tuple[str | int, ...]) -> Sequence[Child]:
+    return Children(value, path)
+
+
+def page_of(
+    children: Sequence[Child],
+    mask: MaskText,
+    *,
+    cursor: int,
+    limit: int,
+    search: str | None = None,
+    origins: Mapping[str, tuple[str, str | None]] | None = None,
+) -> VariablePage:
+    """Some of the children; `search` is looked for in names and in plain values. `origins` has layer and setter."""
+    if search:
+        wanted = search.casefold()
+        children = [child for child in children if _has(child, wanted)]
+    shown = tuple(_tell(child, mask, origins or {}) for child in children[cursor : cursor + limit])
+    following = cursor + len(shown)
+    return VariablePage(shown, len(children), following if following < len(children) else None)
+
+
+def preview(value: Any, limit: int = PREVIEW_CHARACTERS) -> str:
+    """A value in one line, cut where it is long; no more of it is looked at than is shown."""
+    text = json.dumps(as_json(_cut(value, limit)), ensure_ascii=False)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def type_of(value: Any) -> Type:
+    match _opened(value):
+        case Mapping():
+            return "object"
+        case list() | tuple():
+            return "array"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case None:
+            return "null"
+    return "string"
+
+
+def _tell(child: Child, mask: MaskText, origins: Mapping[str, tuple[str, str | None]]) -> VariableInfo:
+    name, path, value = child
+    kind = type_of(value)
+    layer, set_by = origins.get(name, ("", None))
+    is_plain = kind not in ("object", "array")
+    shown = masked(as_json(value), mask) if is_plain else None
+    is_cut = isinstance(shown, str) and len(shown) > LONGEST_TEXT
+    if isinstance(shown, str):
+        shown = shown[:LONGEST_TEXT]
+    return VariableInfo(
+        name=mask(name),
+        path=mask(format_path(path)),
+        type=kind,
+        preview=mask(preview(value)),
+        value=shown,
+        is_cut=is_cut,
+        size=None if is_plain else len(_opened(value)),
+        layer=layer,
+        set_by=set_by,
+    )
+
+
+def _opened(value: Any) -> Any:
+    """A value as JSON, one level of it: what is a plain container already is looked at where it is."""
+    if value is None or isinstance(value, str | bool | int | float | dict | list | tuple):
+        return value
+    return as_json(value)
+
+
+def _has(child: Child, wanted: str) -> bool:
+    name, _, value = child
+    return wanted in name.casefold() or (
+        isinstance(value, str | int | float) and wanted in str(value)[:LONGEST_TEXT].casefold()
+    )
+
+
+def _cut(value: Any, limit: int) -> Any:
+    value = _opened(value)
+    match value:
+        case str():
+            return value[:limit]
+        case Mapping():
+            return {key: _cut(child, limit) for key, child in _first(value.items())}
+        case list() | tuple():
+            return [_cut(child, limit) for child in _first(value)]
+    return value
+
+
+def _first(children: Any) -> Iterator[Any]:
+    return islice(iter(children), PREVIEW_ITEMS)

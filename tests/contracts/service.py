@@ -1,0 +1,399 @@
+"""What every service promises. A subclass gives `desk`, with the service open; each test is then run on it."""
+
+import asyncio
+import textwrap
+from typing import Any
+
+import pytest
+
+from pitstop.errors import (
+    BadCursor,
+    BadFlow,
+    BadInputs,
+    CommandRefused,
+    NotEnded,
+    NotRunning,
+    PitstopError,
+    UnknownArtifact,
+    UnknownFlow,
+    UnknownRun,
+    UnknownStep,
+)
+from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RerunRequest, RunQuery, RunRequest
+from tests.contracts.service_debugger import DebuggerContract
+from tests.contracts.service_desk import SHOP, Desk, collected, until, wait_for
+
+__all__ = ["Desk", "ServiceContract"]
+
+JUNIT = """\
+    <testsuite><testcase classname="shop" name="sells"/><testcase classname="shop" name="buys">%s</testcase></testsuite>
+    """
+
+
+class ServiceContract(DebuggerContract):
+    """The promises. `desk` is the subclass's fixture."""
+
+    # --- Flows
+
+    async def test_a_flow_in_a_file_or_a_text_is_told_as_plain_values(self, desk: Desk) -> None:
+        told = await desk.service.check(desk.write(SHOP))
+
+        assert told.name == "shop"
+        assert [(step.path, step.title, step.line) for step in told.steps][:2] == [
+            ("hello", "Say hello", 5),
+            ("2", "2", 6),
+        ]
+        assert [(each.name, each.type, each.default) for each in told.inputs] == [("who", "string", "world")]
+        assert (await desk.service.check("typed.yaml", "steps: [{id: a, run: 'true'}]")).steps[0].path == "a"
+
+    async def test_every_mistake_of_a_flow_is_told_with_its_place(self, desk: Desk) -> None:
+        with pytest.raises(BadFlow) as refused:
+            await desk.service.check("typed.yaml", "steps: [{rnu: 'true'}]\nnope: 1")
+
+        assert len(refused.value.found) == 2
+        assert {mistake.line for mistake in refused.value.found} == {1, 2}
+
+    async def test_a_flow_is_resolved_as_far_as_its_inputs_tell(self, desk: Desk) -> None:
+        told = await desk.service.resolve(RunRequest(flow=desk.write(SHOP), inputs={"who": "you"}))
+
+        assert told.steps[0].detail.startswith("echo hello you")
+        assert told.inputs[0].default == "you"
+        with pytest.raises(BadInputs):
+            await desk.service.resolve(RunRequest(flow=desk.write(SHOP), inputs={"nope": 1}))
+
+    async def test_stored_flows_are_started_by_their_names(self, desk: Desk) -> None:
+        desk.store_flow("nightly", "steps: [{id: a, run: echo nightly}]")
+        desk.store_flow("broken", "steps: 3")
+
+        told = {flow.name: flow for flow in await desk.service.flows()}
+
+        assert told["nightly"].problem is None
+        assert told["broken"].problem is not None
+        assert await desk.service.flow_text("nightly") == "steps: [{id: a, run: echo nightly}]"
+        with pytest.raises(UnknownFlow):
+            await desk.service.flow_text("weekly")
+        run = await desk.service.start(RunRequest(flow="nightly", folder=str(desk.folder)))
+        assert (await run.wait()).status == "passed"
+        assert run.flow.name == "nightly"
+
+    async def test_breakpoints_are_kept_with_a_flow(self, desk: Desk) -> None:
+        flow = desk.write(SHOP)
+        wanted = (
+            BreakpointRequest(step="tests", position="after", condition=".vars.region == 1", hits="% 2", group="slow"),
+            BreakpointRequest(state=".vars.region", equals={"a": [1]}, has_equals=True, enabled=False),
+        )
+        assert await desk.service.flow_breakpoints(flow) == ()
+
+        await desk.service.keep_flow_breakpoints(flow, wanted)
+
+        assert await desk.service.flow_breakpoints(flow) == wanted
+        await desk.service.keep_flow_breakpoints(flow, [])
+        assert await desk.service.flow_breakpoints(flow) == ()
+
+    async def test_the_reference_knows_the_schema_and_the_types_of_steps(self, desk: Desk) -> None:
+        assert "steps" in (await desk.service.schema())["properties"]
+        types = {each.name: each for each in await desk.service.step_types()}
+        assert {"run", "approve", "parallel", "matrix"} <= types.keys()
+        assert types["run"].config is not None
+        assert "script" in types["run"].config["properties"]
+        assert types["parallel"].config is None
+        assert (await desk.service.step_type("run")).text.startswith("run: ")
+        with pytest.raises(PitstopError, match="did you mean 'run'"):
+            await desk.service.step_type("rnu")
+
+    async def test_the_machine_is_examined(self, desk: Desk) -> None:
+        findings = {each.name: each for each in await desk.service.examine()}
+
+        assert findings["jq"].works
+        assert findings["commands"].works
+
+    # --- A run and what is known of it
+
+    async def test_a_run_tells_its_events_and_how_it_ended(self, desk: Desk) -> None:
+        run = await desk.start(inputs={"who": "you"})
+
+        events = await collected(run.events())
+        summary = await run.wait()
+
+        assert [event.number for event in events] == [*range(1, len(events) + 1)]
+        assert (events[0].kind, events[-1].kind) == ("run.started", "run.ended")
+        assert (summary.run, summary.status, summary.intervened) == (run.id, "failed", False)
+        assert [(each.step, each.type) for each in summary.failures] == [("2.tests", "CommandFailed")]
+        info = await run.info()
+        assert (info.id, info.flow, info.status, info.session) == (run.id, "shop", "failed", "none")
+        assert info.inputs["who"] == "you"
+        assert info.failures == summary.failures
+        assert info.last_event == len(events)
+        assert info.started_at is not None
+        assert info.ended_at is not None
+        assert info.created_at <= info.started_at <= info.ended_at
+        assert [event.number for event in await collected(run.events(3))] == [event.number for event in events[3:]]
+
+    async def test_a_run_of_a_text_has_that_text(self, desk: Desk) -> None:
+        text = "name: typed\nsteps: [{id: a, run: echo typed}]"
+        run = await desk.service.start(RunRequest(flow="typed.yaml", text=text, folder=str(desk.folder)))
+
+        assert (await run.wait()).status == "passed"
+        assert text in run.texts.values()
+        assert run.flow.name == "typed"
+        assert await run.log_tail("a") == ["typed"]
+
+    async def test_output_is_heard_as_it_comes(self, desk: Desk) -> None:
+        heard: list[Output] = []
+        run = await desk.start("steps: [{id: a, run: 'echo out; sleep 0.05; echo err >&2'}]")
+        unhear = run.hear_output(heard.append)
+        await run.wait()
+        unhear()
+
+        said = {
+            stream: b"".join(each.data for each in heard if each.stream == stream) for stream in ("stdout", "stderr")
+        }
+        assert said == {"stdout": b"out\n", "stderr": b"err\n"}
+        assert {each.occurrence for each in heard} == {"a"}
+
+    async def test_the_log_of_a_step_is_read_in_pages_searched_and_taken_whole(self, desk: Desk) -> None:
+        run = await desk.run_to_end("steps: [{id: a, run: 'seq 1 250; printf \"\\033[1mTHE End\\033[0m\"'}]")
+
+        first = await run.log("a", limit=100)
+        assert [line.text for line in first.lines[:2]] == ["1", "2"]
+        assert (len(first.lines), first.next, first.is_ended) == (100, 100, True)
+        last = await run.log("a", after=200, limit=100)
+        assert (last.lines[0].number, len(last.lines), last.next) == (201, 51, None)
+        assert [line.number for line in (await run.log("a", search="the end")).lines] == [251]
+        assert [line.text for line in (await run.log("a", search="24", limit=2)).lines] == ["24", "124"]
+        assert await run.log_tail("a", 2) == ["250", "THE End"]
+        assert b"".join(await collected(run.log_bytes("a"))).startswith(b"1\n2\n3\n")
+        assert (await run.log("nobody")).lines == ()
+        assert await run.log_tail("nobody") == []
+
+    async def test_what_steps_hand_on_can_be_fetched(self, desk: Desk) -> None:
+        run = await desk.run_to_end("steps: [{run: 'mkdir d; echo made > d/a.txt', artifacts: 'd/*.txt'}]")
+
+        (made,) = await run.artifacts()
+
+        assert made.size == 5
+        assert made.path.endswith("a.txt")
+        assert b"".join(await collected(run.artifact(made.path))) == b"made\n"
+        for path in ("nope.txt", "../run.json", "/etc/passwd"):
+            with pytest.raises(UnknownArtifact):
+                await collected(run.artifact(path))
+
+    async def test_tests_are_compared_with_the_run_before(self, desk: Desk) -> None:
+        flow = "steps: [{id: tests, run: 'cp report.xml out.xml', tests: out.xml}]"
+        report = textwrap.dedent(JUNIT)
+
+        async def cases(xml: str) -> list[tuple[str, str, str]]:
+            (desk.folder / "report.xml").write_text(xml)
+            run = await desk.run_to_end(flow)
+            return [(each.name, each.status, each.change) for each in await run.tests()]
+
+        assert await cases(report % "<failure message='no'/>") == [("buys", "failed", "")]
+        assert await cases(report % "<failure message='no'/>") == [("buys", "failed", "still_failing")]
+        assert await cases(report % "") == [("buys", "passed", "fixed")]
+        assert await cases(report % "<error message='no'/>") == [("buys", "error", "new")]
+
+    async def test_a_question_is_answered(self, desk: Desk) -> None:
+        run = await desk.start("steps: [{id: ask, approve: Ship it?}]", can_ask=True)
+        (question,) = await until(run.questions)
+        assert (question.occurrence, question.prompt) == ("ask", "Ship it?")
+        with pytest.raises(CommandRefused):
+            await run.answer("other", approved=True)
+
+        await run.answer("ask", approved=False, by="ann", comment="not yet")
+
+        assert "ann did not approve 'Ship it?': not yet" in (await run.wait()).failures[0].message
+        assert await run.questions() == ()
+
+    async def test_secrets_are_nowhere_in_what_is_told(self, desk: Desk) -> None:
+        secret = "hunter2-hunter2"
+        text = """\
+            steps:
+              - id: leak
+                run: |
+                  echo "it is $TOKEN"
+                  echo "token=$TOKEN" >> "$PITSTOP_OUTPUT"
+              - {id: bad, fail: "no entry with ${{ .secrets.TOKEN }}"}
+            """
+        run, _ = await desk.debug(text, stop_at_entry=False, secrets={"TOKEN": secret, "PIN": "7"})
+        debugger = run.debugger
+        state = await debugger.state()
+        (stop,) = state.stops
+        told = [
+            state,
+            await run.info(),
+            await debugger.scope(stop.id),
+            await debugger.variables(stop.id, ".secrets"),
+            await debugger.evaluate(stop.id, ".secrets.TOKEN, (.secrets.TOKEN | @base64)"),
+            await debugger.config(stop.id),
+            await debugger.export(),
+            await debugger.diff(stop.id),
+            await run.log("leak"),
+        ]
+        await debugger.continue_all()
+        told += [await run.wait(), await collected(run.events())]
+
+        assert secret not in repr(told)
+        assert "aHVudGVyMi1odW50ZXIy" not in repr(told)
+        assert "'PIN': '7'" not in repr(told)
+        assert "it is ***" in repr(told)
+
+    # --- Ending a run
+
+    async def test_cancelling_ends_the_steps_and_cleans_up(self, desk: Desk) -> None:
+        run = await desk.start("steps: [{id: nap, run: exec sleep 1000}]\ncleanup: [{run: touch cleaned}]")
+        await wait_for(run, "step.started")
+        assert (await run.info()).status == "running"
+
+        await run.cancel("enough")
+
+        summary = await run.wait()
+        assert (summary.status, summary.error) == ("cancelled", "Aborted: enough")
+        assert (desk.folder / "cleaned").exists()
+
+    async def test_killing_does_not_wait_for_those_who_refuse(self, desk: Desk) -> None:
+        run = await desk.start("steps: [{id: a, run: \"trap '' TERM; echo up; while :; do sleep 0.1; done\"}]")
+        await until(lambda: run.log_tail("a"))
+        async with asyncio.timeout(8):  # they would have 10 seconds
+            await run.cancel("enough")
+            await run.kill()
+            assert (await run.wait()).status == "cancelled"
+
+    # --- Starting, and starting again
+
+    @pytest.mark.parametrize(
+        ("options", "error"),
+        [
+            ({"inputs": {"nope": 1}}, BadInputs),
+            ({"only": "nope"}, UnknownStep),
+            ({"from_step": "nope"}, UnknownStep),
+            ({"debug": DebugRequest(breakpoints=(BreakpointRequest(step="nope"),))}, UnknownStep),
+            ({"debug": DebugRequest(breakpoints=(BreakpointRequest(step="hello", hits="often"),))}, CommandRefused),
+            ({"text": "steps: 3"}, BadFlow),
+        ],
+    )
+    async def test_a_bad_request_starts_nothing(
+        self, desk: Desk, options: dict[str, Any], error: type[Exception]
+    ) -> None:
+        with pytest.raises(error):
+            await desk.start(**options)
+
+        assert (await desk.service.runs(RunQuery())).runs == ()
+
+    async def test_a_run_again_has_the_flow_and_the_inputs_of_then(self, desk: Desk) -> None:
+        old = await desk.run_to_end(inputs={"who": "you"})
+        (desk.folder / "repaired").touch()
+        desk.write(SHOP.replace("hello ${{", "goodbye ${{"))
+
+        same = await desk.service.rerun(old.id, RerunRequest())
+        other = await desk.service.rerun(old.id, RerunRequest(inputs={"who": "all"}, use_file=True))
+
+        assert [(await run.wait()).status for run in (same, other)] == ["passed", "passed"]
+        assert await same.log_tail("hello") == ["hello you"]
+        assert await other.log_tail("hello") == ["goodbye all"]
+        assert (await same.info()).from_run == old.id
+        with pytest.raises(UnknownRun):
+            await desk.service.rerun("nope", RerunRequest())
+
+    async def test_a_run_goes_on_from_a_step_and_leaves_alone_what_passed_beside_it(self, desk: Desk) -> None:
+        old = await desk.run_to_end()
+        (desk.folder / "repaired").touch()
+
+        run = await desk.service.rerun(old.id, RerunRequest(from_step="tests"))
+
+        assert (await run.wait()).status == "passed"
+        started = [
+            event.fields["step"]
+            for event in await collected(run.events(run.carried_over))
+            if event.kind == "step.started"
+        ]
+        assert started == ["2.tests", "package", "tidy"]
+        info = await run.info()
+        assert (info.from_run, info.from_step, info.carried_over) == (old.id, "tests", run.carried_over)
+        assert run.carried_over > 0
+        with pytest.raises(PitstopError, match="never came to 'package'"):
+            await desk.service.rerun(old.id, RerunRequest(from_step="package"))
+
+    async def test_the_last_run_of_a_flow_is_gone_on_from_when_none_is_named(self, desk: Desk) -> None:
+        await desk.run_to_end(inputs={"who": "you"})
+        (desk.folder / "repaired").touch()
+
+        run = await desk.start(from_step="tests")
+
+        assert (await run.wait()).status == "passed"
+        assert (await run.info()).inputs["who"] == "you"
+
+    async def test_one_step_alone_sees_what_the_last_run_knows(self, desk: Desk) -> None:
+        text = """\
+            steps:
+              - {id: one, run: "echo tag=v1 >> $PITSTOP_OUTPUT"}
+              - {id: two, run: "echo tag is ${{ .steps.one.outputs.tag }}"}
+            """
+        await desk.run_to_end(text)
+
+        run = await desk.run_to_end(text, only="two")
+
+        assert await run.log_tail("two") == ["tag is v1"]
+        assert await run.log_tail("one") == []
+
+    # --- Runs of the past
+
+    async def test_a_run_is_found_again_with_all_that_is_known_of_it(self, desk: Desk) -> None:
+        old = await desk.run_to_end()
+        events = await collected(old.events())
+
+        run = await desk.service.run(old.id)
+
+        assert (run.id, run.flow) == (old.id, old.flow)
+        assert run.texts == old.texts
+        assert await collected(run.events()) == events
+        assert await run.wait() == await old.wait()
+        assert await run.log_tail("hello") == ["hello world"]
+        assert (await run.debugger.state()).is_ended
+        assert len(await run.debugger.history()) > 4
+        for command in (run.debugger.pause(), run.debugger.continue_(1), run.cancel("too late")):
+            with pytest.raises(NotRunning):
+                await command
+        with pytest.raises(UnknownRun):
+            await desk.service.run("nope")
+
+    async def test_runs_are_listed_in_pages_and_filtered(self, desk: Desk) -> None:
+        good = "name: good\nsteps: [{run: 'true'}]"
+        runs = [(await desk.run_to_end(text)).id for text in (good, SHOP, good)]
+
+        page = await desk.service.runs(RunQuery(limit=2))
+        rest = await desk.service.runs(RunQuery(limit=2, cursor=page.next))
+
+        assert [run.id for run in (*page.runs, *rest.runs)] == runs[::-1]
+        assert page.next is not None
+        assert rest.next is None
+        found = await desk.service.runs(RunQuery(status=("failed",)))
+        assert [(run.id, run.status, run.failures[0].step) for run in found.runs] == [(runs[1], "failed", "2.tests")]
+        assert [run.id for run in (await desk.service.runs(RunQuery(flow="shop"))).runs] == [runs[1]]
+        assert [run.id for run in (await desk.service.runs(RunQuery(search=runs[0][-6:].upper()))).runs] == [runs[0]]
+        with pytest.raises(BadCursor):
+            await desk.service.runs(RunQuery(cursor="nonsense"))
+
+    async def test_a_run_is_pinned_and_forgotten(self, desk: Desk) -> None:
+        run = await desk.run_to_end()
+
+        await desk.service.pin(run.id)
+        assert (await (await desk.service.run(run.id)).info()).is_pinned
+        await desk.service.pin(run.id, pinned=False)
+        assert not (await (await desk.service.run(run.id)).info()).is_pinned
+        await desk.service.delete(run.id)
+
+        with pytest.raises(UnknownRun):
+            await desk.service.run(run.id)
+        for refused in (desk.service.delete(run.id), desk.service.pin(run.id)):
+            with pytest.raises(UnknownRun):
+                await refused
+
+    async def test_a_run_that_has_not_ended_cannot_be_forgotten(self, desk: Desk) -> None:
+        run = await desk.start("steps: [{id: nap, run: exec sleep 1000}]")
+        await wait_for(run, "step.started")
+
+        with pytest.raises(NotEnded):
+            await desk.service.delete(run.id)
+
+        await run.cancel("enough")
+        await run.wait()

@@ -1,0 +1,379 @@
+"""What the debugger of every service promises."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from pitstop.errors import (
+    BadEdit,
+    BadExpression,
+    CommandRefused,
+    StaleStop,
+    UnknownBreakpoint,
+    UnknownStep,
+)
+from pitstop.service.api import BreakpointRequest, DebugRequest
+from pitstop.service.debugging import DebugState
+from tests.contracts.service_desk import PATIENCE_SECONDS, Desk, collected, next_stop, wait_for
+
+
+class DebuggerContract:
+    """The promises. `desk` is the subclass's fixture."""
+
+    # --- Looking
+
+    async def test_a_stop_tells_where_it_is_and_what_can_be_done(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+
+        assert (stop.step, stop.occurrence, stop.position, stop.reasons) == ("hello", "hello", "before", ("entry",))
+        assert (stop.line, stop.will_run, stop.outcome) == (5, True, None)
+        assert {"continue", "step_over", "skip", "set"} <= set(stop.allowed)
+        assert stop.lease_ends_at is not None
+        state = await run.debugger.state()
+        assert [(frame.id, frame.state, frame.step) for frame in state.frames] == [("main", "paused", "hello")]
+        assert not state.is_ended
+        info = await run.info()
+        assert (info.status, info.stops) == ("paused", (stop.id,))
+        assert info.session in ("waiting", "connected")
+        await run.debugger.detach()
+        assert (await run.wait()).status == "failed"
+        ended = await run.debugger.state()
+        assert (ended.is_ended, ended.stops) == (True, ())
+
+    async def test_a_failure_is_a_stop_with_its_outcome(self, desk: Desk) -> None:
+        run, stop = await desk.debug(stop_at_entry=False)
+
+        assert (stop.step, stop.position, stop.reasons) == ("2.tests", "error", ("failure",))
+        assert stop.outcome is not None
+        assert (stop.outcome.status, stop.outcome.error_type) == ("failed", "CommandFailed")
+        assert "exit code 1" in (stop.outcome.error or "")
+        await run.debugger.force(stop.id, "passed")
+        summary = await run.wait()
+        assert (summary.status, summary.intervened) == ("passed", True)
+        assert (await run.debugger.state()).interventions == ("2.tests was forced to passed",)
+
+    async def test_values_are_evaluated_and_opened_level_by_level(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+        debugger = run.debugger
+
+        assert await debugger.evaluate(stop.id, ".vars.tags[], (.inputs.who | ascii_upcase)") == ["a", "b", "WORLD"]
+        with pytest.raises(BadExpression):
+            await debugger.evaluate(stop.id, ".vars |")
+        top = await debugger.variables(stop.id)
+        by_name = {each.name: each for each in top.variables}
+        assert (by_name["vars"].path, by_name["vars"].type, by_name["vars"].size) == (".vars", "object", 2)
+        assert by_name["vars"].layer == "run"
+        page = await debugger.variables(stop.id, ".vars.tags", limit=1)
+        assert [(each.path, each.value) for each in page.variables] == [(".vars.tags[0]", "a")]
+        assert (page.total, page.next) == (2, 1)
+        following = await debugger.variables(stop.id, ".vars.tags", cursor=1)
+        assert [each.value for each in following.variables] == ["b"]
+        assert [each.name for each in (await debugger.variables(stop.id, ".vars", search="EU")).variables] == ["region"]
+        assert (await debugger.scope(stop.id))["vars"] == {"region": "eu", "tags": ["a", "b"]}
+        config = await debugger.config(stop.id)
+        assert "${{ .inputs.who }}" in config.raw["script"]
+        assert config.resolved["script"].startswith("echo hello world")
+        await debugger.abort()
+        await run.wait()
+
+    async def test_long_values_are_cut_where_they_are_only_mentioned(self, desk: Desk) -> None:
+        run, stop = await desk.debug("vars: {long: 'x'}\nsteps: [{id: a, run: 'true'}]")
+        await run.debugger.set(stop.id, ".vars.long", "x" * 50_000)
+
+        (long,) = (await run.debugger.variables(stop.id, ".vars")).variables
+
+        assert long.is_cut
+        assert len(long.value) < 50_000
+        assert len(long.preview) < 500
+        await run.debugger.abort()
+        await run.wait()
+
+    async def test_watches_are_kept_and_told_with_their_values(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+        debugger = run.debugger
+        await debugger.watch(".inputs.who")
+        await debugger.watch(".nope | error")
+
+        values = await debugger.watch_values(stop.id)
+
+        assert values[".inputs.who"] == {"value": "world"}
+        assert "error" in values[".nope | error"]
+        await debugger.unwatch(".nope | error")
+        assert (await debugger.state()).watches == (".inputs.who",)
+        await debugger.abort()
+        await run.wait()
+
+    # --- Moving
+
+    async def test_stepping_goes_over_into_and_out_of_steps(self, desk: Desk) -> None:
+        text = """\
+            steps:
+              - {id: a, run: "true"}
+              - {id: g, steps: [{id: b, run: "true"}, {id: c, run: "true"}]}
+              - {id: d, run: "true"}
+            """
+        run, stop = await desk.debug(text)
+        debugger, seen = run.debugger, []
+
+        for command in (debugger.step_over, debugger.step_into, debugger.step_out, debugger.step_over):
+            await command(stop.id)
+            if command == debugger.step_over and stop.step == "d":
+                break
+            stop = await next_stop(run, stop.id)
+            seen.append(stop.step)
+
+        assert seen == ["g", "g.b", "d"]
+        assert (await run.wait()).status == "passed"
+
+    async def test_a_stop_that_is_over_is_refused_and_nothing_changes(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+        debugger = run.debugger
+        await debugger.step_over(stop.id)
+        later = await next_stop(run, stop.id)
+
+        for command in (debugger.continue_(stop.id), debugger.set(stop.id, ".vars.x", 1), debugger.scope(stop.id)):
+            with pytest.raises(StaleStop):
+                await command
+
+        assert [each.id for each in (await debugger.state()).stops] == [later.id]
+        await debugger.abort()
+        await run.wait()
+
+    async def test_a_run_that_nobody_asked_to_debug_can_be_paused(self, desk: Desk) -> None:
+        text = "steps: [{id: a, run: 'until test -e go; do sleep 0.02; done'}, {id: b, run: echo b}]"
+        run = await desk.start(text)
+        await wait_for(run, "step.started")
+
+        await run.debugger.pause()
+        (desk.folder / "go").touch()
+        stop = await next_stop(run)
+
+        assert (stop.step, stop.position, stop.reasons) == ("a", "after", ("pause",))
+        await run.debugger.continue_(stop.id)
+        assert (await run.wait()).status == "passed"
+
+    async def test_frames_stop_apart_and_go_on_together(self, desk: Desk) -> None:
+        run, stop = await desk.debug(breakpoints=(BreakpointRequest(step="lint"), BreakpointRequest(step="tests")))
+        debugger = run.debugger
+        await debugger.continue_(stop.id)
+        await next_stop(run, stop.id + 1)
+
+        state = await debugger.state()
+        assert {each.frame for each in state.stops} == {"2.lint", "2.tests"}
+        assert {frame.id: frame.state for frame in state.frames} == {
+            "main": "running",
+            "2.lint": "paused",
+            "2.tests": "paused",
+        }
+        await debugger.detach()
+        assert (await run.wait()).status == "failed"
+
+    async def test_aborting_ends_the_run_as_cancelled(self, desk: Desk) -> None:
+        run, _ = await desk.debug()
+
+        await run.debugger.abort("enough")
+
+        summary = await run.wait()
+        assert (summary.status, summary.error) == ("cancelled", "Aborted: enough")
+        assert await run.log_tail("tidy") == ["tidied"]
+
+    # --- Changing
+
+    async def test_edits_take_effect_are_listed_and_can_be_undone(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+        debugger = run.debugger
+        await debugger.set(stop.id, ".inputs.who", "edited")
+        await debugger.set(stop.id, ".vars.extra", {"a": [1]})
+        await debugger.unset(stop.id, ".vars.region")
+        await debugger.undo(stop.id)
+
+        state = await debugger.state()
+
+        assert [(edit.path, edit.value, edit.removes) for edit in state.edits] == [
+            (".inputs.who", "edited", False),
+            (".vars.extra", {"a": [1]}, False),
+        ]
+        assert (await debugger.scope(stop.id))["vars"] == {"region": "eu", "tags": ["a", "b"], "extra": {"a": [1]}}
+        with pytest.raises(BadEdit):
+            await debugger.set(stop.id, ".vars.region.deeper", 1)
+        await debugger.detach()
+        assert (await run.wait()).intervened
+        assert await run.log_tail("hello") == ["hello edited"]
+
+    async def test_a_step_is_repaired_and_tried_again(self, desk: Desk) -> None:
+        run, stop = await desk.debug(stop_at_entry=False)
+        await run.debugger.override_config(stop.id, {"script": "echo repaired"})
+        await run.debugger.retry(stop.id)
+
+        assert (await run.wait()).status == "passed"
+        assert await run.log_tail("2.tests#2") == ["repaired"]
+
+    async def test_steps_are_skipped_with_outputs_and_put_in(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+        debugger = run.debugger
+        path = await debugger.inject(stop.id, {"uses": "run", "with": {"script": "echo injected"}}, "after")
+        await debugger.skip(stop.id, {"who": "nobody"})
+        (desk.folder / "repaired").touch()
+        stop = await next_stop(run, stop.id) if (await debugger.state()).stops else stop
+
+        assert (await run.wait()).status == "passed"
+        events = await collected(run.events())
+        finished = {
+            e.fields["step"]: e.fields["outcome"] for e in events if e.kind in ("step.finished", "debug.outcome_forced")
+        }
+        assert (finished["hello"]["status"], finished["hello"]["outputs"]) == ("skipped", {"who": "nobody"})
+        assert finished[path]["status"] == "passed"
+        assert len((await debugger.state()).interventions) == 2
+
+    async def test_time_goes_back(self, desk: Desk) -> None:
+        run, first = await desk.debug()
+        debugger = run.debugger
+        await debugger.step_over(first.id)
+        second = await next_stop(run, first.id)
+        changes = {change.path: change for change in await debugger.diff(second.id)}
+        assert changes[".steps.hello"].kind == "added"
+        await debugger.step_back(second.id)
+        third = await next_stop(run, second.id)
+        assert (third.step, third.position) == ("hello", "before")
+
+        await debugger.step_over(third.id)
+        fourth = await next_stop(run, third.id)
+        points = await debugger.history()
+        before = next(point for point in points if point.step == "hello" and point.position == "before")
+        after = next(point for point in points if point.step == "hello" and point.position == "after")
+        assert after.status == "passed"
+        assert ".steps.hello" in {change.path for change in await debugger.diff_points(before.number, after.number)}
+        await debugger.rewind(fourth.id, before.number)
+        fifth = await next_stop(run, fourth.id)
+        assert fifth.step == "hello"
+        await debugger.run_to(fifth.id, "2")
+        sixth = await next_stop(run, fifth.id)
+        await debugger.restart_frame(sixth.id)
+        assert (await next_stop(run, sixth.id)).step == "hello"
+        await debugger.detach()
+        assert (await run.wait()).intervened
+
+    async def test_a_frame_goes_to_another_step_of_its_sequence(self, desk: Desk) -> None:
+        text = "steps: [{id: a, run: echo a}, {id: b, run: echo b}, {id: c, run: echo c}]"
+        run, stop = await desk.debug(text)
+        debugger = run.debugger
+        await debugger.goto(stop.id, "c")
+        stop = await next_stop(run, stop.id)
+        assert (stop.step, stop.position) == ("c", "before")
+        assert (await debugger.scope(stop.id))["steps"]["b"]["status"] == "skipped"
+        await debugger.goto(stop.id, "b")
+        stop = await next_stop(run, stop.id)
+        assert (stop.step, stop.position) == ("b", "before")
+        with pytest.raises(UnknownStep):
+            await debugger.goto(stop.id, "nope")
+        await debugger.continue_(stop.id)
+
+        assert (await run.wait()).status == "passed"
+        assert await run.log_tail("b") == ["b"]
+        assert await run.log_tail("a") == []
+
+    # --- Breakpoints, and the session
+
+    async def test_breakpoints_are_added_changed_switched_and_removed(self, desk: Desk) -> None:
+        run, stop = await desk.debug(stop_on_error=False)
+        debugger = run.debugger
+        added = await debugger.add_breakpoint(BreakpointRequest(step="package", group="slow"))
+        assert (added.paths, added.hit_count) == (("package",), 0)
+        assert (await debugger.add_breakpoint(BreakpointRequest(kind="run"))).paths[0] == "hello"
+        line = await debugger.add_breakpoint(BreakpointRequest(file=run.flow.file, line=8))
+        assert line.paths == ("2.tests",)
+        for breakpoint in (line.id, line.id - 1):
+            await debugger.remove_breakpoint(breakpoint)
+        changed = await debugger.change_breakpoint(added.id, replace(added.request, step="tests", condition="true"))
+        assert (changed.id, changed.paths) == (added.id, ("2.tests",))
+        await debugger.enable_group("slow", False)
+        assert [each.request.enabled for each in (await debugger.state()).breakpoints] == [False]
+        await debugger.enable_breakpoint(added.id)
+        with pytest.raises(UnknownBreakpoint):
+            await debugger.remove_breakpoint(99)
+        with pytest.raises(CommandRefused):
+            await debugger.add_breakpoint(BreakpointRequest(step="tests", kind="run"))
+
+        await debugger.continue_(stop.id)
+        stop = await next_stop(run, stop.id)
+
+        assert (stop.step, stop.breakpoints) == ("2.tests", (added.id,))
+        assert [each.hit_count for each in (await debugger.state()).breakpoints] == [1]
+        await debugger.continue_all()
+        assert (await run.wait()).status == "failed"
+
+    async def test_a_log_point_writes_and_never_stops(self, desk: Desk) -> None:
+        wanted = BreakpointRequest(step="package", log="who is ${{ .inputs.who }}")
+        (desk.folder / "repaired").touch()
+        run = await desk.start(debug=DebugRequest(breakpoints=(wanted,)))
+
+        assert (await run.wait()).status == "passed"
+        (logged,) = [event for event in await collected(run.events()) if event.kind == "debug.logged"]
+        assert logged.fields["message"] == "who is world"
+
+    async def test_a_session_is_extended_and_exported(self, desk: Desk) -> None:
+        run, stop = await desk.debug(lease_seconds=60.0)
+        debugger = run.debugger
+        before = stop.lease_ends_at
+        await debugger.extend(1800.0)
+
+        (stop,) = (await debugger.state()).stops
+
+        assert before is not None
+        assert stop.lease_ends_at is not None
+        assert stop.lease_ends_at > before + 1000
+        exported = await debugger.export()
+        assert exported["version"] == 1
+        assert exported["events"][0]["kind"] == "run.started"
+        with pytest.raises(CommandRefused):
+            await debugger.extend(-1)
+        await debugger.abort()
+        await run.wait()
+
+    async def test_a_stop_nobody_attends_to_ends_by_itself(self, desk: Desk) -> None:
+        (desk.folder / "repaired").touch()
+        run = await desk.start(debug=DebugRequest(stop_at_entry=True, lease_seconds=0.05, on_lease_end="continue"))
+
+        assert (await run.wait()).status == "passed"
+        assert "debug.lease_ended" in [event.kind for event in await collected(run.events())]
+
+    async def test_a_snapshot_and_the_events_after_it_are_all_there_is_to_know(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+        snapshot: DebugState = await run.debugger.state()
+        await run.debugger.continue_all()
+        await run.debugger.detach()
+        await run.wait()
+
+        events = await collected(run.events(snapshot.last_event))
+
+        assert events[0].number == snapshot.last_event + 1
+        assert events[-1].kind == "run.ended"
+        assert stop.id in [event.fields["stop"] for event in events if event.kind == "debug.resumed"]
+
+    async def test_a_shell_at_a_stop_is_where_the_step_works_with_what_it_sees(self, desk: Desk) -> None:
+        (desk.folder / "inner").mkdir()
+        text = """\
+            env: {REGION: eu}
+            steps:
+              - id: bad
+                env: {COLOUR: "${{ .env.REGION }}-red"}
+                working_directory: inner
+                run: exit 3
+            """
+        run, stop = await desk.debug(text, stop_at_entry=False)
+
+        shell = await run.shell(stop.id, rows=30, cols=100)
+        shell.resize(40, 120)
+        await shell.write(b'echo "<$PWD|$COLOUR|$PITSTOP_STEP>"; exit\n')
+        said = b""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while chunk := await shell.read():
+                said += chunk
+        await shell.close()
+
+        assert f"<{desk.folder.resolve()}/inner|eu-red|bad>".encode() in said
+        await run.debugger.abort()
+        await run.wait()
+        with pytest.raises(CommandRefused):
+            await run.shell(stop.id)

@@ -1,0 +1,197 @@
+"""The service of a server: runs that outlive those who asked for them, and the server itself."""
+
+import asyncio
+import textwrap
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pitstop.app import server_parts
+from pitstop.service.api import ActiveRun, DebugRequest, RunQuery, RunRequest, RunStatus
+from pitstop.service.sealing import read_seal
+from pitstop.service.server import ServerOptions, ServerService
+from pitstop.settings import Settings
+from pitstop.store.sql.store import open_sql_store
+
+WAITS = """
+    name: waits
+    steps:
+      - {id: first, run: echo first >> done.txt}
+      - {id: second, run: "echo second >> done.txt; while [ ! -e go ]; do sleep 0.02; done"}
+      - {id: third, run: echo third >> done.txt}
+"""
+
+
+class Server:
+    """A server with a state of its own, which can be opened again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "work"
+        self.folder.mkdir()
+        self.settings = Settings(folder / "state")
+
+    @asynccontextmanager
+    async def open(self, *, slots: int = 4, drain_seconds: float = 0.0) -> AsyncIterator[ServerService]:
+        self.settings.home.mkdir(exist_ok=True)
+        store = await open_sql_store(self.settings.database)
+        options = ServerOptions(slots=slots, drain_seconds=drain_seconds)
+        seal = read_seal(self.settings.key_file)
+        async with ServerService(server_parts(), self.settings, store, seal, options) as service:
+            yield service
+
+    def request(self, text: str, **more: object) -> RunRequest:
+        return RunRequest(flow="flow.yaml", text=textwrap.dedent(text), folder=str(self.folder), **more)  # type: ignore[arg-type]
+
+    def done(self) -> list[str]:
+        file = self.folder / "done.txt"
+        return file.read_text().split() if file.exists() else []
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    return Server(tmp_path)
+
+
+async def test_a_run_goes_on_without_whoever_started_it_and_is_kept(server: Server) -> None:
+    async with server.open() as service:
+        started = await service.start(server.request("steps: [{id: a, run: echo hello}]"))
+        summary = await started.wait()
+
+    async with server.open() as service:
+        run = await service.run(started.id)
+        info = await run.info()
+        page = await run.log("a")
+
+    assert (summary.error, summary.status, info.status) == (None, "passed", "passed")
+    assert [line.text for line in page.lines] == ["hello"]
+
+
+async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_finished_step(server: Server) -> None:
+    async with server.open() as service:
+        started = await service.start(server.request(WAITS))
+        await wait_for(lambda: server.done() == ["first", "second"])
+
+    (server.folder / "go").touch()
+    async with server.open() as service:
+        summary = await (await service.run(started.id)).wait()
+
+    assert summary.status == "passed"
+    assert server.done() == ["first", "second", "second", "third"]
+
+
+async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Server) -> None:
+    async with server.open(drain_seconds=10.0) as service:
+        started = await service.start(server.request(WAITS))
+        await wait_for(lambda: server.done() == ["first", "second"])
+        asyncio.get_running_loop().call_later(0.1, (server.folder / "go").touch)
+
+    assert server.done() == ["first", "second"]
+    async with server.open() as service:
+        summary = await (await service.run(started.id)).wait()
+
+    assert summary.status == "passed"
+    assert server.done() == ["first", "second", "third"]
+
+
+async def test_a_paused_session_comes_back_at_the_same_stop_with_its_edits(server: Server) -> None:
+    text = """
+        vars: {word: before}
+        steps:
+          - {id: first, run: echo first >> done.txt}
+          - {id: second, run: "echo ${{ .vars.word }} >> done.txt"}
+    """
+    debug = DebugRequest(stop_at_entry=True)
+    async with server.open() as service:
+        started = await service.start(server.request(text, debug=debug))
+        (stop,) = await stops_of(started)
+        await started.debugger.step_over(stop)
+        (stop,) = await stops_of(started, after=stop)
+        await started.debugger.set(stop, ".vars.word", "edited")
+
+    async with server.open() as service:
+        run = await service.run(started.id)
+        assert await stops_of(run) == [stop]
+        await listed_as(service, run.id, "paused")
+        await run.debugger.continue_(stop)
+        summary = await run.wait()
+
+    assert summary.status == "passed"
+    assert summary.intervened
+    assert server.done() == ["first", "edited"]
+
+
+async def test_a_run_that_is_paused_holds_no_slot(server: Server) -> None:
+    async with server.open(slots=1) as service:
+        paused = await service.start(server.request("steps: [{run: exit 0}]", debug=DebugRequest(stop_at_entry=True)))
+        (stop,) = await stops_of(paused)
+        other = await service.start(server.request("steps: [{run: exit 0}]"))
+
+        assert (await other.wait()).status == "passed"
+        await paused.debugger.continue_(stop)
+        assert (await paused.wait()).status == "passed"
+
+
+async def test_a_run_that_waits_for_a_slot_is_pending_and_can_be_cancelled(server: Server) -> None:
+    async with server.open(slots=1) as service:
+        working = await service.start(server.request(WAITS))
+        await wait_for(lambda: server.done() == ["first", "second"])
+        waiting = await service.start(server.request("steps: [{run: touch never}]"))
+
+        assert (await waiting.info()).status == "pending"
+        await waiting.cancel("not wanted any more")
+        assert (await waiting.wait()).status == "cancelled"
+        (server.folder / "go").touch()
+        assert (await working.wait()).status == "passed"
+
+    assert not (server.folder / "never").exists()
+
+
+async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:
+    """The stops that last, as soon as there is one that came after this."""
+    async with asyncio.timeout(10):
+        while True:
+            stops = [stop.id for stop in (await run.debugger.state()).stops if stop.id > after]
+            if stops:
+                return stops
+            await asyncio.sleep(0.01)
+
+
+async def listed_as(service: ServerService, run: str, status: RunStatus) -> None:
+    async with asyncio.timeout(10):
+        while [each.id for each in (await service.runs(RunQuery(status=(status,)))).runs] != [run]:  # noqa: ASYNC110 - the list is asked
+            await asyncio.sleep(0.01)
+
+
+async def wait_for(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not is_so():  # noqa: ASYNC110 - it is a file that changes
+            await asyncio.sleep(0.01)
+
+
+async def test_a_step_that_was_interrupted_fails_or_is_stopped_at_if_it_says_so(server: Server) -> None:
+    text = """
+        steps:
+          - id: payment
+            run: "echo paid >> done.txt; while [ ! -e go ]; do sleep 0.02; done"
+            on_interrupt: {policy}
+    """
+    async with server.open() as service:
+        failing = await service.start(server.request(text.replace("{policy}", "fail")))
+        pausing = await service.start(server.request(text.replace("{policy}", "pause")))
+        await wait_for(lambda: server.done() == ["paid", "paid"])
+
+    (server.folder / "go").touch()
+    async with server.open() as service:
+        failed = await (await service.run(failing.id)).wait()
+        paused = await service.run(pausing.id)
+        (stop,) = await stops_of(paused)
+        assert (await paused.debugger.state()).stops[0].reasons == ("interrupted",)
+        assert server.done() == ["paid", "paid"]
+        await paused.debugger.skip(stop)
+        skipped = await paused.wait()
+
+    assert (failed.status, failed.failures[0].type) == ("failed", "Interrupted")
+    assert skipped.status == "passed"
+    assert server.done() == ["paid", "paid"]

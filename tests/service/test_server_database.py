@@ -1,0 +1,165 @@
+"""A server whose database is away for a while: runs wait where they must, and nothing of them is lost."""
+
+import asyncio
+import sqlite3
+import textwrap
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from pitstop.app import server_parts
+from pitstop.errors import StoreUnavailable
+from pitstop.service.api import RunRequest
+from pitstop.service.live_run import LiveRun
+from pitstop.service.sealing import read_seal
+from pitstop.service.server import ServerOptions, ServerService
+from pitstop.settings import Settings
+from pitstop.store.sql.store import open_sql_store
+from tests.databases import Postgres, postgres, postgres_url
+
+__all__ = ["postgres", "postgres_url"]
+
+WAITS = """
+    steps:
+      - {id: first, run: echo first >> done.txt}
+      - id: second
+        run: |
+          echo second >> done.txt
+          while [ ! -e go ]; do sleep 0.02; done
+          for number in $(seq 2000); do echo "line $number"; done
+      - {id: third, run: echo third >> done.txt}
+"""
+FLOODS = """
+    steps:
+      - id: flood
+        run: "while [ ! -e go ]; do sleep 0.02; done; head -c 16777216 /dev/zero; touch written"
+"""
+
+
+class Server:
+    """A server that works in a folder, on some database."""
+
+    def __init__(self, folder: Path, database: str) -> None:
+        self.folder = folder / "work"
+        self.folder.mkdir()
+        self.settings = Settings(folder / "state", database)
+        self.settings.home.mkdir()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[ServerService]:
+        store = await open_sql_store(self.settings.database)
+        seal = read_seal(self.settings.key_file)
+        async with ServerService(server_parts(), self.settings, store, seal, ServerOptions()) as service:
+            yield service
+
+    def request(self, text: str) -> RunRequest:
+        return RunRequest(flow="flow.yaml", text=textwrap.dedent(text), folder=str(self.folder))
+
+    def let_go(self) -> None:
+        (self.folder / "go").touch()
+
+    def done(self) -> list[str]:
+        file = self.folder / "done.txt"
+        return file.read_text().split() if file.exists() else []
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not is_so():  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(0.01)
+
+
+async def check_that_it_goes_on(
+    server: Server, take_away: Callable[[], Awaitable[None]], bring_back: Callable[[], Awaitable[None]]
+) -> None:
+    """The database goes in the middle of the second step, which ends meanwhile, and comes back."""
+    async with server.open() as service:
+        run = await service.start(server.request(WAITS))
+        assert isinstance(run, LiveRun)
+        await until(lambda: server.done() == ["first", "second"])
+        await take_away()
+        server.let_go()
+        await until(lambda: run.kept.problem is not None)
+        done_meanwhile = server.done()
+        with pytest.raises(StoreUnavailable):
+            await service.start(server.request(WAITS))
+        await bring_back()
+        summary = await run.wait()
+        problem = run.kept.problem
+
+    async with server.open() as service:
+        past = await service.run(run.id)
+        numbers = [event.number async for event in past.events()]
+        written = b"".join([block async for block in past.log_bytes("second")])
+
+    assert done_meanwhile == ["first", "second"]  # no step begins that nobody would know of
+    assert (summary.status, problem, server.done()) == ("passed", None, ["first", "second", "third"])
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert written == b"".join(b"line %d\n" % number for number in range(1, 2001))
+
+
+async def test_a_run_goes_on_after_postgres_was_restarted(
+    tmp_path: Path, postgres: Postgres, postgres_url: str
+) -> None:
+    async def crash() -> None:
+        await asyncio.to_thread(postgres.stop, "immediate")
+
+    async def start() -> None:
+        await asyncio.to_thread(postgres.start)
+
+    await check_that_it_goes_on(Server(tmp_path, postgres_url), crash, start)
+
+
+@pytest.fixture
+def sqlite_server(tmp_path: Path) -> Server:
+    return Server(tmp_path, f"sqlite:///{tmp_path}/pitstop.db?busy_timeout=20")
+
+
+@asynccontextmanager
+async def locked(file: Path) -> AsyncIterator[None]:
+    """Somebody else writes, and does not come to an end."""
+    connection = sqlite3.connect(file, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+    finally:
+        connection.close()
+
+
+async def test_a_run_goes_on_after_sqlite_was_locked_by_another(tmp_path: Path, sqlite_server: Server) -> None:
+    lock = locked(tmp_path / "pitstop.db")
+
+    async def unlock() -> None:
+        await lock.__aexit__(None, None, None)
+
+    await check_that_it_goes_on(sqlite_server, lock.__aenter__, unlock)
+
+
+async def test_what_a_step_floods_a_locked_database_with_is_all_kept_in_the_end(
+    tmp_path: Path, sqlite_server: Server
+) -> None:
+    async with sqlite_server.open() as service:
+        run = await service.start(sqlite_server.request(FLOODS))
+        heard = 0
+
+        def hear(size: int) -> None:
+            nonlocal heard
+            heard += size
+
+        run.hear_output(lambda output: hear(len(output.data)))
+        await run.ready()
+        await run.settled()
+        async with locked(tmp_path / "pitstop.db"):
+            sqlite_server.let_go()
+            await until(lambda: (sqlite_server.folder / "written").exists() and run.kept.problem is not None)
+            for _ in range(2000):  # rounds of the loop, in which all of it could be read
+                await asyncio.sleep(0)
+            held = heard
+        await run.wait()
+        written = sum([len(block) async for block in run.log_bytes("flood")])
+
+    assert held < 8 * 1024 * 1024  # the rest waits where the command wrote it
+    assert written == 16 * 1024 * 1024

@@ -1,0 +1,82 @@
+"""What doors are told, and what is never kept."""
+
+from pathlib import Path
+from typing import Any
+
+from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.events.types import FrameOpened, RunStarted, ScopeEdited, StepFinished
+from pitstop.service.journal import Journal
+from pitstop.service.telling import intervention_text, masked, masked_event, tell_event
+from pitstop.store.folder import FolderStore
+from pitstop.store.port import RunRecord
+
+
+def hide(text: str) -> str:
+    return text.replace("hunter2", "***").replace("4711", "***")
+
+
+def test_secrets_are_taken_out_of_texts_keys_and_numbers() -> None:
+    assert masked({"hunter2": ["is hunter2", 14711, True, None, 1.5]}, hide) == {
+        "***": ["is ***", "1***", True, None, 1.5]
+    }
+
+
+def test_the_secrets_of_a_run_are_never_told_however_short() -> None:
+    told = tell_event(1, RunStarted(0.0, "shop", {"secrets": {"PIN": "7"}, "inputs": {}}))
+
+    assert told.fields["inputs"] == {"secrets": {"PIN": "***"}, "inputs": {}}
+
+
+def test_an_event_without_secrets_is_still_that_event() -> None:
+    error = StepError("CommandFailed", "it said hunter2", "a", "Traceback: hunter2")
+    finished = StepFinished(2.0, "main", "a", "a", Outcome(Status.FAILED, {"hunter2": 4711}, error))
+
+    assert masked_event(finished, hide) == StepFinished(
+        2.0,
+        "main",
+        "a",
+        "a",
+        Outcome(Status.FAILED, {"***": "***"}, StepError("CommandFailed", "it said ***", "a", "Traceback: ***")),
+    )
+    opened = FrameOpened(1.0, "mx[0]", "key=hunter2", "main", "mx")
+    assert masked_event(opened, hide) == FrameOpened(1.0, "mx[0]", "key=***", "main", "mx")
+    edited = ScopeEdited(1.0, 4711, "main", "a", "a", "before", "run", ("vars", "hunter2"), 4711)
+    assert masked_event(edited, hide) == ScopeEdited(
+        1.0, 4711, "main", "a", "a", "before", "run", ("vars", "***"), "***"
+    )
+
+
+async def test_the_engine_reads_true_values_and_the_store_has_none_of_them(tmp_path: Path) -> None:
+    kept = await FolderStore(tmp_path).create(RunRecord(id="r1", flow="shop", file="flow.yaml", created_at=1.0))
+    journal = Journal(kept, hide)
+    event = StepFinished(2.0, "main", "a", "a", Outcome(Status.PASSED, {"token": "hunter2"}))
+
+    journal.append(RunStarted(1.0, "shop", {"secrets": {"TOKEN": "hunter2"}}))
+    journal.append(event)
+    await kept.close()
+
+    assert journal.read(1) == [event]
+    assert len(journal) == len(kept.log) == 2
+    assert "hunter2" not in (kept.path / "events.jsonl").read_text()
+
+
+def test_what_was_done_by_hand_is_told_in_words() -> None:
+    facts: list[tuple[str, dict[str, Any]]] = [
+        ("debug.scope_edited", {"occurrence": "tests", "path": ["vars", "a", 0], "removes": False}),
+        ("step.retried", {"occurrence": "tests", "by_hand": True}),
+        ("step.retried", {"occurrence": "tests#2", "by_hand": False}),
+        ("debug.outcome_forced", {"occurrence": "last", "verb": "force", "outcome": {"status": "passed"}}),
+        ("debug.step_injected", {"occurrence": "last", "type": "run", "position": "before"}),
+        ("debug.rewound", {"occurrence": "tests", "position": "before"}),
+        ("debug.config_overridden", {"occurrence": "tests", "config": {"script": "make"}}),
+    ]
+
+    assert [intervention_text(kind, fields) for kind, fields in facts] == [
+        ".vars.a[0] set at tests",
+        "tests was tried again",
+        None,
+        "last was forced to passed",
+        "run injected before last",
+        "went back to before tests",
+        "config of tests changed: script",
+    ]
