@@ -1,0 +1,100 @@
+"""Answers as JSON: values as they are, errors as problem details."""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from pitstop.errors import BadRequest, NotKnown, PitstopError, ServerBusy, TooMany
+from pitstop.service.problems import MEDIA_TYPE, problem, status_of, to_problem
+from pitstop.service.wire import Problem
+
+LOGGER = logging.getLogger("pitstop.http")
+RETRY_AFTER_SECONDS = 5
+MOST_PROBLEMS = 50
+
+_TOLD = {
+    401: "No token or session, or one that is not valid.",
+    403: "The role does not allow it, or it came from another site.",
+    404: "Something was named that is not there.",
+    409: "Refused, and nothing was changed: a stop that is over, a verb that is not possible now.",
+    412: "It has changed since the ETag was given.",
+    413: "More bytes than are read.",
+    422: "It cannot be understood, or what it defines cannot run.",
+    429: "You have as much open as one may.",
+    503: "Not now: the server is busy, or starting, or cannot reach what it needs.",
+}
+
+
+def encode(value: Any) -> bytes:
+    """JSON of plain values and dataclasses; what no JSON can hold is shown as text."""
+    try:
+        return msgspec.json.encode(value, enc_hook=_shown)
+    except (TypeError, ValueError, RecursionError):  # half a surrogate pair, a number beyond any, a key that is no text
+        text = json.dumps(msgspec.to_builtins(value, enc_hook=_shown, str_keys=True), ensure_ascii=True, default=str)
+        return text.encode()
+
+
+def _shown(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def answer(value: Any, status: int = 200, **headers: str) -> Response:
+    """The value as JSON. A header's name is written with underscores."""
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Response(encode(value), status, named, "application/json")
+
+
+def refusal(error: PitstopError) -> Response:
+    """The error as problem details."""
+    headers = {}
+    if isinstance(error, NotKnown):
+        headers["WWW-Authenticate"] = 'Bearer realm="pitstop"'
+    if isinstance(error, ServerBusy | TooMany):
+        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return Response(encode(to_problem(error)), status_of(error.code), headers, MEDIA_TYPE)
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI is told of the problems that a route may answer with."""
+    return {status: {"model": Problem, "description": _TOLD[status]} for status in sorted({401, 403, 422, *statuses})}
+
+
+# --- What the app does with exceptions -------------------------------------------------------------------------------
+
+
+async def answer_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, PitstopError)
+    return refusal(error)
+
+
+async def answer_invalid(_request: Request, error: Exception) -> Response:
+    """Each place that is wrong, without what stood there: it may be a secret."""
+    assert isinstance(error, RequestValidationError)
+    problems = []
+    for each in error.errors()[:MOST_PROBLEMS]:
+        place = ".".join(str(part) for part in each["loc"])
+        reason = each.get("ctx", {}).get("error") if each["type"] == "json_invalid" else None
+        problems.append(f"{place}: {reason or each['msg']}")
+    return refusal(BadRequest("the request cannot be understood: " + "; ".join(problems[:3]), problems))
+
+
+async def answer_http_error(_request: Request, error: Exception) -> Response:
+    """What the framework itself refuses: no such route, a method that is not there."""
+    assert isinstance(error, HTTPException)
+    code = {404: "unknown.route", 405: "request.method", 408: "request.timeout", 413: "request.too_large"}
+    told = problem(code.get(error.status_code, "request"), "Not possible", str(error.detail), error.status_code)
+    return Response(encode(told), error.status_code, dict(error.headers or {}), MEDIA_TYPE)
+
+
+async def answer_bug(_request: Request, error: Exception) -> Response:
+    """Ours, and nobody else's business: told to the log, not to the client."""
+    LOGGER.error("a request could not be answered", exc_info=error)
+    told = problem("internal", "Internal error", "this is a mistake in Pitstop: its log tells more", 500)
+    return Response(encode(told), 500, {}, MEDIA_TYPE)

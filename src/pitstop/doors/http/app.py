@@ -1,0 +1,128 @@
+"""The HTTP app: every family of routes, behind the gate."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from pitstop.doors.http import (
+    answers,
+    breakpoints,
+    debug,
+    events,
+    flows,
+    health,
+    login,
+    logs,
+    looking,
+    runs,
+    shell,
+    socket,
+    steps,
+    tokens,
+    website,
+)
+from pitstop.doors.http import (
+    audit as audits,
+)
+from pitstop.doors.http import (
+    secrets as secret_routes,
+)
+from pitstop.doors.http.access import Access
+from pitstop.doors.http.gate import Gate
+from pitstop.doors.http.headers import SafeHeaders
+from pitstop.doors.http.limits import BodyLimit, Limits, Places
+from pitstop.doors.http.memory import AlwaysReady, MemoryAudit, MemoryIdempotency, MemorySecrets
+from pitstop.doors.http.metrics import CountRequests, Metrics
+from pitstop.doors.http.openapi import describe
+from pitstop.doors.http.ports import Audit, Idempotency, Operations, Secrets
+from pitstop.doors.http.route import Once
+from pitstop.doors.http.shell_sessions import ShellSessions
+from pitstop.doors.http.streams import Streams
+from pitstop.errors import PitstopError
+from pitstop.service.api import Service
+
+API = "/api/v1"
+
+
+def create_app(
+    service: Service,
+    access: Access,
+    *,
+    web: Path | None = website.BUILT,
+    hosts: Iterable[str] = (),
+    secrets: Secrets | None = None,
+    audit: Audit | None = None,
+    idempotency: Idempotency | None = None,
+    operations: Operations | None = None,
+    limits: Limits | None = None,
+) -> FastAPI:
+    """The door to a service that is open already, and is closed by who opened it.
+
+    `hosts` are the names, beside those of this machine's loopback, that requests may be for. What is not given is
+    kept in memory.
+    """
+    limits = limits or Limits()
+    metrics = Metrics()
+    audit = audit or MemoryAudit()
+    operations = operations or AlwaysReady()
+    streams = Streams(limits, metrics)
+    shells = ShellSessions(limits)
+    sockets = Places(limits.sockets, limits.sockets, "sockets")
+    metrics.sockets.set_function(lambda: sockets.taken)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with streams.open():
+            try:
+                yield
+            finally:
+                await shells.close()
+
+    app = FastAPI(
+        title="Pitstop",
+        lifespan=lifespan,
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.streams = streams
+    app.state.audit = audit
+    app.state.once = Once(idempotency or MemoryIdempotency())
+    api = APIRouter(prefix=API)
+    for router in (
+        tokens.routes(access),
+        runs.routes(service, streams),
+        events.routes(service, streams),
+        logs.routes(service, limits),
+        debug.routes(service, limits),
+        breakpoints.routes(service),
+        looking.routes(service, limits),
+        shell.routes(service, streams, shells, sockets),
+        socket.routes(service, streams, sockets, audit, limits),
+        breakpoints.flow_routes(service),
+        flows.routes(service),
+        steps.routes(service),
+        secret_routes.routes(secrets or MemorySecrets()),
+        audits.routes(audit),
+    ):
+        api.include_router(router)
+    app.include_router(api)
+    app.include_router(health.routes(operations, metrics))
+    app.include_router(login.routes(access))
+    app.router.default = website.Website(web)
+    describe(app, lambda: create_app(service, access, web=None))
+
+    app.add_exception_handler(PitstopError, answers.answer_error)
+    app.add_exception_handler(RequestValidationError, answers.answer_invalid)
+    app.add_exception_handler(HTTPException, answers.answer_http_error)
+    app.add_exception_handler(Exception, answers.answer_bug)
+    app.add_middleware(BodyLimit, limits=limits)
+    app.add_middleware(Gate, access=access, hosts=tuple(hosts))
+    app.add_middleware(SafeHeaders)
+    app.add_middleware(CountRequests, metrics=metrics)  # the outermost: it counts what the others refuse
+    return app

@@ -1,0 +1,72 @@
+"""Streams of a run: its events by their numbers, and what its steps write from now on."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from pitstop.doors.http.answers import problem_responses
+from pitstop.doors.http.parameters import LastEventId, RunId
+from pitstop.doors.http.route import DoorRoute
+from pitstop.doors.http.streaming import MEDIA_TYPE
+from pitstop.doors.http.streams import Streams
+from pitstop.service.api import Service
+
+_EVENTS = """
+id: 4
+event: step.started
+data: {"schema":1,"number":4,"kind":"step.started","at":1767225600.0,"frame":"main","step":"build","occurrence":"build"}
+
+event: end
+data: {}
+"""
+_OUTPUT = """
+id: 7
+data: [{"occurrence":"build","stream":"stdout","time":1767225600.0,"text":"compiling\\n"}]
+"""
+
+_EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
+
+Number = Annotated[int | None, Query(ge=0, lt=2**53)]
+
+
+def routes(service: Service, streams: Streams) -> APIRouter:
+    router = APIRouter(prefix="/runs/{run}", tags=["events"], route_class=DoorRoute)
+
+    @router.get(
+        "/events",
+        operation_id="follow_events",
+        summary="Every event above a number, those to come included, until the run has ended",
+        response_class=Response,
+        responses=_streamed(_EVENTS),
+    )
+    async def events(request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None) -> Response:
+        found = await service.run(run)
+        number = _number(last_event_id)
+        return streams.send(request, streams.events.blocks(found, (after or 0) if number is None else number))
+
+    @router.get(
+        "/output",
+        operation_id="follow_output",
+        summary="What steps write from now on, or after what was heard already",
+        description="An event `lost` says how many pieces came too fast; `end` comes after the run has ended.",
+        response_class=Response,
+        responses=_streamed(_OUTPUT),
+    )
+    async def output(request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None) -> Response:
+        found = await service.run(run)
+        number = _number(last_event_id)
+        return streams.send(request, streams.output.blocks(found, after if number is None else number))
+
+    return router
+
+
+def _streamed(example: str) -> dict[int | str, dict[str, object]]:
+    content = {MEDIA_TYPE: {"schema": _EVENT, "example": example.lstrip()}}
+    return {200: {"description": "Server-sent events.", "content": content}, **problem_responses(404, 429, 503)}
+
+
+def _number(last_event_id: str | None) -> int | None:
+    """The number in a Last-Event-ID header; one that is none is from another stream, and says nothing."""
+    text = (last_event_id or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

@@ -1,0 +1,232 @@
+"""The events of a run for everybody who follows it: read from its log once, encoded once, sent in blocks.
+
+The log is the queue. A feed keeps the newest events, encoded; a client has a number and nothing else, and one that is
+behind what the feed keeps reads the log from its number on. So a client that is slow, or stalled, costs nobody else.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+
+from pitstop.doors.http.answers import LOGGER, encode
+from pitstop.doors.http.streaming import END, HEARTBEAT, frame
+from pitstop.service.api import ActiveRun, EventInfo
+
+BLOCK_BYTES = 32 * 1024
+KEPT_BYTES = 2 * 1024 * 1024
+SECONDS_PER_CLIENT = 0.0002  # between two blocks, so that writing them leaves time for what they tell of
+LONGEST_WAIT_SECONDS = 0.04
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """An event as it is sent: its JSON, and that as a server-sent event."""
+
+    number: int
+    json: bytes
+    frame: bytes
+
+
+def encoded(event: EventInfo) -> Encoded:
+    json = encode(event.as_json())
+    return Encoded(event.number, json, frame(json, event=event.kind, id=event.number))
+
+
+class Feed:
+    """The newest events of one run. `carry_on` is its task."""
+
+    def __init__(self, run: ActiveRun, last: int, heartbeat_seconds: float) -> None:
+        self._run = run
+        self._heartbeat_seconds = heartbeat_seconds
+        self._kept: list[Encoded] = []
+        self._kept_bytes = 0
+        self._last = last
+        self._is_over = False
+        self._is_closed = False
+        self._changed = asyncio.Event()
+        self._wake_at: asyncio.TimerHandle | None = None
+        self._woken_at = 0.0
+        self._block: tuple[int, int, list[Encoded]] = (0, 0, [])
+        self._framed: tuple[int, int, bytes] = (0, 0, b"")
+        self.clients = 0
+
+    # Its own side
+
+    async def carry_on(self) -> None:
+        try:
+            async with aclosing(_events(self._run, self._last)) as events:
+                async for event in events:
+                    self._keep(encoded(event))
+                    self._tell_soon()
+            self._is_over = True
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let everybody go; who is not told of an end comes again."""
+        self._is_closed = True
+        self._tell()
+
+    def _keep(self, event: Encoded) -> None:
+        self._kept.append(event)
+        self._kept_bytes += len(event.frame)
+        self._last = event.number
+        if self._kept_bytes > 2 * KEPT_BYTES:  # seldom, and then a good part: to cut a list costs its length
+            while self._kept_bytes > KEPT_BYTES:
+                half = len(self._kept) // 2 or 1
+                self._kept_bytes -= sum(len(each.frame) for each in self._kept[:half])
+                del self._kept[:half]
+
+    def _tell_soon(self) -> None:
+        """Wake those who wait: at once when it was quiet, else together with what comes in the meantime."""
+        if self._wake_at is None:
+            pause = min(self.clients * SECONDS_PER_CLIENT, LONGEST_WAIT_SECONDS)
+            at = max(self._woken_at + pause, asyncio.get_running_loop().time())
+            self._wake_at = asyncio.get_running_loop().call_at(at, self._tell)
+
+    def _tell(self) -> None:
+        if self._wake_at is not None:
+            self._wake_at.cancel()
+        self._wake_at, self._woken_at = None, asyncio.get_running_loop().time()
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    # The clients' side
+
+    async def blocks(self, after: int) -> AsyncGenerator[bytes, None]:
+        """Server-sent events above a number, in blocks; a comment when there was none for a while; an end."""
+        async with aclosing(self.follow(after)) as following:
+            async for events in following:
+                yield self._frames(events) if events else HEARTBEAT
+        if self._is_over:
+            yield END
+
+    async def follow(self, after: int) -> AsyncGenerator[list[Encoded], None]:
+        """Events above a number, in blocks, until the run has ended; an empty block when there was none for a while."""
+        after = min(after, self._last)
+        while True:
+            changed = self._changed
+            if after < self._first - 1:
+                before = after
+                async with aclosing(self._read_log(after)) as blocks:
+                    async for block in blocks:
+                        after = block[-1].number
+                        yield block
+                        await asyncio.sleep(0)  # a long log is not read at one stroke
+                if after == before:
+                    return
+            elif block := self._newest(after):
+                after = block[-1].number
+                yield block
+            elif self._is_closed:
+                return
+            else:
+                try:
+                    async with asyncio.timeout(self._heartbeat_seconds):
+                        await changed.wait()
+                except TimeoutError:
+                    yield []
+
+    @property
+    def _first(self) -> int:
+        return self._kept[0].number if self._kept else self._last + 1
+
+    def _newest(self, after: int) -> list[Encoded]:
+        """What is kept above a number, up to a block of it. Those who ask for the same get the same."""
+        if after >= self._last:
+            return []
+        if self._block[:2] != (after, self._last):
+            block, size = [], 0
+            for event in self._kept[after + 1 - self._first :]:
+                block.append(event)
+                size += len(event.frame)
+                if size > BLOCK_BYTES:
+                    break
+            self._block = (after, self._last, block)
+        return self._block[2]
+
+    def _frames(self, events: list[Encoded]) -> bytes:
+        place = (events[0].number, events[-1].number)
+        if self._framed[:2] != place:
+            self._framed = (*place, b"".join(event.frame for event in events))
+        return self._framed[2]
+
+    async def _read_log(self, after: int) -> AsyncGenerator[list[Encoded], None]:
+        """Blocks from the log, up to what the feed keeps."""
+        block: list[Encoded] = []
+        size = 0
+        async with aclosing(_events(self._run, after)) as events:
+            async for event in events:
+                block.append(encoded(event))
+                size += len(block[-1].frame)
+                is_there = event.number >= self._first - 1
+                if size > BLOCK_BYTES or is_there:
+                    yield block
+                    block, size = [], 0
+                if is_there:
+                    return
+        if block:
+            yield block
+
+
+def _events(run: ActiveRun, after: int) -> AsyncGenerator[EventInfo, None]:
+    async def events() -> AsyncGenerator[EventInfo, None]:
+        following: AsyncIterator[EventInfo] = run.events(after)
+        try:
+            async for event in following:
+                yield event
+        finally:
+            close = getattr(following, "aclose", None)
+            if close is not None:
+                await close()
+
+    return events()
+
+
+class Feeds:
+    """The feed of each run that somebody follows. `tasks` is the parent of what they do."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, heartbeat_seconds: float) -> None:
+        self._tasks = tasks
+        self._heartbeat_seconds = heartbeat_seconds
+        self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
+
+    @asynccontextmanager
+    async def feed(self, run: ActiveRun) -> AsyncIterator[Feed]:
+        """The feed of the run, for as long as the context lasts."""
+        last = (await run.info()).last_event
+        if run.id not in self._feeds:
+            new = Feed(run, last, self._heartbeat_seconds)
+            self._feeds[run.id] = (new, self._tasks.create_task(_carry_on(new), name=f"feed {run.id}"))
+        feed, task = self._feeds[run.id]
+        feed.clients += 1
+        try:
+            yield feed
+        finally:
+            feed.clients -= 1
+            if not feed.clients and self._feeds.get(run.id) == (feed, task):
+                del self._feeds[run.id]
+                task.cancel()
+
+    async def blocks(self, run: ActiveRun, after: int) -> AsyncGenerator[bytes, None]:
+        """The stream of one client."""
+        async with self.feed(run) as feed, aclosing(feed.blocks(after)) as blocks:
+            async for block in blocks:
+                yield block
+
+    def close(self) -> None:
+        """Let everybody go."""
+        for feed, _ in self._feeds.values():
+            feed.close()
+
+    def end(self) -> None:
+        for _, task in self._feeds.values():
+            task.cancel()
+
+
+async def _carry_on(feed: Feed) -> None:
+    try:
+        await feed.carry_on()
+    except Exception:
+        LOGGER.exception("the events of a run cannot be followed any more")

@@ -1,0 +1,93 @@
+"""The OpenAPI description: every route with its problems, and what answers always have said as always there.
+
+`python -m pitstop.doors.http.openapi FILE` writes it; the web's types and the reference are made from that file.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from pitstop.doors.http.route import is_described
+from pitstop.doors.http.tokens import VERSION
+from pitstop.service.problems import MEDIA_TYPE
+
+DESCRIPTION = """\
+Runs, and the debugger in each of them. Errors are problem details (RFC 9457) with a stable `code`. A command to the
+debugger names the stop that it acts on; when that is over it answers 409 and nothing has changed.
+"""
+TAGS = {
+    "runs": "Start, find, end and repeat runs.",
+    "events": "Server-sent events: what happens in a run, and what its steps write.",
+    "logs": "What steps wrote and handed on, and what they ask.",
+    "debug": "The debugger of a run: its state, and a route for each verb.",
+    "breakpoints": "Where a run is to stop.",
+    "looking": "What a stopped step sees.",
+    "shell": "A terminal where a stopped step works.",
+    "flows": "Flows that are stored, or to be checked.",
+    "steps": "Types of steps, and what works on the server's machine.",
+    "secrets": "Secrets can be written, and never be read.",
+    "access": "Who is asking, who may, and who did what.",
+}
+_REQUESTS = ("Form", "Change", "Choice")  # their fields may be left out
+
+
+def describe(app: FastAPI, make_twin: Callable[[], FastAPI]) -> None:
+    """Let the app tell this description of itself, for which a twin of it is made that knows its answers' models."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            token = is_described.set(True)
+            try:
+                app.openapi_schema = make_description(make_twin())
+            finally:
+                is_described.reset(token)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def make_description(app: FastAPI) -> dict[str, Any]:
+    told = get_openapi(
+        title="Pitstop",
+        version=VERSION,
+        description=DESCRIPTION,
+        routes=app.routes,
+        tags=[{"name": name, "description": text} for name, text in TAGS.items()],
+    )
+    for operation in (each for methods in told["paths"].values() for each in methods.values()):
+        for status, response in operation["responses"].items():
+            if int(status) >= 400:
+                response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
+    schemas: dict[str, Any] = told["components"]["schemas"]
+    for name, schema in schemas.items():
+        if "properties" in schema and not name.endswith(_REQUESTS):
+            schema["required"] = list(schema["properties"])
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    told["components"]["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer"},
+        "session": {"type": "apiKey", "in": "cookie", "name": "pitstop_session"},
+    }
+    told["security"] = [{"token": []}, {"session": []}]
+    return told
+
+
+def text_of(app: FastAPI) -> str:
+    return json.dumps(app.openapi(), indent=1, sort_keys=True) + "\n"
+
+
+def main(file: str) -> None:
+    """Write the description of an app that serves nothing."""
+    from pitstop.doors.http.app import create_app
+
+    nothing: Any = None
+    Path(file).write_text(text_of(create_app(nothing, nothing, web=None)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

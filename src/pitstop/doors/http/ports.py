@@ -1,0 +1,71 @@
+"""What the HTTP door asks of others beside the service: who did what, answers to repeat, secrets, and figures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pitstop.service.wire import AuditPage
+
+
+class Audit(Protocol):
+    """Who did what."""
+
+    async def record(self, *, who: str, action: str, run: str | None, detail: Mapping[str, Any]) -> None:
+        """Keep it, with the time of now. `detail` has no values that people gave, only names and numbers."""
+        ...
+
+    async def page(self, *, run: str | None = None, cursor: str | None = None, limit: int = 100) -> AuditPage:
+        """The newest first; BadCursor."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An answer that was given, and the digest of the request that it was given to."""
+
+    request: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Idempotency(Protocol):
+    """Answers to requests that came with an idempotency key, for at least a day."""
+
+    async def recall(self, key: str) -> Remembered | None: ...
+
+    async def remember(self, key: str, answer: Remembered) -> None: ...
+
+
+class Secrets(Protocol):
+    """Secrets that runs are given. They can be written and never be read here."""
+
+    async def names(self) -> tuple[str, ...]: ...
+
+    async def put(self, name: str, value: str) -> None: ...
+
+    async def delete(self, name: str) -> None:
+        """Unknown when there is none of that name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """How a server is doing."""
+
+    runs: Mapping[str, int] = field(default_factory=dict)  # by status
+    waiting: int = 0  # runs that wait for a slot
+    slots: int = 0
+    slots_taken: int = 0
+    stops: int = 0  # that wait for somebody
+    events: int = 0  # appended since the server started
+
+
+class Operations(Protocol):
+    """The server itself, as those who run it see it."""
+
+    async def figures(self) -> Figures: ...
+
+    async def trouble(self) -> str | None:
+        """Why it cannot take requests now; None when it can."""
+        ...

@@ -1,0 +1,82 @@
+"""Serves the app over HTTP until it is told to end."""
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from pitstop.doors.http.limits import Limits
+from pitstop.doors.http.streams import Streams
+
+MOST_CONNECTIONS = 10_000
+LAST_SECONDS = 5  # for requests that are being answered when the server ends
+LARGEST_FRAME = 16 * 1024 * 1024
+
+
+class HttpServer(uvicorn.Server):
+    """A uvicorn that lets streams and sockets go before it waits for requests to be answered."""
+
+    def __init__(self, app: FastAPI, **options: Any) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="on",
+                server_header=False,
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_graceful_shutdown=LAST_SECONDS,
+                ws_max_size=LARGEST_FRAME,
+                **options,
+            )
+        )
+        self._streams: Streams = app.state.streams
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.close()
+        await super().shutdown(sockets)
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens there; OSError when it cannot. Port 0 takes a free one: see `getsockname`.
+
+    A connection that takes nothing for a while is dropped by the kernel, which knows it better than we do.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            milliseconds = int(Limits().stalled_seconds * 1000)
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+        listening.bind((host, port))
+        listening.listen(2048)
+        listening.setblocking(False)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def allow_connections() -> None:
+    """Let this process have as many files open as the system allows it to."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+async def serve_app(app: FastAPI, host: str = "127.0.0.1", port: int = 0, sock: socket.socket | None = None) -> None:
+    """Serve until the process is told to end by SIGINT or SIGTERM. Use uvloop for the loop that this runs in."""
+    allow_connections()
+    with sock or open_socket(host, port) as listening:
+        await HttpServer(app).serve(sockets=[listening])

@@ -1,0 +1,57 @@
+"""Who is asking, and the tokens that let others in."""
+
+from importlib.metadata import version
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from pitstop.doors.http.access import Access
+from pitstop.doors.http.answers import answer, problem_responses
+from pitstop.doors.http.route import DoorRoute
+from pitstop.service.wire import Me, NewToken, TokenForm, TokenInfo
+
+VERSION = version("pitstop")
+
+
+def routes(access: Access) -> APIRouter:
+    router = APIRouter(tags=["access"], route_class=DoorRoute)
+
+    @router.get("/me", operation_id="get_me", summary="Who is asking", response_model=Me, responses=problem_responses())
+    async def me(request: Request) -> Response:
+        identity = request.state.identity
+        return answer(Me(identity.name, identity.role, VERSION))
+
+    @router.get(
+        "/tokens",
+        operation_id="list_tokens",
+        summary="Who may come in with a token",
+        response_model=list[TokenInfo],
+        responses=problem_responses(),
+    )
+    async def find() -> Response:
+        return answer(await access.tokens())
+
+    @router.post(
+        "/tokens",
+        operation_id="add_token",
+        summary="A new token, shown this once",
+        status_code=201,
+        response_model=NewToken,
+        responses=problem_responses(409),
+    )
+    async def add(form: TokenForm) -> Response:
+        return answer(NewToken(form.name, form.role, await access.add_token(form.name, form.role)), 201)
+
+    @router.delete(
+        "/tokens/{name}",
+        operation_id="remove_token",
+        summary="Let nobody in with that token any more",
+        status_code=204,
+        responses=problem_responses(404, 409),
+    )
+    async def remove(name: Annotated[str, Path(max_length=64)]) -> Response:
+        await access.remove_token(name)
+        return Response(status_code=204)
+
+    return router

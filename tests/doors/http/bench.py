@@ -1,0 +1,144 @@
+"""A real server on a free port, with a real service behind it, and clients that talk to it."""
+
+import asyncio
+import json
+import socket
+import textwrap
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from pitstop.app import open_service
+from pitstop.doors.http.access import TokenAccess
+from pitstop.doors.http.app import create_app
+from pitstop.doors.http.limits import Limits
+from pitstop.doors.http.memory import MemoryAudit, MemorySecrets
+from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
+from pitstop.doors.http.token_files import TokenFiles
+from pitstop.service.api import Service
+from pitstop.settings import Settings
+
+API = "/api/v1"
+
+
+class Bench:
+    """A server with a folder and a state of its own; `client` is an operator's."""
+
+    client: httpx.AsyncClient
+    url: str
+
+    def __init__(self, folder: Path, limits: Limits | None = None, web: Path | None = None) -> None:
+        self.folder = folder / "work"
+        self.folder.mkdir(exist_ok=True)
+        self.settings = Settings(folder / "state")
+        self.keeper = TokenFiles(self.settings.token_file)
+        self.access = TokenAccess(self.keeper)
+        self.audit = MemoryAudit()
+        self.secrets = MemorySecrets()
+        self.limits = limits
+        self.web = web
+        self.service: Service
+
+    @property
+    def token(self) -> str:
+        return self.keeper.token
+
+    @asynccontextmanager
+    async def serving(self, port: int = 0) -> AsyncIterator["Bench"]:
+        allow_connections()
+        async with open_service(self.settings) as self.service:
+            app = create_app(
+                self.service, self.access, web=self.web, audit=self.audit, secrets=self.secrets, limits=self.limits
+            )
+            with open_socket("127.0.0.1", port) as listening:
+                self.port = listening.getsockname()[1]
+                self.url = f"http://127.0.0.1:{self.port}"
+                try:
+                    async with self._answering(HttpServer(app), listening), self.new_client(self.token) as self.client:
+                        yield self
+                except BaseExceptionGroup as group_of_one:  # what a test raised: it knows of no group
+                    raise group_of_one.exceptions[0] from None
+
+    @asynccontextmanager
+    async def _answering(self, server: HttpServer, listening: socket.socket) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(server._serve([listening]))  # `serve` would take this process's signals
+            await server.listening.wait()
+            try:
+                yield
+            finally:
+                server.should_exit = True
+                await asyncio.wait([serving])
+
+    def new_client(self, token: str | None = None, **options: Any) -> httpx.AsyncClient:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30, trust_env=False, **options)
+
+    # Asking
+
+    async def get(self, path: str, expect: int = 200, /, **params: Any) -> Any:
+        response = await self.client.get(API + path, params=params)
+        assert response.status_code == expect, response.text
+        return response.json()
+
+    async def post(self, path: str, expect: int = 200, /, **body: Any) -> Any:
+        response = await self.client.post(API + path, json=body)
+        assert response.status_code == expect, response.text
+        return response.json() if response.content else None
+
+    async def start(self, text: str, **more: Any) -> Any:
+        """Start a run of this text in the folder; gives its RunInfo."""
+        body = {"flow": {"text": textwrap.dedent(text), "name": "flow.yaml"}, "folder": str(self.folder), **more}
+        return await self.post("/runs", 201, **body)
+
+    async def wait_ended(self, run: str) -> Any:
+        async with asyncio.timeout(30):
+            async for event in self.events(run):
+                if event["kind"] == "run.ended":
+                    break
+        return await self.get(f"/runs/{run}")
+
+    async def wait_for(self, path: str) -> Any:
+        """What is answered there, as soon as it is not empty any more."""
+        async with asyncio.timeout(30):
+            while not (answer := await self.get(path)):
+                pass
+        return answer
+
+    async def wait_stops(self, run: str, count: int = 1, above: int = 0) -> list[Any]:
+        """The stops that last, as soon as there are so many with ids above a number."""
+        async with asyncio.timeout(30):
+            while True:
+                state = await self.get(f"/runs/{run}/debug")
+                stops = [stop for stop in state["stops"] if stop["id"] > above]
+                if len(stops) >= count:
+                    return stops
+                assert not state["is_ended"], f"the run ended without {count} stops"
+                async with aclosing(self.events(run, after=state["last_event"])) as events:
+                    await anext(events)
+
+    async def events(
+        self, run: str, after: int = 0, client: httpx.AsyncClient | None = None
+    ) -> AsyncGenerator[Any, None]:
+        async for _, _, data in self.stream(f"/runs/{run}/events?after={after}", client=client):
+            if data:
+                yield data
+
+    async def stream(
+        self, path: str, client: httpx.AsyncClient | None = None, last_id: str | None = None
+    ) -> AsyncGenerator[tuple[str | None, str | None, Any], None]:
+        """Each server-sent event: its id, its name, and its data."""
+        headers = {} if last_id is None else {"Last-Event-ID": last_id}
+        async with (client or self.client).stream("GET", API + path, headers=headers) as response:
+            assert response.status_code == 200, (await response.aread()).decode()
+            fields: dict[str, str] = {}
+            async for line in response.aiter_lines():
+                if line:
+                    name, _, value = line.partition(": ")
+                    fields[name] = value
+                elif "data" in fields or "event" in fields:
+                    yield fields.get("id"), fields.get("event"), json.loads(fields.get("data", "null"))
+                    fields = {}

@@ -1,0 +1,155 @@
+"""What a remote service does that a local one need not: be without its server for a while, or altogether."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pitstop.doors.http import tokens
+from pitstop.errors import NotKnown, OtherVersion, ServerTrouble, ServerUnreachable, UnknownRun
+from pitstop.service.api import DebugRequest, Output, RunRequest
+from pitstop.service.remote import RemoteService
+from pitstop.service.remote_http import parse_event, parse_stream
+from tests.doors.http.bench import Bench
+
+FLOW = "steps: [{id: a, run: echo one}, {id: b, run: echo two}]"
+
+
+async def test_a_server_that_is_not_there_is_told_with_what_to_do() -> None:
+    with pytest.raises(ServerUnreachable, match="pitstop up"):
+        async with RemoteService("http://127.0.0.1:9", "token"):
+            pass
+
+
+@pytest.mark.parametrize("url", ["nonsense", "http://", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
+async def test_an_address_that_is_none_is_told(url: str) -> None:
+    with pytest.raises(ServerUnreachable):
+        async with RemoteService(url, "token"):
+            pass
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong"])
+async def test_a_wrong_token_is_told(bench: Bench, token: str | None) -> None:
+    with pytest.raises(NotKnown):
+        async with RemoteService(bench.url, token):
+            pass
+
+
+async def test_a_server_of_another_version_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "VERSION", "7.1.0")
+    with pytest.raises(OtherVersion) as refused:
+        async with RemoteService(bench.url, bench.token):
+            pass
+    assert refused.value.theirs == "7.1.0"
+
+
+async def test_a_server_that_is_no_pitstop_is_told() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnope")
+        await writer.drain()
+        writer.close()
+
+    other = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with other:
+        port = other.sockets[0].getsockname()[1]
+        with pytest.raises(ServerTrouble, match="is it a Pitstop"):
+            async with RemoteService(f"http://127.0.0.1:{port}", "token"):
+                pass
+
+
+async def test_events_go_on_where_they_were_when_the_server_is_started_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    heard = []
+    async with asyncio.TaskGroup() as group:
+        is_stopped = asyncio.Event()
+        async with bench.serving():
+            service = await group.create_task(_entered(bench))
+            request = RunRequest(
+                flow="x.yaml", text=FLOW, folder=str(bench.folder), debug=DebugRequest(stop_at_entry=True)
+            )
+            run = await service.start(request)
+
+            async def follow() -> None:
+                async for event in run.events():
+                    heard.append(event)
+                    if event.kind == "debug.stopped":
+                        is_stopped.set()
+
+            following = group.create_task(follow())
+            await is_stopped.wait()
+        assert not following.done()
+        async with bench.serving(bench.port):
+            async with asyncio.timeout(30):
+                await following
+            assert (await run.wait()).status == "cancelled"
+        await service.__aexit__(None, None, None)
+
+    assert [event.number for event in heard] == list(range(1, len(heard) + 1))
+    assert heard[-1].kind == "run.ended"
+
+
+async def _entered(bench: Bench) -> RemoteService:
+    return await RemoteService(bench.url, bench.token).__aenter__()
+
+
+async def test_what_was_written_before_anybody_could_listen_is_heard(bench: Bench) -> None:
+    heard: list[Output] = []
+    async with RemoteService(bench.url, bench.token) as service:
+        run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder)))
+        await bench.wait_ended(run.id)
+        run.hear_output(heard.append)
+        await run.wait()
+    assert [(each.occurrence, each.data) for each in heard] == [("a", b"one\n"), ("b", b"two\n")]
+
+
+async def test_leaving_a_remote_service_leaves_its_runs_alone(bench: Bench) -> None:
+    async with RemoteService(bench.url, bench.token) as service:
+        debug = DebugRequest(stop_at_entry=True)
+        run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder), debug=debug))
+        run.hear_output(lambda output: None)
+        await anext(aiter(run.events()))
+    (stop,) = await bench.wait_stops(run.id)
+    await bench.post(f"/runs/{run.id}/debug/continue", stop=stop["id"])
+    assert (await bench.wait_ended(run.id))["status"] == "passed"
+
+
+async def test_a_run_that_there_is_not_is_the_same_error_as_without_a_server(bench: Bench) -> None:
+    async with RemoteService(bench.url, bench.token) as service:
+        with pytest.raises(UnknownRun) as refused:
+            await service.run("nope")
+    assert refused.value.name == "nope"
+
+
+async def test_a_flow_on_a_machine_elsewhere_is_sent_as_text(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = bench.folder / "mine.yaml"
+    file.write_text(FLOW)
+    async with RemoteService(bench.url, bench.token) as service:
+        monkeypatch.setattr(service, "_is_here", False)
+        run = await service.start(RunRequest(flow=str(file), folder="/only/here"))
+        assert (await run.wait()).status == "passed"
+        assert (await run.info()).file == "mine.yaml"
+
+
+async def test_a_stream_is_parsed_wherever_it_is_cut() -> None:
+    text = b": hello\n\nid: 1\nevent: a\ndata: {}\n\ndata: x\ndata: y\n\n: still here\n\nid: 3\nda"
+
+    async def blocks(size: int):  # type: ignore[no-untyped-def]
+        for start in range(0, len(text), size):
+            yield text[start : start + size]
+
+    for size in (1, 2, 7, 100):
+        events = [(each.id, each.name, each.data) async for each in parse_stream(blocks(size))]
+        assert events == [("1", "a", b"{}"), (None, "message", b"x\ny")]
+    assert parse_event(b": only a comment") is None
+
+
+async def test_the_client_follows_no_proxy_of_the_environment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    async with RemoteService(bench.url, bench.token) as service:
+        assert await service.flows() == ()
+    with pytest.raises(httpx.ConnectError):
+        async with httpx.AsyncClient() as client:
+            await client.get(bench.url)

@@ -1,0 +1,409 @@
+"""Each way to come in that nobody may come in by."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import websockets
+from websockets.asyncio.client import connect
+
+from pitstop.doors.http.access import COOKIE
+from tests.doors.http.bench import API, Bench
+
+
+@pytest.fixture
+async def browser(bench: Bench) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser that came with the login link."""
+    async with bench.new_client() as client:
+        await client.get("/login", params={"code": bench.access.new_login_code()})
+        yield client
+
+
+def socket_url(bench: Bench, run: str) -> str:
+    return f"ws://{urlsplit(bench.url).netloc}{API}/runs/{run}/debug/socket"
+
+
+# Tokens
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "Bearer", "Bearer wrong", "Basic b3duZXI6", "Bearer \u00ff", "bearer", "Bearer " + "x" * 4000],
+)
+async def test_nothing_is_told_without_a_valid_token(bench: Bench, authorization: str | None) -> None:
+    headers = [] if authorization is None else [(b"Authorization", authorization.encode("latin-1"))]
+    async with bench.new_client() as stranger:
+        for path in ("/me", "/runs", "/flows", "/secrets", "/audit", "/runs/x/events", "/openapi.json"):
+            response = await stranger.get(API + path, headers=headers)
+            assert (response.status_code, response.json()["code"]) == (401, "access.not_known")
+            assert "Bearer" in response.headers["www-authenticate"]
+        assert (await stranger.get("/metrics", headers=headers)).status_code == 401
+
+
+async def test_the_first_start_makes_a_token_that_only_its_owner_can_read(bench: Bench) -> None:
+    files = [bench.settings.token_file, bench.settings.home / "session.key"]
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600, 0o600]
+    assert len(bench.settings.token_file.read_text().strip()) >= 40
+
+
+async def test_tokens_of_others_are_shown_once_and_kept_as_digests(bench: Bench) -> None:
+    made = await bench.post("/tokens", 201, name="ci", role="operator")
+
+    kept = (bench.settings.home / "tokens.json").read_text()
+    assert made["token"] not in kept
+    assert made["token"] not in json.dumps(await bench.get("/tokens"))
+    assert (bench.settings.home / "tokens.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_token_that_was_taken_away_lets_nobody_in(bench: Bench) -> None:
+    made = await bench.post("/tokens", 201, name="ci", role="operator")
+    async with bench.new_client(made["token"]) as client:
+        assert (await client.get(f"{API}/me")).json()["name"] == "ci"
+        await bench.client.delete(f"{API}/tokens/ci")
+        assert (await client.get(f"{API}/me")).status_code == 401
+
+
+async def test_the_last_operator_and_a_name_that_is_taken_are_refused(bench: Bench) -> None:
+    last = await bench.client.delete(f"{API}/tokens/owner")
+    await bench.post("/tokens", 201, name="ci", role="viewer")
+    again = await bench.client.post(f"{API}/tokens", json={"name": "ci", "role": "operator"})
+    assert (last.status_code, again.status_code) == (409, 409)
+
+
+# Browsers
+
+
+async def test_a_login_link_is_good_once(bench: Bench) -> None:
+    code = bench.access.new_login_code()
+    async with bench.new_client() as first, bench.new_client() as second:
+        came_in = await first.get("/login", params={"code": code})
+        refused = await second.get("/login", params={"code": code})
+
+        assert (came_in.status_code, came_in.headers["location"]) == (303, "/")
+        assert refused.status_code == 403
+        assert COOKIE not in refused.cookies
+
+
+async def test_a_login_link_is_good_for_five_minutes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = bench.access.new_login_code()
+    now = bench.access._now()
+    monkeypatch.setattr(bench.access, "_now", lambda: now + 301)
+    async with bench.new_client() as browser:
+        assert (await browser.get("/login", params={"code": code})).status_code == 403
+
+
+async def test_the_session_is_a_cookie_that_no_script_and_no_other_site_can_use(bench: Bench) -> None:
+    async with bench.new_client() as client:
+        response = await client.get("/login", params={"code": bench.access.new_login_code()})
+    attributes = {part.strip().lower() for part in response.headers["set-cookie"].split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/"} <= attributes
+
+
+async def test_a_browser_may_look_and_with_our_origin_act(bench: Bench, browser: httpx.AsyncClient) -> None:
+    assert (await browser.get(f"{API}/me")).json() == {"name": "owner", "role": "operator", "version": "0.1.0"}
+    body = {"text": "steps: []"}
+    assert (await browser.post(f"{API}/flows/check", json=body, headers={"Origin": bench.url})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:1", "http://localhost.evil.example", "file://"]
+)
+async def test_another_site_cannot_act_with_the_cookie(browser: httpx.AsyncClient, origin: str | None) -> None:
+    headers = {} if origin is None else {"Origin": origin}
+    for method, path in (("POST", "/flows/check"), ("PUT", "/secrets/A"), ("DELETE", "/runs/x")):
+        response = await browser.request(method, API + path, json={"text": "steps: []"}, headers=headers)
+        assert (response.status_code, response.json()["code"]) == (403, "access.foreign")
+
+
+@pytest.mark.parametrize("forged", ["", "x", "a.b", "W10=.00", "é"])
+async def test_a_cookie_that_we_did_not_sign_is_nobodys(bench: Bench, forged: str) -> None:
+    async with bench.new_client() as stranger:
+        headers = [(b"Cookie", f"{COOKIE}={forged}".encode())]
+        assert (await stranger.get(f"{API}/me", headers=headers)).status_code == 401
+
+
+async def test_a_cookie_cannot_be_changed_to_live_longer(bench: Bench, browser: httpx.AsyncClient) -> None:
+    payload, _, signature = browser.cookies[COOKIE].rpartition(".")
+    name, ends_at, nonce = json.loads(base64.urlsafe_b64decode(payload))
+    longer = base64.urlsafe_b64encode(json.dumps([name, ends_at + 1e9, nonce]).encode()).decode()
+    async with bench.new_client() as forger:
+        headers = {"Cookie": f"{COOKIE}={longer}.{signature}"}
+        assert (await forger.get(f"{API}/me", headers=headers)).status_code == 401
+
+
+async def test_a_session_ends_by_itself(
+    bench: Bench, browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = bench.access._now()
+    monkeypatch.setattr(bench.access, "_now", lambda: now + 8 * 24 * 3600)
+    assert (await browser.get(f"{API}/me")).status_code == 401
+
+
+async def test_who_logs_out_is_out_even_with_the_cookie_kept(bench: Bench, browser: httpx.AsyncClient) -> None:
+    cookie = browser.cookies[COOKIE]
+    assert (await browser.post("/logout", headers={"Origin": bench.url})).status_code == 204
+    async with bench.new_client() as thief:
+        assert (await thief.get(f"{API}/me", headers={"Cookie": f"{COOKIE}={cookie}"})).status_code == 401
+
+
+# Names of the server
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost:x", "[::2]"]
+)
+async def test_a_request_for_another_name_is_refused(bench: Bench, host: str) -> None:
+    for path in (f"{API}/me", "/", "/health", "/login?code=x"):
+        response = await bench.client.get(path, headers={"Host": host})
+        assert (response.status_code, response.json()["code"]) == (403, "access.foreign")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8080", "127.0.0.1:9", "[::1]", "[::1]:80"])
+async def test_the_names_of_this_machine_are_ours_whatever_the_port(bench: Bench, host: str) -> None:
+    assert (await bench.client.get(f"{API}/me", headers={"Host": host})).status_code == 200
+
+
+async def test_no_other_site_is_allowed_to_read_our_answers(bench: Bench) -> None:
+    headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    for method in ("OPTIONS", "GET"):
+        response = await bench.client.request(method, f"{API}/me", headers=headers)
+        assert not [name for name in response.headers if name.startswith("access-control-")]
+
+
+# Sockets
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null"])
+async def test_another_site_cannot_open_a_socket(bench: Bench, browser: httpx.AsyncClient, origin: str) -> None:
+    run = await bench.start("steps: [{run: 'true'}]")
+    cookie = {"Cookie": f"{COOKIE}={browser.cookies[COOKIE]}", "Origin": origin}
+    token = {"Authorization": f"Bearer {bench.token}", "Origin": origin}
+    for headers in (cookie, token, {"Cookie": cookie["Cookie"]}):
+        with pytest.raises(websockets.InvalidStatus) as refused:
+            async with connect(socket_url(bench, run["id"]), additional_headers=headers):
+                pass
+        assert refused.value.response.status_code == 403
+
+
+async def test_nobody_opens_a_socket_without_a_token(bench: Bench) -> None:
+    with pytest.raises(websockets.InvalidStatus) as refused:
+        async with connect(socket_url(bench, "x")):
+            pass
+    assert refused.value.response.status_code == 401
+
+
+# Roles
+
+
+async def test_a_viewer_looks_and_changes_nothing(bench: Bench) -> None:
+    run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    made = await bench.post("/tokens", 201, name="guest", role="viewer")
+    at = {"stop": stop["id"]}
+    async with bench.new_client(made["token"]) as viewer:
+        for path in ("/me", "/runs", f"/runs/{run['id']}", f"/runs/{run['id']}/debug", "/audit", "/flows"):
+            assert (await viewer.get(API + path)).status_code == 200
+        for path in ("/secrets", "/tokens"):
+            assert (await viewer.get(API + path)).status_code == 403
+        for method, path, body in (
+            ("POST", "/runs", {"flow": {"text": "steps: []"}}),
+            ("POST", f"/runs/{run['id']}/cancel", {}),
+            ("POST", f"/runs/{run['id']}/debug/continue", at),
+            ("POST", f"/runs/{run['id']}/debug/evaluate", {**at, "expression": "."}),
+            ("POST", f"/runs/{run['id']}/shell-tokens", at),
+            ("DELETE", f"/runs/{run['id']}/debug", None),
+            ("PUT", "/secrets/A", {"value": "x"}),
+            ("POST", "/tokens", {"name": "more", "role": "operator"}),
+            ("PATCH", f"/runs/{run['id']}/debug/breakpoints/1", {"enabled": False}),
+        ):
+            response = await viewer.request(method, API + path, json=body)
+            assert (response.status_code, response.json()["code"]) == (403, "access.not_permitted"), path
+    assert [stop["id"]] == [each["id"] for each in (await bench.get(f"/runs/{run['id']}/debug"))["stops"]]
+
+
+async def test_a_viewer_hears_events_on_a_socket_and_may_say_nothing(bench: Bench) -> None:
+    run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    made = await bench.post("/tokens", 201, name="guest", role="viewer")
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    async with connect(socket_url(bench, run["id"]), additional_headers=headers) as socket:
+        await socket.send(json.dumps({"id": 1, "verb": "state"}))
+        await socket.send(json.dumps({"id": 2, "verb": "continue", "stop": stop["id"]}))
+        state, refused = [json.loads(await socket.recv()) for _ in range(2)]
+    assert state["result"]["stops"]
+    assert refused["problem"]["code"] == "access.not_permitted"
+
+
+# Paths and bodies
+
+
+async def raw(bench: Bench, request: bytes) -> bytes:
+    """What is answered to these very bytes; clients would put a path in order before they send it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", bench.port)
+    try:
+        writer.write(request)
+        await writer.drain()
+        async with asyncio.timeout(10):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/assets/../../../../etc/passwd",
+        "/assets/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/%2e%2e%2f%2e%2e%2fetc/passwd",
+        "/api/v1/runs/{run}/artifacts/../../../../etc/passwd",
+        "/api/v1/runs/{run}/artifacts/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/api/v1/runs/{run}/artifacts//etc/passwd",
+        "/api/v1/runs/{run}/log/download?occurrence=../../../../../etc/passwd",
+        "/api/v1/runs/..%2f..%2f..%2fetc/debug",
+        "/api/v1/flows/..%2f..%2f..%2fetc%2fpasswd",
+        "/api/v1/runs/%00/events",
+        "/api/v1/runs/{run}/artifacts/%00",
+    ],
+)
+async def test_no_path_leads_out_of_where_it_belongs(bench: Bench, path: str) -> None:
+    run = await bench.start("steps: [{id: a, run: 'true'}]")
+    await bench.wait_ended(run["id"])
+    head = f"Host: localhost\r\nAuthorization: Bearer {bench.token}\r\nConnection: close\r\n"
+    answer = await raw(bench, f"GET {path.format(run=run['id'])} HTTP/1.1\r\n{head}\r\n".encode())
+    assert b"root:" not in answer
+    assert b"HTTP/1.1 5" not in answer
+
+
+async def test_a_body_of_a_gigabyte_is_refused_before_it_is_read(bench: Bench) -> None:
+    head = f"Host: localhost\r\nAuthorization: Bearer {bench.token}\r\nContent-Type: application/json\r\n"
+    answer = await raw(bench, f"POST {API}/runs HTTP/1.1\r\n{head}Content-Length: {1 << 30}\r\n\r\n{{".encode())
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"request.too_large" in answer
+    assert b"connection: close" in answer.lower()
+
+
+async def test_a_body_without_a_length_is_read_up_to_the_limit_and_no_further(bench: Bench) -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 1 << 30:
+            sent += 1 << 16
+            yield b"x" * (1 << 16)
+
+    async with bench.new_client(bench.token) as client:
+        try:
+            response = await client.post(f"{API}/runs", content=endless(), headers={"Content-Type": "application/json"})
+        except httpx.TransportError:
+            pass  # the server closed the connection while we were still sending
+        else:
+            assert response.status_code == 413
+    assert sent < 64 << 20
+    assert (await bench.get("/me"))["name"] == "owner"
+
+
+# What browsers are told to keep to
+
+
+async def test_answers_tell_browsers_what_not_to_do(bench: Bench) -> None:
+    for path in (f"{API}/me", "/", "/health", "/nothing"):
+        headers = (await bench.client.get(path)).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "script-src 'self'" in headers["content-security-policy"]
+    assert (await bench.client.get(f"{API}/me")).headers["cache-control"] == "no-store"
+
+
+# Secrets
+
+
+async def test_secrets_can_be_written_and_never_read(bench: Bench) -> None:
+    secret = "s3cr3t-value-of-mine"
+    put = await bench.client.put(f"{API}/secrets/API_TOKEN", json={"value": secret})
+    listed = await bench.client.get(f"{API}/secrets")
+    read = await bench.client.get(f"{API}/secrets/API_TOKEN")
+    removed = await bench.client.delete(f"{API}/secrets/API_TOKEN")
+
+    assert put.status_code == 204
+    assert listed.json() == {"names": ["API_TOKEN"]}
+    assert read.status_code == 405
+    assert secret not in listed.text + read.text
+    assert removed.status_code == 204
+    assert (await bench.client.delete(f"{API}/secrets/API_TOKEN")).status_code == 404
+
+
+async def test_a_secret_of_a_run_is_found_in_no_answer_and_no_file(bench: Bench, tmp_path: Path) -> None:
+    secret = "hunter2-of-the-story"
+    run = await bench.start(
+        'steps: [{id: a, run: \'echo "$TOKEN"; echo "key=$TOKEN" >> "$PITSTOP_OUTPUT"\'}, {id: b, run: "false"}]',
+        secrets={"TOKEN": secret},
+        debug={"stop_on_error": True, "breakpoints": [{"step": "b"}]},
+    )
+    path = f"/runs/{run['id']}"
+    (stop,) = await bench.wait_stops(run["id"])
+    at = f"stop={stop['id']}"
+    looks = [
+        "",
+        "/debug",
+        "/steps",
+        "/log?occurrence=a",
+        "/log/download?occurrence=a",
+        "/debug/history",
+        "/debug/export",
+    ]
+    looks += [f"/debug/scope?{at}", f"/debug/variables?{at}&path=.steps", f"/debug/config?{at}"]
+    texts = [(await bench.client.get(API + path + each)).text for each in looks]
+    said = await bench.client.post(f"{API}{path}/debug/evaluate", json={"stop": stop["id"], "expression": "."})
+    wrong = {"flow": {"text": "steps: []"}, "secrets": {"TOKEN": secret}, "inputs": secret}
+    texts += [said.text, (await bench.client.post(f"{API}/runs", json=wrong)).text]
+    await bench.client.delete(f"{API}{path}/debug")
+    texts += [json.dumps(event) async for event in bench.events(run["id"])]
+    texts += [(await bench.client.get(f"{API}/audit")).text, (await bench.client.get("/metrics")).text]
+
+    assert len(texts) > 15
+    assert [text[:200] for text in texts if secret in text] == []
+    assert files_with(tmp_path, b"run.started")
+    assert files_with(tmp_path, secret.encode()) == []
+
+
+def files_with(folder: Path, text: bytes) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file() and text in file.read_bytes()]
+
+
+# Who did what
+
+
+async def test_what_was_carried_out_is_written_down_with_who_did_it_and_without_values(bench: Bench) -> None:
+    made = await bench.post("/tokens", 201, name="ci", role="operator")
+    async with bench.new_client(made["token"]) as ci:
+        flow, debug = {"text": "steps: [{id: a, run: 'true'}]"}, {"stop_at_entry": True}
+        body = {"flow": flow, "secrets": {"KEY": "value-of-key"}, "debug": debug}
+        run = (await ci.post(f"{API}/runs", json=body)).json()["id"]
+        (stop,) = await bench.wait_stops(run)
+        edit = {"stop": stop["id"], "path": ".vars.x", "value": "value-of-x"}
+        await ci.post(f"{API}/runs/{run}/debug/set", json=edit)
+        await ci.post(f"{API}/runs/{run}/debug/continue", json={"stop": 999})
+        await ci.put(f"{API}/secrets/PASSWORD", json={"value": "value-of-password"})
+
+    page = await bench.get("/audit")
+    of_run = await bench.get("/audit", run=run)
+
+    told = [(entry["who"], entry["action"], entry["run"]) for entry in page["entries"]]
+    assert told == [
+        ("ci", "put_secret", None),
+        ("ci", "debug_set", run),
+        ("ci", "start_run", run),
+        ("owner", "add_token", None),
+    ]
+    assert [entry["action"] for entry in of_run["entries"]] == ["debug_set", "start_run"]
+    assert of_run["entries"][0]["detail"] == {"stop": stop["id"], "path": ".vars.x"}
+    assert of_run["entries"][1]["detail"]["secrets"] == ["KEY"]
+    assert "value-of-" not in json.dumps(page)
+    assert made["token"] not in json.dumps(page)

@@ -1,0 +1,138 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import websockets
+from websockets.asyncio.client import ClientConnection, connect
+
+from tests.doors.http.bench import API, Bench
+
+FLOW = "steps: [{id: a, run: 'true'}, {id: b, run: 'true'}]"
+
+
+class Debugging:
+    """A client of the debug socket."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.events: list[Any] = []
+        self._id = 0
+
+    async def say(self, verb: str, **body: Any) -> Any:
+        """The result; a problem is raised as an assertion."""
+        answer = await self.ask({"verb": verb, **body})
+        assert "problem" not in answer, answer
+        return answer["result"]
+
+    async def ask(self, message: dict[str, Any]) -> Any:
+        self._id += 1
+        await self.socket.send(json.dumps({"id": self._id, **message}))
+        while True:
+            told = await self.hear()
+            if "event" not in told:
+                assert told["id"] == self._id
+                return told
+
+    async def hear(self) -> Any:
+        async with asyncio.timeout(20):
+            told = json.loads(await self.socket.recv())
+        if "event" in told:
+            self.events.append(told["event"])
+        return told
+
+    async def wait_event(self, kind: str, above: int = 0) -> Any:
+        while True:
+            for event in self.events:
+                if event["kind"] == kind and event["number"] > above:
+                    return event
+            await self.hear()
+
+
+@asynccontextmanager
+async def debugging(bench: Bench, run: str, **query: Any) -> AsyncIterator[Debugging]:
+    headers = {"Authorization": f"Bearer {bench.token}"}
+    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    url = f"ws://{urlsplit(bench.url).netloc}{API}/runs/{run}/debug/socket?{asked}"
+    async with connect(url, additional_headers=headers, proxy=None) as socket:
+        yield Debugging(socket)
+
+
+async def test_one_socket_is_enough_to_debug_a_run(bench: Bench) -> None:
+    run = await bench.start(FLOW, debug={"stop_at_entry": True})
+    async with debugging(bench, run["id"], after=0) as client:
+        stopped = await client.wait_event("debug.stopped")
+        state = await client.say("state")
+        assert [stop["id"] for stop in state["stops"]] == [stopped["stop"]]
+        await client.say("set", stop=stopped["stop"], path=".vars.x", value=1)
+        assert (await client.say("evaluate", stop=stopped["stop"], expression=".vars.x + 1"))["values"] == [2]
+        await client.say("step", stop=stopped["stop"], kind="over")
+        second = await client.wait_event("debug.stopped", above=stopped["number"])
+        assert second["step"] == "b"
+        await client.say("detach")
+        await client.wait_event("run.ended")
+    assert [event["number"] for event in client.events] == list(range(1, len(client.events) + 1))
+    actions = [entry["action"] for entry in (await bench.get("/audit", run=run["id"]))["entries"]]
+    assert actions == ["debug_detach", "debug_step", "debug_set", "start_run"]
+
+
+async def test_without_a_number_only_new_events_are_told(bench: Bench) -> None:
+    run = await bench.start(FLOW, debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    async with debugging(bench, run["id"]) as client:
+        last = (await client.say("state"))["last_event"]
+        await client.say("continue", stop=stop["id"])
+        await client.wait_event("run.ended")
+    assert client.events[0]["number"] == last + 1
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ({"verb": "explode"}, "request"),
+        ({"verb": None}, "request"),
+        ({}, "request"),
+        ({"verb": "continue"}, "request"),
+        ({"verb": "continue", "stop": 1, "more": 1}, "request"),
+        ({"verb": "continue", "stop": 999}, "refused.stale_stop"),
+        ({"verb": "evaluate", "stop": 1, "expression": "nonsense("}, "expression"),
+    ],
+)
+async def test_a_message_that_cannot_be_carried_out_is_answered_with_a_problem(
+    bench: Bench, message: dict[str, Any], code: str
+) -> None:
+    run = await bench.start(FLOW, debug={"stop_at_entry": True})
+    await bench.wait_stops(run["id"])
+    async with debugging(bench, run["id"]) as client:
+        assert (await client.ask(message))["problem"]["code"] == code
+        assert (await client.say("state"))["stops"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", '{"id": "\\ud800"}', "[" * 5000, b"\xff\xfe"])
+async def test_what_is_no_message_ends_nothing(bench: Bench, text: str | bytes) -> None:
+    run = await bench.start(FLOW, debug={"stop_at_entry": True})
+    await bench.wait_stops(run["id"])
+    async with debugging(bench, run["id"]) as client:
+        await client.socket.send(text)
+        assert (await client.hear())["problem"]["code"] == "request"
+        assert (await client.say("state"))["stops"]
+
+
+async def test_the_socket_of_a_run_that_there_is_not_is_refused(bench: Bench) -> None:
+    with pytest.raises(websockets.InvalidStatus) as refused:
+        async with debugging(bench, "nope"):
+            pass
+    assert refused.value.response.status_code == 404
+    assert json.loads(refused.value.response.body)["code"] == "unknown.run"
+
+
+async def test_two_sockets_on_one_stop_step_once(bench: Bench) -> None:
+    run = await bench.start(FLOW, debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    async with debugging(bench, run["id"]) as one, debugging(bench, run["id"]) as two:
+        message = {"verb": "step", "stop": stop["id"], "kind": "over"}
+        answers = await asyncio.gather(one.ask(message), two.ask(message))
+    assert sorted("problem" in answer for answer in answers) == [False, True]

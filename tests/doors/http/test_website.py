@@ -1,0 +1,64 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.doors.http.bench import API, Bench
+
+
+@pytest.fixture
+async def built(tmp_path: Path) -> AsyncIterator[Bench]:
+    """A server with a web app that was built."""
+    web = tmp_path / "web"
+    (web / "assets").mkdir(parents=True)
+    (web / "index.html").write_text("<!doctype html><title>Pitstop</title>")
+    (web / "assets/app-1a2b.js").write_text("export {};")
+    (web / "icon.svg").write_text("<svg/>")
+    async with Bench(tmp_path, web=web).serving() as bench:
+        yield bench
+
+
+async def test_every_address_of_the_app_is_its_one_page(built: Bench) -> None:
+    async with built.new_client() as browser:
+        for path in ("/", "/runs", "/runs/20260101-x/debug", "/settings?tab=1"):
+            response = await browser.get(path)
+            assert (response.status_code, response.headers["cache-control"]) == (200, "no-cache")
+            assert "<title>Pitstop</title>" in response.text
+
+
+async def test_assets_are_kept_for_ever_and_have_their_types(built: Bench) -> None:
+    async with built.new_client() as browser:
+        script = await browser.get("/assets/app-1a2b.js")
+        icon = await browser.get("/icon.svg")
+        missing = await browser.get("/assets/app-old.js")
+
+    assert "immutable" in script.headers["cache-control"]
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert icon.headers["content-type"].startswith("image/svg")
+    assert missing.status_code == 404
+
+
+async def test_a_server_without_the_app_says_how_to_get_it_and_the_api_works(bench: Bench) -> None:
+    async with bench.new_client() as browser:
+        page = await browser.get("/")
+    assert "was not built" in page.text
+    assert (await bench.client.get(f"{API}/me")).status_code == 200
+
+
+async def test_the_server_says_that_it_lives_and_is_ready(bench: Bench) -> None:
+    async with bench.new_client() as probe:
+        assert (await probe.get("/health")).text == "alive\n"
+        assert (await probe.get("/ready")).text == "ready\n"
+
+
+async def test_requests_are_counted_by_route(bench: Bench) -> None:
+    for path in ("/me", "/runs/a", "/runs/b", "/nowhere"):
+        await bench.client.get(API + path)
+
+    text = (await bench.client.get("/metrics")).text
+
+    assert 'pitstop_http_requests_total{method="GET",route="get_run",status="404"} 2.0' in text
+    assert 'pitstop_http_requests_total{method="GET",route="web",status="404"} 1.0' in text
+    assert "/runs/a" not in text
+    assert "pitstop_http_request_seconds_bucket" in text
+    assert "pitstop_runs_waiting 0.0" in text
