@@ -1,0 +1,162 @@
+"""`pitstop up` and `pitstop serve`, and what tends the database of a server: `gc`, `backup`, `restore`."""
+
+import argparse
+import asyncio
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from pitstop.definition.durations import parse_duration
+from pitstop.errors import PitstopError
+from pitstop.serving.house import PORT, Open, Serving, serve
+from pitstop.serving.json_log import log_to_stderr
+from pitstop.serving.telemetry import set_up_traces
+from pitstop.settings import Settings, read_settings
+from pitstop.store.sql.store import open_sql_store, restore_sql_store
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def up_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
+    """The server of one person: it says where it is, and opens the browser there."""
+    parser = _parser("up", "Start Pitstop on this machine and open it in the browser.")
+    parser.add_argument("--no-browser", action="store_true", help="only print the link")
+    options = parser.parse_args(words)
+    log_to_stderr(options.log_level or "warning", as_json=False)
+
+    def tell(house: Open) -> None:
+        link = house.login_link()
+        print(f"Pitstop is at {house.url}\nLog in with this link, which is good once: {link}", flush=True)
+        print("Ctrl-C ends it; runs that are not over go on when it is started again.", flush=True)
+        if not options.no_browser and _has_screen():
+            webbrowser.open(link)
+
+    return _serve(_serving(options), tell)
+
+
+def serve_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
+    """The same for a team: no browser, logs as JSON lines, and systemd is told when it is ready."""
+    options = _parser("serve", "Start Pitstop as a service: no browser, and logs as JSON lines.").parse_args(words)
+    log_to_stderr(options.log_level or "info", as_json=True)
+    set_up_traces()
+    return _serve(_serving(options), lambda _: None)
+
+
+def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
+    """Forget old runs, and give the space back."""
+    parser = argparse.ArgumentParser(
+        prog="pitstop gc",
+        description="Forget old runs of a server. Runs that are pinned, or whose workspace is kept, stay.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--older-than", metavar="TIME", default="30d", help="runs that ended longer ago (30d)")
+    parser.add_argument("--keep-last", metavar="N", type=int, default=50, help="but never the newest N (50)")
+    _add_database(parser)
+    options = parser.parse_args(words)
+    try:
+        seconds = parse_duration(options.older_than)
+    except ValueError as error:
+        parser.error(f"--older-than {options.older_than}: {error}")
+
+    async def collect() -> str:
+        store = await open_sql_store(_settings(options).database)
+        try:
+            collected = await store.gc(seconds, options.keep_last)
+        finally:
+            await store.close()
+        return f"{len(collected.runs)} runs forgotten, {collected.freed_bytes:,} bytes given back"
+
+    print(asyncio.run(collect()))
+    return 0
+
+
+def backup_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
+    """Write all that a server keeps into one file, while it goes on."""
+    parser = argparse.ArgumentParser(
+        prog="pitstop backup",
+        description="Write the database of a server into one file, which any database can be filled from. "
+        "The key of its secrets is not in it: keep secrets.key elsewhere.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", type=Path)
+    _add_database(parser)
+    options = parser.parse_args(words)
+
+    async def back_up() -> None:
+        store = await open_sql_store(_settings(options).database)
+        try:
+            await store.backup(options.file)
+        finally:
+            await store.close()
+
+    asyncio.run(back_up())
+    print(f"written to {options.file} ({options.file.stat().st_size:,} bytes)")
+    return 0
+
+
+def restore_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
+    """Fill an empty database with a backup."""
+    parser = argparse.ArgumentParser(
+        prog="pitstop restore", description="Fill an empty database with a backup.", allow_abbrev=False
+    )
+    parser.add_argument("file", type=Path)
+    _add_database(parser)
+    options = parser.parse_args(words)
+    asyncio.run(restore_sql_store(_settings(options).database, options.file))
+    print(f"restored from {options.file}")
+    return 0
+
+
+def _parser(name: str, description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"pitstop {name}", description=description, allow_abbrev=False)
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1: this machine alone)")
+    parser.add_argument("--port", type=int, help=f"the port ({PORT}, or the next that is free)")
+    parser.add_argument("--workers", metavar="N", type=int, help="how many runs work at once (twice the processors)")
+    parser.add_argument("--flows", metavar="FOLDER", type=Path, action="append", help="where flows are started from")
+    parser.add_argument("--allow-host", metavar="NAME", action="append", default=[], help="a name it is reached by")
+    parser.add_argument("--keep", metavar="TIME", default="1d", help="how long workspaces of ended runs are kept (1d)")
+    parser.add_argument("--log-level", choices=LEVELS, help="how much is logged to stderr")
+    _add_database(parser)
+    return parser
+
+
+def _add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--db", metavar="URL", help="the database ($PITSTOP_DB): postgresql://... or sqlite:///PATH")
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    settings = read_settings()
+    return settings if options.db is None else replace(settings, database_url=options.db)
+
+
+def _serving(options: argparse.Namespace) -> Serving:
+    try:
+        keep_seconds = parse_duration(options.keep)
+    except ValueError as error:
+        raise PitstopError(f"--keep {options.keep}: {error}") from error
+    if options.workers is not None and options.workers < 1:
+        raise PitstopError(f"--workers {options.workers}: at least one run has to be able to work")
+    return Serving(
+        settings=_settings(options),
+        host=options.host,
+        port=options.port,
+        slots=options.workers or 2 * (os.cpu_count() or 2),
+        flow_folders=tuple(options.flows or ()),
+        allowed_hosts=tuple(options.allow_host),
+        keep_seconds=keep_seconds,
+    )
+
+
+def _serve(serving: Serving, on_open: Any) -> int:
+    uvloop.run(serve(serving, on_open))
+    return 0
+
+
+def _has_screen() -> bool:
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

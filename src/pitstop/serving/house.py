@@ -1,0 +1,139 @@
+"""A whole server, from its database to its socket."""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitstop.app import server_parts
+from pitstop.doors.http.access import TokenAccess
+from pitstop.doors.http.app import create_app
+from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
+from pitstop.errors import PitstopError
+from pitstop.service.sealing import read_seal
+from pitstop.service.server import ServerOptions, ServerService
+from pitstop.serving.keeping import ServerOperations, StoredAnswers, StoredAudit, StoredSecrets, StoredTokens
+from pitstop.serving.notify import notify_systemd
+from pitstop.settings import Settings
+from pitstop.store.sql.store import open_sql_store
+
+PORT = 7878
+TRIED_PORTS = 10
+
+log = logging.getLogger("pitstop")
+
+
+class NoPort(PitstopError):
+    """There is nowhere to listen."""
+
+    code = "server.no_port"
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        super().__init__(f"cannot listen at {host}:{port}: {reason}. Name another with --port, or --port 0 for any")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What a server is told. Without a port it takes the first free one from PORT on."""
+
+    settings: Settings
+    host: str = "127.0.0.1"
+    port: int | None = None
+    slots: int = 4
+    flow_folders: tuple[Path, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    lease_seconds: float = 15.0
+    drain_seconds: float = 10.0
+    keep_seconds: float = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A server that listens."""
+
+    service: ServerService
+    access: TokenAccess
+    server: HttpServer
+    url: str
+
+    def login_link(self) -> str:
+        return f"{self.url}login?code={self.access.new_login_code()}"
+
+
+@asynccontextmanager
+async def open_house(serving: Serving) -> AsyncIterator[Open]:
+    """A server for as long as the context lasts; leaving it hands its runs over."""
+    settings = serving.settings
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    allow_connections()
+    with listen(serving.host, serving.port) as listening:
+        url = url_of(serving.host, listening)
+        store = await open_sql_store(settings.database)
+        seal = read_seal(settings.key_file)
+        options = ServerOptions(
+            address=url,
+            slots=serving.slots,
+            lease_seconds=serving.lease_seconds,
+            drain_seconds=serving.drain_seconds,
+            keep_seconds=serving.keep_seconds,
+        )
+        folders = {"flow_folders": serving.flow_folders} if serving.flow_folders else {}
+        async with ServerService(server_parts(), settings, store, seal, options, **folders) as service:
+            access = TokenAccess(StoredTokens(store, seal, settings.token_file))
+            app = create_app(
+                service,
+                access,
+                hosts=(*serving.allowed_hosts, serving.host),
+                secrets=StoredSecrets(store, seal),
+                audit=StoredAudit(store),
+                idempotency=StoredAnswers(store),
+                operations=ServerOperations(service, store),
+            )
+            server = HttpServer(app)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(server._serve([listening]), name="http")
+                await server.listening.wait()
+                try:
+                    yield Open(service, access, server, url)
+                finally:
+                    server.should_exit = True
+
+
+async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
+    """Serve until the process is told to end."""
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    async with open_house(serving) as house:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ending.set)
+        on_open(house)
+        notify_systemd("READY=1")
+        log.info("serving", extra={"url": house.url})
+        await ending.wait()
+        notify_systemd("STOPPING=1")
+        log.info("ending: the runs are handed over")
+        for number in (signal.SIGINT, signal.SIGTERM):  # once more ends it at once, as a kill would
+            loop.add_signal_handler(number, lambda: sys.exit(1))
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """NoPort when nothing is free there."""
+    wanted = range(PORT, PORT + TRIED_PORTS) if port is None else [port]
+    reason = ""
+    for each in wanted:
+        try:
+            return open_socket(host, each)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+    raise NoPort(host, wanted[0], reason)
+
+
+def url_of(host: str, listening: socket.socket) -> str:
+    port = listening.getsockname()[1]
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"

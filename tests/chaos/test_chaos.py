@@ -1,0 +1,91 @@
+"""Servers are killed at random, again and again, while runs, stops and edits go on: nothing is lost or done twice."""
+
+import asyncio
+import os
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.judge import judge
+from tests.chaos.world import People, Servers
+from tests.databases import postgres, postgres_url  # noqa: F401 - fixtures
+
+KILLS = int(os.environ.get("PITSTOP_KILLS", "300"))
+AT_ONCE = 12
+SEED = int(os.environ.get("PITSTOP_SEED", "1"))
+
+
+@pytest.mark.timeout(900)
+async def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
+    servers = Servers(tmp_path / "home", "", 1, 5.0)
+
+    def hit(chance: random.Random) -> None:
+        (port,) = servers.ports
+        servers.kill(port)
+        servers.start(port)
+
+    await live(servers, tmp_path, hit, KILLS)
+
+
+@pytest.mark.timeout(900)
+async def test_two_servers_on_one_database_take_over_from_each_other(
+    tmp_path: Path,
+    postgres_url: str,  # noqa: F811 - the fixture
+) -> None:
+    servers = Servers(tmp_path / "home", postgres_url, 2, 4.0)
+    stopped: list[int] = []
+
+    def hit(chance: random.Random) -> None:
+        while stopped:
+            os.kill(stopped.pop(), signal.SIGCONT)
+        port = chance.choice(servers.ports)
+        if chance.random() < 0.3:
+            os.kill(servers.pids[port], signal.SIGSTOP)  # for longer than its lease: it has to find out by itself
+            stopped.append(servers.pids[port])
+        else:
+            servers.kill(port)
+            servers.start(port)
+
+    await live(servers, tmp_path, hit, KILLS // 6, between=(0.5, 6.0))
+
+
+async def live(
+    servers: Servers,
+    folder: Path,
+    hit: Callable[[random.Random], None],
+    hits: int,
+    between: tuple[float, float] = (0.0, 0.8),
+) -> None:
+    counts = folder / "counts"
+    counts.mkdir()
+    chance = random.Random(SEED)
+    people = People(servers, counts, SEED)
+    is_over = asyncio.Event()
+    numbers = iter(range(1_000_000))
+
+    async def live_on() -> None:
+        while not is_over.is_set():
+            await people.live_one_run(next(numbers))
+
+    with servers.running():
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(AT_ONCE):
+                    group.create_task(live_on())
+                for _ in range(hits):
+                    if chance.random() < 0.9:  # else it may well be hit while it starts
+                        await people.ask("GET", "/me")
+                    await asyncio.sleep(chance.uniform(*between))
+                    hit(chance)
+                is_over.set()
+        finally:
+            await people.close()
+
+    wrong = {told.id: problems for told in people.told if (problems := judge(told, counts))}
+    assert not wrong, f"{len(wrong)} of {len(people.told)} runs: {dict(list(wrong.items())[:5])}"
+    assert len(people.told) > AT_ONCE
+    assert people.did["edits"] > 0
+    print(f"{len(people.told)} runs, {dict(people.did)}")

@@ -1,0 +1,197 @@
+"""A world in which servers die at any moment while people start runs, stop in them, edit and go on."""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).parents[2]
+COUNT = 'printf "%s\\n" "$(date +%s.%N)" >> "$COUNTS/$PITSTOP_RUN.$PITSTOP_OCCURRENCE"'
+PLAIN = f"""
+name: plain
+env: {{COUNTS: COUNTS_FOLDER}}
+steps:
+  - {{id: one, run: '{COUNT}'}}
+  - parallel:
+      - {{id: left, run: '{COUNT}; sleep 0.03'}}
+      - {{id: right, run: '{COUNT}'}}
+      - group: deep
+        steps:
+          - {{id: inner, run: '{COUNT}; sleep 0.02'}}
+          - {{id: after_inner, run: '{COUNT}'}}
+  - matrix: {{n: [1, 2]}}
+    steps:
+      - {{run: '{COUNT}'}}
+  - {{id: last, run: '{COUNT}; sleep 0.01'}}
+"""
+STOPPING = f"""
+name: stopping
+env: {{COUNTS: COUNTS_FOLDER}}
+vars: {{word: nothing}}
+steps:
+  - {{id: one, run: '{COUNT}'}}
+  - {{id: gate, run: '{COUNT}; sleep 0.02'}}
+  - {{id: two, run: '{COUNT}; echo "word=${{{{ .vars.word }}}}" >> "$PITSTOP_OUTPUT"'}}
+  - {{id: last, run: '{COUNT}'}}
+"""
+BREAKPOINTS = [{"step": "gate"}, {"step": "two"}]
+
+
+@dataclass
+class Told:
+    """What the client of one run was told for certain."""
+
+    id: str
+    is_stopping: bool
+    word: str = "nothing"
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Servers:
+    """Servers on one database, each at a port of its own; one that was killed is started again at the same."""
+
+    def __init__(self, home: Path, database: str, count: int, lease_seconds: float) -> None:
+        words = [sys.executable, "-m", "tests.chaos.forker", str(home), database, str(lease_seconds)]
+        self._forker = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self.ports = [free_port() for _ in range(count)]
+        self.pids: dict[int, int] = {}
+        self.home = home
+
+    def start(self, port: int) -> None:
+        assert self._forker.stdin is not None
+        assert self._forker.stdout is not None
+        self._forker.stdin.write(f"{port}\n")
+        self._forker.stdin.flush()
+        self.pids[port] = int(self._forker.stdout.readline())
+
+    def kill(self, port: int) -> None:
+        os.kill(self.pids[port], signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            while True:  # until the system has taken all of it away
+                os.kill(self.pids[port], 0)
+                time.sleep(0.001)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator["Servers"]:
+        try:
+            for port in self.ports:
+                self.start(port)
+            yield self
+        finally:
+            for port in self.ports:
+                with contextlib.suppress(ProcessLookupError, KeyError):
+                    os.kill(self.pids[port], signal.SIGCONT)
+                    self.kill(port)
+            self._forker.kill()
+            self._forker.wait()
+            for pipe in (self._forker.stdin, self._forker.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+class People:
+    """Clients that never give up: whatever a dead server did not answer is asked again."""
+
+    def __init__(self, servers: Servers, counts: Path, seed: int) -> None:
+        self._servers = servers
+        self._counts = counts
+        self._random = random.Random(seed)
+        self._client = httpx.AsyncClient(timeout=5.0)
+        self.told: list[Told] = []
+        self.did: Counter[str] = Counter()
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """The first answer that a server gives which can give one."""
+        deadline = time.monotonic() + 60
+        while True:
+            port = self._random.choice(self._servers.ports)
+            if not (self._servers.home / "token").exists():
+                await asyncio.sleep(0.02)
+                continue
+            headers = {"Authorization": f"Bearer {self._token()}", **more.pop("headers", {})}
+            try:
+                answer = await self._client.request(
+                    method, f"http://127.0.0.1:{port}/api/v1{path}", headers=headers, **more
+                )
+                if answer.status_code not in (421, 429, 500, 502, 503):
+                    return answer
+                self.did[f"{answer.status_code}"] += 1
+            except httpx.TransportError:
+                self.did["no answer"] += 1
+            assert time.monotonic() < deadline, f"nobody answers {method} {path}"
+            await asyncio.sleep(0.02)
+
+    def _token(self) -> str:
+        return (self._servers.home / "token").read_text().strip()
+
+    async def live_one_run(self, number: int) -> None:
+        """Start a run, stop in it if it is of that kind, and see it end."""
+        is_stopping = number % 2 == 1
+        text = (STOPPING if is_stopping else PLAIN).replace("COUNTS_FOLDER", str(self._counts))
+        body: dict[str, Any] = {"flow": {"text": text, "name": "flow.yaml"}}
+        if is_stopping:
+            body["debug"] = {"breakpoints": BREAKPOINTS, "stop_on_error": False}
+        answer = await self.ask("POST", "/runs", json=body, headers={"Idempotency-Key": f"start-{number}"})
+        assert answer.status_code == 201, answer.text
+        told = Told(answer.json()["id"], is_stopping)
+        self.told.append(told)
+        deadline = time.monotonic() + 120
+        while True:
+            info = (await self.ask("GET", f"/runs/{told.id}")).json()
+            if info["status"] in ("passed", "failed", "cancelled", "timed_out"):
+                break
+            assert time.monotonic() < deadline, f"run {told.id} does not end: {info}"
+            if is_stopping:
+                await self._attend(told)
+            await asyncio.sleep(self._random.uniform(0.01, 0.1))
+        await self._read_events(told)
+
+    async def _attend(self, told: Told) -> None:
+        answer = await self.ask("GET", f"/runs/{told.id}/debug")
+        for stop in answer.json().get("stops", []) if answer.status_code == 200 else []:
+            if stop["step"] == "gate":
+                word = f"word-{self._random.randrange(10**9)}"
+                body = {"stop": stop["id"], "path": ".vars.word", "value": word}
+                done = await self._say(told, "set", body)
+                if done:
+                    told.word = word
+                    self.did["edits"] += 1
+                    await self._say(told, "continue", {"stop": stop["id"]})
+            else:
+                await self._say(told, self._random.choice(["continue", "step"]), {"stop": stop["id"], "kind": "over"})
+
+    async def _say(self, told: Told, verb: str, body: dict[str, Any]) -> bool:
+        if verb != "step":
+            body = {name: value for name, value in body.items() if name != "kind"}
+        answer = await self.ask("POST", f"/runs/{told.id}/debug/{verb}", json=body)
+        assert answer.status_code in (200, 409), f"{verb}: {answer.status_code} {answer.text}"
+        self.did[verb if answer.status_code == 200 else "refused"] += 1
+        return answer.status_code == 200
+
+    async def _read_events(self, told: Told) -> None:
+        answer = await self.ask("GET", f"/runs/{told.id}/events")
+        for line in answer.text.splitlines():
+            if line.startswith("data: {") and '"kind"' in line:
+                told.events.append(httpx.Response(200, text=line[6:]).json())
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
