@@ -1,0 +1,224 @@
+import { expect, test } from "vitest";
+import { openStage } from "./stage.ts";
+import { Wire } from "./wire.ts";
+
+const stage = openStage();
+
+test("a run is started with a breakpoint that was clicked into the source", async () => {
+  const { context, server } = stage();
+  const page = await context.newPage();
+  await page.goto(`${server.origin}/new?flow=shop`);
+  const line = page.locator(".cm-line", { hasText: "- id: package" });
+  const box = await line.boundingBox();
+  const gutter = await page.locator(".cm-breakpoints").boundingBox();
+  await page.mouse.click((gutter?.x ?? 0) + 8, (box?.y ?? 0) + 8);
+  await page.getByText("and at package").waitFor();
+  await page.getByRole("button", { name: "Start the run" }).click();
+
+  await page
+    .getByRole("toolbar", { name: "Debugger" })
+    .getByRole("status")
+    .filter({ hasText: "Stopped before package" })
+    .waitFor();
+  await page.getByRole("button", { name: "Continue", exact: true }).click();
+  await page.locator("main header").first().getByText("passed", { exact: true }).waitFor();
+  await page.close();
+});
+
+test("two parallel frames stop and are stepped separately; the selected frame is never taken away", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "checks.unit" }, { step: "checks.lint" }] });
+  await run.page.getByRole("button", { name: "1 more stopped" }).waitFor();
+  const frames = run.page.getByRole("group", { name: "Frames" });
+  await frames.getByRole("button", { name: "lint" }).click();
+  await run.stopsAt("Stopped before lint");
+
+  await run.press("Step into");
+  await run.stopsAt("Stopped before format");
+  expect(await run.box("checks.unit").getAttribute("data-status")).toBe("paused");
+
+  await frames.getByRole("button", { name: "Unit tests" }).click();
+  await run.stopsAt("Stopped before Unit tests");
+  await run.press("Continue");
+  await run.box("checks.unit").and(run.page.locator("[data-status=passed]")).waitFor();
+  expect(await run.box("checks.lint.format").getAttribute("data-status")).toBe("paused");
+
+  await frames.getByRole("button", { name: "lint" }).click();
+  await run.press("Continue");
+  await run.endsAs("passed");
+  await run.close();
+});
+
+test("a variable is edited at a stop, and the step uses it", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
+  await run.stopsAt("Stopped before package");
+  await run.edit("region", "north");
+
+  await run.press("Step over");
+  await run.stopsAt("Stopped before release");
+  await run.box("package").click();
+  await run.logHas("shop-1.4.2.zip for north");
+  await run.sees("by hand");
+  await run.press("Continue");
+  await run.endsAs("passed");
+  await run.close();
+});
+
+test("a condition with a typo stops and shows its error", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "package", condition: ".vars.region | nosuch" }] });
+  await run.stopsAt("Stopped before package");
+  await run.sees(/nosuch/);
+  await run.press("Continue");
+  await run.close();
+});
+
+test("a step is injected by its form and runs before the one that is stopped", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
+  await run.stopsAt("Stopped before package");
+  await run.tab("Inject");
+  await run.page
+    .getByRole("group", { name: "Types of steps" })
+    .getByRole("button", { name: "run", exact: true })
+    .click();
+  await run.page.getByRole("textbox", { name: "script" }).fill("echo injected by hand");
+  await run.page.getByRole("textbox", { name: "Id of the new step" }).fill("look");
+  await run.press("Inject");
+  await run.sees(/The step runs before package/);
+  await run.press("Continue");
+
+  await run.endsAs("passed");
+  await run.box("package+1").click();
+  await run.logHas("injected by hand");
+  await run.close();
+});
+
+test("a step is skipped", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "release" }] });
+  await run.stopsAt("Stopped before release");
+  await run.press("Skip this step");
+  await run.endsAs("passed");
+  expect(await run.box("release").getAttribute("data-status")).toBe("skipped");
+  await run.close();
+});
+
+test("a failed step is repaired in the shell and runs again", async () => {
+  const run = await stage().openRun("shop-broken");
+  await run.stopsAt("Failed at release");
+  await run.logHas("the file ready is missing");
+  await run.tab("Shell");
+  await run.press("Open a shell");
+  const terminal = run.page.locator(".xterm-helper-textarea");
+  await terminal.waitFor({ state: "attached" });
+  await run.page.locator(".xterm-rows").getByText(/[$#]/).first().waitFor();
+  await terminal.focus();
+  await run.page.keyboard.type("touch ready && echo rep''aired\n");
+  await run.page.locator(".xterm-rows").getByText("repaired").first().waitFor();
+  await run.press("Run this step again");
+
+  await run.endsAs("passed");
+  await run.close();
+});
+
+test("a run goes back to an earlier point; external effects ask first", async () => {
+  const run = await stage().openRun("shop", {
+    breakpoints: [{ step: "package" }, { step: "release", position: "after" }],
+  });
+  await run.stopsAt("Stopped before package");
+  await run.press("Continue");
+  await run.stopsAt("Stopped after release");
+  await run.tab("Time travel");
+  await run.page
+    .getByRole("listbox", { name: "Points" })
+    .getByRole("option")
+    .filter({ hasText: "package" })
+    .first()
+    .click();
+  await run.press("Go back to here");
+  await run.sees("This cannot be undone");
+  await run.press("Do it all the same");
+  await run.stopsAt("Stopped before package");
+  expect(await run.box("release").getAttribute("data-status")).toBe("waiting");
+  await run.press("Continue");
+  await run.stopsAt("Stopped after release");
+  await run.press("Continue");
+  await run.endsAs("passed");
+  await run.close();
+});
+
+test("two tabs race on one stop, and the late one is told", async () => {
+  const late = await stage().openRun("shop", { breakpoints: [{ step: "package" }, { step: "release" }] });
+  await late.stopsAt("Stopped before package");
+  const quick = await stage().openPage(late.id);
+  await quick.stopsAt("Stopped before package");
+  await late.page.route("**/debug/step", async (route) => {
+    await quick.press("Step over");
+    await quick.stopsAt("Stopped before release");
+    await route.continue();
+  });
+
+  await late.press("Step over");
+  await late.sees(/Somebody else was quicker/);
+  await late.stopsAt("Stopped before release"); // where the other tab went, and not one step further
+  await quick.press("Continue");
+  await late.endsAs("passed");
+  await quick.endsAs("passed");
+  await quick.close();
+  await late.close();
+});
+
+test("abort asks first", async () => {
+  const run = await stage().openRun("shop", { stop_at_entry: true });
+  await run.stopsAt("Stopped before Build the shop");
+  await run.page.getByRole("button", { name: "Abort the run" }).click();
+  await run.page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click();
+  await run.stopsAt("Stopped before Build the shop");
+  await run.page.getByRole("button", { name: "Abort the run" }).click();
+  await run.page.getByRole("alertdialog").getByRole("button", { name: "Abort the run" }).click();
+  await run.endsAs("cancelled");
+  await run.close();
+});
+
+test("a page that lost its connection says so, comes back by itself, and has missed nothing", async () => {
+  const { server } = stage();
+  const wire = await Wire.to(Number(new URL(server.origin).port));
+  const started = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
+  const run = await stage().openPage(started.id, wire.origin);
+  await run.stopsAt("Stopped before package");
+
+  await wire.cut();
+  await run.sees(/offline, trying again/);
+  expect(await run.command("continue", { all: true })).toBe(200);
+  await started.endsAs("passed");
+  await wire.mend();
+
+  await run.endsAs("passed");
+  expect(await run.box("release").getAttribute("data-status")).toBe("passed");
+  await run.close();
+  await started.close();
+  await wire.cut();
+});
+
+test("a server that was killed and started again goes on at the same stop, and so does the page", async () => {
+  const { server } = stage();
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }, { step: "release" }] });
+  await run.stopsAt("Stopped before package");
+  await run.edit("region", "north");
+  const stops = (await run.state()).stops.map(({ id }) => id);
+
+  await server.kill();
+  await run.sees(/offline, trying again/);
+  await server.open();
+  await run.sees(/^live$/);
+  await run.stopsAt("Stopped before package");
+  const stopsNow = async () => (await run.state()).stops.map(({ id }) => id);
+  await expect.poll(stopsNow, { timeout: 30_000 }).toEqual(stops); // once the run was taken up again
+  await run.page.reload();
+  await run.page.getByRole("treeitem", { name: /^region: "north"/ }).waitFor();
+
+  await run.press("Continue");
+  await run.stopsAt("Stopped before release");
+  await run.box("package").click();
+  await run.logHas("shop-1.4.2.zip for north");
+  await run.press("Continue");
+  await run.endsAs("passed");
+  await run.close();
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { openStage } from "./stage.ts";
+
+const stage = openStage();
+
+test("a browser that nobody logged in is told how to get in, and comes in by the link", async () => {
+  const { browser, server } = stage();
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${server.origin}/runs/any`);
+  await page.getByRole("heading", { name: "You are not logged in" }).waitFor();
+  await page.getByText("pitstop up", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "I have opened it" }).click();
+  await page.getByRole("heading", { name: "You are not logged in" }).waitFor();
+
+  await server.kill();
+  await server.open();
+  const other = await context.newPage();
+  await other.goto(server.login);
+  await other.getByRole("heading", { name: "Runs" }).waitFor();
+  await page.getByRole("button", { name: "I have opened it" }).click();
+  await page.getByText("That did not work").waitFor(); // there is no such run, but we are in
+  expect(await page.getByRole("heading", { name: "You are not logged in" }).count()).toBe(0);
+  await context.close();
+});
+
+test("a session that is over leads to the same page, whatever was open", async () => {
+  const run = await stage().openRun("shop", { stop_at_entry: true });
+  await run.stopsAt("Stopped before Build the shop");
+  const cookies = await run.page.context().cookies();
+  await run.page.context().clearCookies();
+  await run.press("Continue");
+  await run.sees("You are not logged in");
+  await run.page.context().addCookies(cookies);
+  await run.press("I have opened it");
+  await run.stopsAt("Stopped before Build the shop");
+  await run.press("Continue");
+  await run.endsAs("passed");
+  await run.close();
+});

@@ -1,0 +1,110 @@
+/** Takes the pictures of the documentation anew, each in light and dark: `npm run pictures`. */
+
+import { join } from "node:path";
+import { test } from "vitest";
+import { openStage } from "./stage.ts";
+
+const FOLDER = process.env.PICTURES ?? join(import.meta.dirname, "../../docs/pictures/web");
+const SIZE = { width: 1280, height: 800 };
+const stage = openStage();
+
+for (const theme of ["light", "dark"] as const) {
+  test(`pictures in ${theme}`, async () => {
+    const { server, browser } = stage();
+    const run = await stage().openRun("shop", { breakpoints: [{ step: "checks.unit" }, { step: "checks.lint" }] });
+    const { page } = run;
+    await page.setViewportSize(SIZE);
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await page.reload();
+    const take = async (name: string, of = page) => {
+      await of.bringToFront(); // a page behind another draws no frames
+      await of.mouse.move(0, 0);
+      await of.waitForFunction(
+        () => document.fonts.status === "loaded" && !document.querySelector(".late, [aria-busy=true], .animate-pulse"),
+      );
+      await of.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      await of.screenshot({ path: join(FOLDER, `${name}-${theme}.png`) });
+    };
+    await run.stopsAt("Stopped before");
+    await run.tab("Graph");
+    await run.tab("Variables");
+    await page.getByRole("treeitem", { name: /^region/ }).waitFor();
+    await take("graph");
+    await run.tab("Source");
+    await run.tab("Breakpoints");
+    await page.locator(".cm-content").waitFor();
+    await take("source");
+    await run.press("Add");
+    await page.getByRole("heading", { name: "Add a breakpoint" }).waitFor();
+    await take("breakpoint");
+    await page.keyboard.press("Escape");
+    await run.tab("List");
+    await run.tab("Frames");
+    await take("list");
+    await page.keyboard.press("Control+k");
+    await take("palette");
+    await page.keyboard.press("Escape");
+    await run.command("continue", { all: true });
+    await run.endsAs("passed");
+    await run.tab("Timeline");
+    await run.tab("Context");
+    await take("timeline");
+
+    const changed = await stage().openRun("shop", { breakpoints: [{ step: "package" }, { step: "release" }] });
+    await changed.stopsAt("Stopped before package");
+    await changed.edit("region", "north");
+    await changed.press("Continue");
+    await changed.stopsAt("Stopped before release");
+    await changed.close();
+    await page.goto(`${server.origin}/runs/${changed.id}`);
+    await run.stopsAt("Stopped before release");
+    await run.tab("Graph");
+    await run.tab("Step");
+    await run.tab("Time travel");
+    await page
+      .getByRole("listbox", { name: "Points" })
+      .getByRole("option")
+      .filter({ hasText: "package" })
+      .first()
+      .click();
+    await page.getByRole("heading", { name: "package" }).waitFor();
+    await take("time-travel");
+
+    const broken = await stage().openRun("shop-broken");
+    await broken.stopsAt("Failed at release");
+    await broken.close();
+    await page.goto(`${server.origin}/runs/${broken.id}`);
+    await run.tab("Source");
+    await run.stopsAt("Failed at release");
+    await run.tab("Log");
+    await page.getByRole("log", { name: "Lines" }).getByText("is missing").waitFor();
+    await take("failed");
+    await run.tab("Inject");
+    await run.tab("Shell");
+    await run.press("Open a shell");
+    await page.locator(".xterm-rows").getByText(/[$#]/).first().waitFor();
+    await page.keyboard.type("ls -a; touch ready && echo rep''aired\n");
+    await page.locator(".xterm-rows").getByText("repaired").first().waitFor();
+    await take("shell");
+    await page.setViewportSize({ width: 420, height: 800 });
+    await run.tab("Inspect");
+    await run.tab("Variables");
+    await page.getByRole("treeitem", { name: /^region/ }).waitFor();
+    await take("narrow");
+    await page.setViewportSize(SIZE);
+
+    await page.goto(`${server.origin}/`);
+    await page.getByRole("list", { name: "Runs" }).waitFor();
+    await take("runs");
+    await page.goto(`${server.origin}/new?flow=shop`);
+    await page.locator(".cm-content").waitFor();
+    await take("start");
+    const stranger = await browser.newPage({ viewport: SIZE, colorScheme: theme });
+    await stranger.goto(server.origin);
+    await stranger.getByRole("heading", { name: "You are not logged in" }).waitFor();
+    await take("logged-out", stranger);
+    await stranger.close();
+    await run.command("abort", {});
+    await run.close();
+  });
+}

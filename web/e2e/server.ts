@@ -1,0 +1,82 @@
+/** A real Pitstop server for the stories: a process with a home and flows of its own, to be killed and started again. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PYTHON = process.env.PYTHON ?? join(ROOT, ".venv/bin/python");
+const LINK = /http:\S+\/login\?code=\S+/;
+
+export class Server {
+  #process: ChildProcess | null = null;
+  /** Logs a browser in, once; every start makes another. */
+  login = "";
+
+  private constructor(
+    readonly folder: string,
+    readonly port: number,
+  ) {}
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  static async start(flows = join(import.meta.dirname, "flows")): Promise<Server> {
+    const folder = mkdtempSync(join(tmpdir(), "pitstop-web-"));
+    cpSync(flows, join(folder, "flows"), { recursive: true });
+    const server = new Server(folder, await freePort());
+    await server.open();
+    return server;
+  }
+
+  /** Start it where it was: at the same port, with what it has kept. */
+  async open(): Promise<void> {
+    const words = ["-m", "pitstop", "up", "--no-browser", "--port", `${this.port}`];
+    const env = { ...process.env, PITSTOP_HOME: join(this.folder, "home"), PITSTOP_DB: "" };
+    const child = spawn(PYTHON, [...words, "--flows", join(this.folder, "flows")], {
+      cwd: this.folder,
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#process = child;
+    this.login = await new Promise((resolve, reject) => {
+      child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+      createInterface({ input: child.stdout }).on("line", (line) => {
+        const link = LINK.exec(line)?.[0];
+        if (link) resolve(link);
+      });
+    });
+  }
+
+  /** End it as a power cut does: it can say and write nothing any more. */
+  kill(): Promise<void> {
+    return this.#end("SIGKILL");
+  }
+
+  async stop(): Promise<void> {
+    await this.#end("SIGINT");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process;
+    this.#process = null;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill(signal);
+    await ended;
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

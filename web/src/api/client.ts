@@ -1,0 +1,178 @@
+/** The one place that asks the server: a typed function per route of `/api/v1`. */
+
+import type {
+  ArtifactInfo,
+  BreakpointInfo,
+  BreakpointRequest,
+  ChangeInfo,
+  ConfigInfo,
+  DebugState,
+  DebugVerb,
+  DebugVerbs,
+  FlowCheck,
+  FlowText,
+  LogPage,
+  Me,
+  PointInfo,
+  ProblemDetails,
+  Question,
+  RerunRequest,
+  RunDetail,
+  RunInfo,
+  RunPage,
+  RunRequest,
+  StepTypeHelp,
+  StoredFlow,
+  TestCase,
+  VariablePage,
+  WatchValue,
+} from "@/api/types";
+import { noteStatus } from "@/api/visitor";
+
+export const API = "/api/v1";
+
+/** What the server refused, with its stable code; `code` is "offline" when it could not be reached. */
+export class ApiError extends Error {
+  constructor(readonly problem: ProblemDetails) {
+    super(problem.detail || problem.title || `HTTP ${problem.status}`);
+    this.name = "ApiError";
+  }
+
+  get code(): string {
+    return this.problem.code;
+  }
+
+  get isStale(): boolean {
+    return this.code === "refused.stale_stop";
+  }
+
+  get asksForExternal(): boolean {
+    return this.code === "refused.external_effects";
+  }
+
+  get isOffline(): boolean {
+    return this.code === "offline";
+  }
+}
+
+export type Query = Record<string, string | number | readonly string[] | null | undefined>;
+
+export function urlOf(path: string, query: Query = {}): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === "") continue;
+    for (const each of Array.isArray(value) ? value : [value]) params.append(name, String(each));
+  }
+  const text = params.toString();
+  return `${API}${path}${text ? `?${text}` : ""}`;
+}
+
+type Sent = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
+
+async function ask<T>(url: string, { method = "GET", body, headers, signal }: Sent = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method,
+      signal,
+      headers: {
+        accept: "application/json",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError({ status: 0, code: "offline", detail: "The server cannot be reached." });
+  }
+  noteStatus(response.status);
+  if (!response.ok) throw new ApiError(await readProblem(response));
+  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+}
+
+async function readProblem(response: Response): Promise<ProblemDetails> {
+  const told = (await response.json().catch(() => null)) as Partial<ProblemDetails> | null;
+  const detail = told?.detail ?? `The server answered with ${response.status}.`;
+  return { ...told, status: response.status, code: told?.code ?? `http.${response.status}`, detail };
+}
+
+const post = <T>(url: string, body: unknown = {}, headers?: Record<string, string>) =>
+  ask<T>(url, { method: "POST", body, headers });
+
+const runPath = (run: string, rest = "") => `/runs/${encodeURIComponent(run)}${rest}`;
+
+export const api = {
+  me: () => ask<Me>(urlOf("/me")),
+
+  runs: (query: {
+    status?: readonly string[];
+    flow?: string;
+    search?: string;
+    cursor?: string | null;
+    limit?: number;
+  }) => ask<RunPage>(urlOf("/runs", query)),
+  run: (run: string) => ask<RunDetail>(urlOf(runPath(run))),
+  start: (request: RunRequest, idempotencyKey: string) =>
+    post<RunInfo>(urlOf("/runs"), request, { "idempotency-key": idempotencyKey }),
+  rerun: (run: string, request: RerunRequest) => post<RunInfo>(urlOf(runPath(run, "/rerun")), request),
+  cancel: (run: string, now = false) => post<RunInfo>(urlOf(runPath(run, "/cancel")), { now }),
+  pin: (run: string, pinned: boolean) => post<RunInfo>(urlOf(runPath(run, "/pin")), { pinned }),
+  remove: (run: string) => ask<void>(urlOf(runPath(run)), { method: "DELETE" }),
+
+  log: (
+    run: string,
+    query: { occurrence: string; after?: number; limit?: number; search?: string },
+    signal?: AbortSignal,
+  ) => ask<LogPage>(urlOf(runPath(run, "/log"), query), { signal }),
+  logDownload: (run: string, occurrence: string) => urlOf(runPath(run, "/log/download"), { occurrence }),
+  tests: (run: string) => ask<TestCase[]>(urlOf(runPath(run, "/tests"))),
+  artifacts: (run: string) => ask<ArtifactInfo[]>(urlOf(runPath(run, "/artifacts"))),
+  artifactUrl: (run: string, path: string) =>
+    `${API}${runPath(run, "/artifacts/")}${path.split("/").map(encodeURIComponent).join("/")}`,
+  questions: (run: string) => ask<Question[]>(urlOf(runPath(run, "/questions"))),
+  answer: (run: string, occurrence: string, approved: boolean, comment: string) =>
+    post<void>(urlOf(runPath(run, `/questions/${encodeURIComponent(occurrence)}`)), { approved, comment }),
+
+  debug: (run: string) => ask<DebugState>(urlOf(runPath(run, "/debug"))),
+  detach: (run: string) => ask<void>(urlOf(runPath(run, "/debug")), { method: "DELETE" }),
+  command: <V extends DebugVerb>(run: string, verb: V, body: DebugVerbs[V]) =>
+    post<DebugState>(urlOf(runPath(run, `/debug/${verb}`)), body),
+  evaluate: async (run: string, stop: number, expression: string) =>
+    (await post<{ values: unknown[] }>(urlOf(runPath(run, "/debug/evaluate")), { stop, expression })).values,
+  variables: (
+    run: string,
+    query: { stop: number; path?: string; cursor?: number; limit?: number; search?: string },
+    signal?: AbortSignal,
+  ) => ask<VariablePage>(urlOf(runPath(run, "/debug/variables"), query), { signal }),
+  scope: (run: string, stop: number) => ask<Record<string, unknown>>(urlOf(runPath(run, "/debug/scope"), { stop })),
+  config: (run: string, stop: number) => ask<ConfigInfo>(urlOf(runPath(run, "/debug/config"), { stop })),
+  watches: (run: string, stop: number) =>
+    ask<Record<string, WatchValue>>(urlOf(runPath(run, "/debug/watches"), { stop })),
+  history: (run: string) => ask<PointInfo[]>(urlOf(runPath(run, "/debug/history"))),
+  diff: (run: string, query: { stop: number } | { from: number; to: number }) =>
+    ask<ChangeInfo[]>(urlOf(runPath(run, "/debug/diff"), query)),
+  exportUrl: (run: string) => urlOf(runPath(run, "/debug/export")),
+
+  addBreakpoint: (run: string, request: BreakpointRequest) =>
+    post<BreakpointInfo>(urlOf(runPath(run, "/debug/breakpoints")), request),
+  changeBreakpoint: (run: string, id: number, request: BreakpointRequest) =>
+    ask<BreakpointInfo>(urlOf(runPath(run, `/debug/breakpoints/${id}`)), { method: "PATCH", body: request }),
+  removeBreakpoint: (run: string, id: number) =>
+    ask<void>(urlOf(runPath(run, `/debug/breakpoints/${id}`)), { method: "DELETE" }),
+  enableGroup: (run: string, group: string, enabled: boolean) =>
+    post<void>(urlOf(runPath(run, `/debug/breakpoints/groups/${encodeURIComponent(group)}`)), { enabled }),
+
+  shellToken: (run: string, stop: number, mode: "shell" | "sidecar") =>
+    post<{ token: string; expires_at: number }>(urlOf(runPath(run, "/shell-tokens")), { stop, mode }),
+  shellUrl: (run: string, token: string, rows: number, cols: number) =>
+    `${location.origin.replace(/^http/, "ws")}${urlOf(runPath(run, "/shell"), { token, rows, cols })}`,
+
+  flows: () => ask<StoredFlow[]>(urlOf("/flows")),
+  flow: (name: string) => ask<FlowText>(urlOf(`/flows/${encodeURIComponent(name)}`)),
+  check: (flow: { text: string; name?: string } | { name: string }) => post<FlowCheck>(urlOf("/flows/check"), flow),
+  flowBreakpoints: (name: string) => ask<BreakpointRequest[]>(urlOf(`/flows/${encodeURIComponent(name)}/breakpoints`)),
+  keepFlowBreakpoints: (name: string, breakpoints: BreakpointRequest[]) =>
+    ask<void>(urlOf(`/flows/${encodeURIComponent(name)}/breakpoints`), { method: "PUT", body: breakpoints }),
+  stepTypes: () => ask<StepTypeHelp[]>(urlOf("/steps")),
+};

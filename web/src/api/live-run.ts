@@ -1,0 +1,214 @@
+/** A run as it is now: its events followed and folded, and the state of its debugger beside them. */
+
+import { ApiError, api, urlOf } from "@/api/client";
+import { type Connection, follow, type ServerEvent } from "@/api/sse";
+import type { DebugState, DebugVerb, DebugVerbs, StopInfo } from "@/api/types";
+import type { RunEvent, Stopped } from "@/core/events";
+import { Pauses } from "@/core/pauses";
+import { RunView } from "@/core/run-view";
+
+/** What the page is drawn from. A new object whenever anything changed; `view` is the same one, ever growing. */
+export type RunSnapshot = {
+  view: RunView;
+  pauses: Pauses;
+  version: number;
+  connection: Connection;
+  retryAt: number | null;
+  debug: DebugState | null;
+  /** The stops that last, with all that is known of each; what only the server knows comes a moment later. */
+  stops: StopInfo[];
+  /** The command that is on its way. */
+  pending: DebugVerb | null;
+  isLoaded: boolean;
+};
+
+type Listener = () => void;
+type OnEvent = (event: RunEvent) => void;
+
+const DRAWN_EVERY = 100; // milliseconds: many steps a second are drawn together, a stop at once
+const FIRST_VERBS = ["continue", "step_into", "step_over", "step_out"]; // possible at any stop but the last
+
+export class LiveRun {
+  #view = new RunView();
+  #pauses = new Pauses();
+  #snapshot: RunSnapshot;
+  #listeners = new Set<Listener>();
+  #onEvent = new Set<OnEvent>();
+  #stopFollowing: (() => void) | null = null;
+  #users = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isAsking = false;
+  #isAskedAgain = false;
+
+  constructor(readonly id: string) {
+    this.#snapshot = {
+      view: this.#view,
+      pauses: this.#pauses,
+      version: 0,
+      connection: "connecting",
+      retryAt: null,
+      debug: null,
+      stops: [],
+      pending: null,
+      isLoaded: false,
+    };
+  }
+
+  snapshot = (): RunSnapshot => this.#snapshot;
+
+  subscribe = (listener: Listener): (() => void) => {
+    this.#listeners.add(listener);
+    if (this.#users++ === 0) this.#start();
+    return () => {
+      this.#listeners.delete(listener);
+      if (--this.#users === 0) this.#stop();
+    };
+  };
+
+  /** Hear every event from now on, for what has to happen once: a notification, a line in the console. */
+  hear(onEvent: OnEvent): () => void {
+    this.#onEvent.add(onEvent);
+    return () => this.#onEvent.delete(onEvent);
+  }
+
+  /** Say something to the debugger. The answer is the state after it; ApiError when it was refused. */
+  async command<V extends DebugVerb>(verb: V, body: DebugVerbs[V]): Promise<void> {
+    this.#change({ pending: verb });
+    try {
+      this.#takeDebug(await api.command(this.id, verb, body), { pending: null });
+    } catch (error) {
+      this.#change({ pending: null });
+      if (error instanceof ApiError && error.isStale) this.refresh();
+      throw error;
+    } finally {
+      this.#refreshIfBehind();
+    }
+  }
+
+  /** The answer to a command that is on its way tells the state as well as a question would: that is asked only after it. */
+  #refreshIfBehind(): void {
+    const { debug, pending } = this.#snapshot;
+    if (pending === null && (debug === null || debug.last_event < this.#view.last_event)) this.refresh();
+  }
+
+  /** Ask for the debugger's state anew; many calls while one is on its way make one more. */
+  refresh = (): void => {
+    if (this.#isAsking) {
+      this.#isAskedAgain = true;
+      return;
+    }
+    this.#isAsking = true;
+    api
+      .debug(this.id)
+      .then((debug) => this.#takeDebug(debug))
+      .catch(() => undefined) // the connection's state tells of it
+      .finally(() => {
+        this.#isAsking = false;
+        if (this.#isAskedAgain) {
+          this.#isAskedAgain = false;
+          this.refresh();
+        }
+      });
+  };
+
+  #start(): void {
+    this.#stopFollowing = follow({
+      url: urlOf(`/runs/${encodeURIComponent(this.id)}/events`, { after: this.#view.last_event }),
+      onEvents: this.#take,
+      onConnection: (connection, retryAt) => {
+        if (connection === "live") this.refresh();
+        this.#change({ connection, retryAt, isLoaded: this.#snapshot.isLoaded || connection === "ended" });
+      },
+    });
+  }
+
+  #stop(): void {
+    this.#stopFollowing?.();
+    this.#stopFollowing = null;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #take = (events: ServerEvent[]): void => {
+    let isDebuggerChanged = false;
+    const wasLoaded = this.#snapshot.isLoaded;
+    for (const { data } of events) {
+      const event = JSON.parse(data) as RunEvent;
+      if (event.number <= this.#view.last_event) continue;
+      this.#view.apply(event);
+      this.#pauses.apply(event);
+      isDebuggerChanged ||= event.kind.startsWith("debug.") || event.kind === "run.ended";
+      if (wasLoaded) for (const onEvent of this.#onEvent) onEvent(event);
+    }
+    if (isDebuggerChanged) {
+      this.#publish();
+      this.#refreshIfBehind();
+    } else this.#publishSoon();
+  };
+
+  #takeDebug(debug: DebugState, change: Partial<RunSnapshot> = {}): void {
+    const isOld = this.#snapshot.debug !== null && debug.last_event < this.#snapshot.debug.last_event;
+    this.#change(isOld ? change : { ...change, debug });
+  }
+
+  #publishSoon(): void {
+    this.#timer ??= setTimeout(() => this.#publish(), this.#snapshot.isLoaded ? DRAWN_EVERY : 0);
+  }
+
+  #publish(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#change({ isLoaded: true });
+  }
+
+  #change(change: Partial<RunSnapshot>): void {
+    const next = { ...this.#snapshot, ...change, version: this.#snapshot.version + 1 };
+    next.stops = joinStops(this.#view.stops, next.debug);
+    this.#snapshot = next;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** The log says which stops last; the debugger's state says more of each. Whichever is ahead of the other counts. */
+export function joinStops(told: ReadonlyMap<number, Stopped>, debug: DebugState | null): StopInfo[] {
+  const known = new Map(debug?.stops.map((stop) => [stop.id, stop]));
+  return [...told.values()].map((stop) => known.get(stop.stop) ?? fromEvent(stop));
+}
+
+function fromEvent(stop: Stopped): StopInfo {
+  return {
+    id: stop.stop,
+    frame: stop.frame,
+    step: stop.step,
+    occurrence: stop.occurrence,
+    position: stop.position,
+    reasons: stop.reasons,
+    breakpoints: stop.breakpoints,
+    problems: stop.problems,
+    outcome: null,
+    allowed: stop.reasons.includes("completed") ? ["continue"] : FIRST_VERBS,
+    will_run: true,
+    is_cleanup: false,
+    is_injected: stop.step.includes("+"),
+    file: null,
+    line: null,
+    column: null,
+    end_line: null,
+    after_event: stop.number,
+    lease_ends_at: null,
+  };
+}
+
+const known = new Map<string, LiveRun>();
+
+/** One per run and page, however many components look at it. */
+export function liveRun(id: string): LiveRun {
+  const found = known.get(id) ?? new LiveRun(id);
+  known.delete(id);
+  known.set(id, found);
+  for (const oldest of known.keys()) {
+    if (known.size <= 5) break;
+    known.delete(oldest);
+  }
+  return found;
+}

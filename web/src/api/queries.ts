@@ -1,0 +1,86 @@
+/** Hooks over the client: what is asked for once and kept, and what is followed. */
+
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useMemo, useSyncExternalStore } from "react";
+import { ApiError, api } from "@/api/client";
+import { type LiveRun, liveRun, type RunSnapshot } from "@/api/live-run";
+import { isEnded } from "@/core/status";
+
+export function retryUnlessRefused(failures: number, error: Error): boolean {
+  const isFinal = error instanceof ApiError && !error.isOffline && error.problem.status < 500;
+  return !isFinal && failures < 3;
+}
+
+export function useMe() {
+  return useQuery({ queryKey: ["me"], queryFn: api.me, staleTime: Number.POSITIVE_INFINITY });
+}
+
+export type RunFilter = { status: readonly string[]; flow: string; search: string };
+
+/** The runs, newest first; asked for again every two seconds while one of them has not ended, else every ten. */
+export function useRuns(filter: RunFilter) {
+  return useInfiniteQuery({
+    queryKey: ["runs", filter],
+    queryFn: ({ pageParam }) => api.runs({ ...filter, cursor: pageParam, limit: 50 }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: (previous) => previous,
+    refetchInterval: (query) =>
+      query.state.data?.pages.some((page) => page.runs.some((run) => !isEnded(run.status))) ? 2000 : 10_000,
+  });
+}
+
+export function useRunDetail(run: string) {
+  return useQuery({ queryKey: ["run", run], queryFn: () => api.run(run), staleTime: 5000 });
+}
+
+export function useFlows() {
+  return useQuery({ queryKey: ["flows"], queryFn: api.flows, staleTime: 10_000 });
+}
+
+export function useFlow(name: string | null) {
+  return useQuery({ queryKey: ["flow", name], queryFn: () => api.flow(name ?? ""), enabled: name !== null });
+}
+
+export function useFlowBreakpoints(name: string | null) {
+  return useQuery({
+    queryKey: ["flow-breakpoints", name],
+    queryFn: () => api.flowBreakpoints(name ?? ""),
+    enabled: name !== null,
+  });
+}
+
+export function useStepTypes() {
+  return useQuery({ queryKey: ["step-types"], queryFn: api.stepTypes, staleTime: Number.POSITIVE_INFINITY });
+}
+
+export function useTests(run: string, version: number) {
+  return useQuery({
+    queryKey: ["tests", run, version],
+    queryFn: () => api.tests(run),
+    placeholderData: (kept) => kept,
+  });
+}
+
+export function useArtifacts(run: string, version: number) {
+  return useQuery({
+    queryKey: ["artifacts", run, version],
+    queryFn: () => api.artifacts(run),
+    placeholderData: (kept) => kept,
+  });
+}
+
+/** What is known at a stop; `edits` makes it asked for again after each change. */
+export function useStopConfig(run: string, stop: number | null, edits: number) {
+  return useQuery({
+    queryKey: ["config", run, stop, edits],
+    queryFn: () => api.config(run, stop ?? 0),
+    enabled: stop !== null,
+    placeholderData: (kept) => kept,
+  });
+}
+
+export function useLiveRun(id: string): { run: LiveRun; now: RunSnapshot } {
+  const run = useMemo(() => liveRun(id), [id]);
+  return { run, now: useSyncExternalStore(run.subscribe, run.snapshot) };
+}

@@ -1,0 +1,76 @@
+/** What the server says and is told under `/api/v1`, by the names that the page uses: all of it is generated. */
+
+import type * as server from "@/api/generated";
+import type { Schema } from "@/core/schema-form";
+
+export type {
+  ArtifactInfo,
+  BreakpointInfo,
+  ChangeInfo,
+  ConfigInfo,
+  DebugState,
+  EditInfo,
+  Failure,
+  FlowInfo,
+  FrameInfo,
+  InputInfo,
+  LogLine,
+  LogPage,
+  Me,
+  OutcomeInfo,
+  PointInfo,
+  Question,
+  RunDetail,
+  RunInfo,
+  RunPage,
+  StepInfo,
+  StopInfo,
+  StoredFlow,
+  TestCase,
+  VariableInfo,
+  VariablePage,
+} from "@/api/generated";
+
+export type RunStatus = server.RunInfo["status"];
+export type BreakpointRequest = server.BreakpointForm;
+export type DebugRequest = server.DebugForm;
+export type RunRequest = server.RunForm;
+export type RerunRequest = server.RerunForm;
+export type FlowText = server.FlowDetail;
+export type FlowCheck = server.CheckedFlow;
+export type Mistake = server.MistakeInfo;
+export type StepTypeHelp = Omit<server.StepTypeHelp, "config"> & { config: Schema | null };
+export type WatchValue = { value: unknown } | { error: string };
+export type StepKind = server.StepForm["kind"];
+
+/** Each verb of `POST /runs/{run}/debug/{verb}` with its body. */
+export type DebugVerbs = {
+  continue: server.ContinueForm;
+  pause: server.PauseForm;
+  step: server.StepForm;
+  skip: server.SkipForm;
+  retry: server.AtStop;
+  force: server.ForceForm;
+  inject: server.InjectForm;
+  set: server.SetForm;
+  unset: server.UnsetForm;
+  undo: server.AtStop;
+  config: server.ConfigForm;
+  rewind: server.RewindForm;
+  restart: server.RestartForm;
+  goto: server.GotoForm;
+  abort: server.AbortForm;
+  extend: server.ExtendForm;
+  watch: server.ExpressionForm;
+  unwatch: server.ExpressionForm;
+};
+
+export type DebugVerb = keyof DebugVerbs;
+
+/** RFC 9457, with the stable code of `errors.py`; a flow that cannot run has its mistakes. */
+export type ProblemDetails = Partial<server.Problem> & {
+  status: number;
+  detail: string;
+  code: string;
+  mistakes?: Mistake[];
+};

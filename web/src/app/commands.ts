@@ -1,0 +1,59 @@
+import { useEffect, useSyncExternalStore } from "react";
+import { type ShortcutId, shortcutFor } from "@/core/keys";
+
+/** Something that can be done now, by its name or its key. */
+export type Command = { id: string; title: string; shortcut?: ShortcutId; isPossible?: boolean; run: () => void };
+
+let sets: readonly (readonly Command[])[] = [];
+let all: readonly Command[] = [];
+const listeners = new Set<() => void>();
+
+function change(next: readonly (readonly Command[])[]): void {
+  sets = next;
+  all = next.flat();
+  for (const listener of listeners) listener();
+}
+
+/** Offer commands while the component is there; those of the innermost page come first for a key. */
+export function useCommands(commands: readonly Command[]): void {
+  useEffect(() => {
+    change([commands, ...sets]);
+    return () => change(sets.filter((each) => each !== commands));
+  }, [commands]);
+}
+
+export function useAllCommands(): readonly Command[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => all,
+  );
+}
+
+const SEQUENCE_SECONDS = 1;
+
+/** Listen to the keys of all commands that are offered. */
+export function useShortcuts(): void {
+  useEffect(() => {
+    let before: { key: string; at: number } | null = null;
+    const press = (event: KeyboardEvent) => {
+      if (event.defaultPrevented) return;
+      const target = event.target as HTMLElement;
+      const isTyping =
+        target.isContentEditable ||
+        ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) ||
+        target.closest(".xterm") !== null;
+      const isInSequence = before && performance.now() - before.at < SEQUENCE_SECONDS * 1000;
+      const id = shortcutFor(event, isInSequence ? (before?.key ?? null) : null, isTyping);
+      before = isTyping ? null : { key: event.key.toUpperCase(), at: performance.now() };
+      const command = id && all.find((each) => each.shortcut === id);
+      if (!command) return;
+      event.preventDefault();
+      if (command.isPossible !== false) command.run();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+}

@@ -1,0 +1,216 @@
+import { lazy, Suspense, useMemo, useState } from "react";
+import { api } from "@/api/client";
+import { stepOf, useRun } from "@/api/run-context";
+import { useCommands } from "@/app/commands";
+import { isIntervention } from "@/core/run-view";
+import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
+import { ConsolePanel } from "@/features/debug/console-panel";
+import { ContextPanel } from "@/features/debug/context-panel";
+import { FramesPanel } from "@/features/debug/frames-panel";
+import { HistoryPanel } from "@/features/debug/history-panel";
+import { InjectPanel } from "@/features/debug/inject-panel";
+import { ShellPanel } from "@/features/debug/shell-panel";
+import { VariablesPanel } from "@/features/debug/variables/variables-panel";
+import { WatchPanel } from "@/features/debug/watch-panel";
+import { StepList } from "@/features/graph/step-list";
+import { LogViewer } from "@/features/log/log-viewer";
+import { StepPanel } from "@/features/step/step-panel";
+import { ArtifactsPanel } from "@/features/tests/artifacts-panel";
+import { TestsPanel } from "@/features/tests/tests-panel";
+import { Gantt } from "@/features/timing/gantt";
+import { Empty, Loading } from "@/ui/feedback";
+import { useMediaQuery, useSetting } from "@/ui/hooks";
+import { Split } from "@/ui/split";
+import { Count, type Tab, Tabs } from "@/ui/tabs";
+
+const RunGraph = lazy(() => import("@/features/graph/run-graph").then((module) => ({ default: module.RunGraph })));
+const RunSource = lazy(() => import("@/features/source/run-source").then((module) => ({ default: module.RunSource })));
+
+export type MainView = "graph" | "list" | "source" | "timing" | "tests" | "artifacts";
+type SideTab = "step" | "variables" | "watch" | "frames" | "breakpoints" | "inject" | "context";
+type DockTab = "log" | "console" | "history" | "shell";
+
+type RunLayoutProps = {
+  view: MainView;
+  onView: (view: MainView) => void;
+  collapsed: ReadonlySet<string>;
+  onCollapse: (collapsed: ReadonlySet<string>) => void;
+};
+
+const MAIN_TABS: readonly Tab<MainView>[] = [
+  { id: "graph", label: "Graph" },
+  { id: "list", label: "List" },
+  { id: "source", label: "Source" },
+  { id: "timing", label: "Timeline" },
+  { id: "tests", label: "Tests" },
+  { id: "artifacts", label: "Files" },
+];
+
+/** The three areas of a run page: the flow, what is known of a step, and what it writes. On a narrow screen one at a time. */
+export function RunLayout(props: RunLayoutProps) {
+  const isNarrow = useMediaQuery("(max-width: 860px)");
+  const [area, setArea] = useState<"flow" | "step" | "output">("flow");
+  const flow = <MainArea {...props} />;
+  if (isNarrow) {
+    return (
+      <Tabs
+        label="Areas"
+        tabs={[
+          { id: "flow", label: "Flow" },
+          { id: "step", label: "Inspect" },
+          { id: "output", label: "Output" },
+        ]}
+        active={area}
+        onChange={setArea}
+      >
+        {area === "flow" ? flow : area === "step" ? <SideArea /> : <DockArea />}
+      </Tabs>
+    );
+  }
+  return (
+    <Split name="dock" label="Height of the output" direction="column" initial={62}>
+      <Split name="side" label="Width of the flow" direction="row" initial={62}>
+        {flow}
+        <SideArea />
+      </Split>
+      <DockArea />
+    </Split>
+  );
+}
+
+function MainArea({ view, onView, collapsed, onCollapse }: RunLayoutProps) {
+  return (
+    <Tabs label="The flow" tabs={MAIN_TABS} active={view} onChange={onView}>
+      <Suspense fallback={<Loading />}>
+        {view === "graph" && <RunGraph collapsed={collapsed} onCollapse={onCollapse} />}
+        {view === "list" && <StepList collapsed={collapsed} onCollapse={onCollapse} />}
+        {view === "source" && <RunSource />}
+        {view === "timing" && <Gantt />}
+        {view === "tests" && <TestsPanel />}
+        {view === "artifacts" && <ArtifactsPanel />}
+      </Suspense>
+    </Tabs>
+  );
+}
+
+const SIDE_TITLES: Record<SideTab, string> = {
+  step: "Inspect the step",
+  variables: "Inspect the variables",
+  watch: "Inspect what is watched",
+  frames: "Inspect the frames",
+  breakpoints: "Inspect the breakpoints",
+  inject: "Inject a step…",
+  context: "Inspect the context of the run",
+};
+
+const DOCK_TITLES: Record<DockTab, string> = {
+  log: "Open the log",
+  console: "Open the console",
+  history: "Open time travel",
+  shell: "Open the shell",
+};
+
+/** Every tab by its name, for the palette; the focus goes to the tab, so that the next key is in it. */
+function useTabCommands<Id extends string>(titles: Record<Id, string>, onChange: (id: Id) => void): void {
+  useCommands(
+    useMemo(
+      () =>
+        Object.entries<string>(titles).map(([id, title]) => ({
+          id: `tab-${id}`,
+          title,
+          run: () => {
+            onChange(id as Id);
+            requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-tab="${id}"]`)?.focus());
+          },
+        })),
+      [titles, onChange],
+    ),
+  );
+}
+
+function SideArea() {
+  const { now, run, breakpoints } = useRun();
+  const [tab, setTab] = useSetting<SideTab>("side", "step");
+  useTabCommands(SIDE_TITLES, setTab);
+  const tabs: readonly Tab<SideTab>[] = [
+    { id: "step", label: "Step" },
+    { id: "variables", label: "Variables" },
+    { id: "watch", label: "Watch", mark: <Count value={now.view.watches.length} /> },
+    { id: "frames", label: "Frames", mark: <Count value={now.stops.length} tone="paused" /> },
+    { id: "breakpoints", label: "Breakpoints", mark: <Count value={breakpoints.length} /> },
+    { id: "inject", label: "Inject" },
+    {
+      id: "context",
+      label: "Context",
+      mark: <Count value={now.view.interventions.filter(isIntervention).length} tone="paused" />,
+    },
+  ];
+  return (
+    <div className="h-full bg-surface">
+      <Tabs label="Inspect" tabs={tabs} active={tab} onChange={setTab}>
+        {tab === "step" && <StepPanel />}
+        {tab === "variables" && <VariablesPanel />}
+        {tab === "watch" && <WatchPanel />}
+        {tab === "frames" && <FramesPanel />}
+        {tab === "breakpoints" && <BreakpointsPanel />}
+        {tab === "inject" && <InjectPanel />}
+        {tab === "context" && <ContextPanel exportUrl={api.exportUrl(run.id)} />}
+      </Tabs>
+    </div>
+  );
+}
+
+function DockArea() {
+  const [tab, setTab] = useSetting<DockTab>("dock", "log");
+  useTabCommands(DOCK_TITLES, setTab);
+  const tabs: readonly Tab<DockTab>[] = [
+    { id: "log", label: "Log" },
+    { id: "console", label: "Console" },
+    { id: "history", label: "Time travel" },
+    { id: "shell", label: "Shell" },
+  ];
+  return (
+    <div className="h-full bg-surface">
+      <Tabs label="Output" tabs={tabs} active={tab} onChange={setTab}>
+        {tab === "log" && <StepLog />}
+        <Kept isShown={tab === "console"}>
+          <ConsolePanel />
+        </Kept>
+        {tab === "history" && <HistoryPanel />}
+        <Kept isShown={tab === "shell"}>
+          <ShellPanel />
+        </Kept>
+      </Tabs>
+    </div>
+  );
+}
+
+/** What is not shown but lives on: a shell, and what was said in the console. */
+function Kept({ isShown, children }: { isShown: boolean; children: React.ReactNode }) {
+  return <div className={isShown ? "h-full" : "hidden"}>{children}</div>;
+}
+
+function StepLog() {
+  const { run, now, detail, selected } = useRun();
+  const step = selected === null ? undefined : now.view.steps.get(selected);
+  const known = step && stepOf(detail, step.step);
+  if (selected === null) return <Empty title="Choose a step to see what it wrote" />;
+  if (!step) return <Empty title="This step has not started yet" />;
+  const isAround = detail.flow_info.steps.some((each) => each.parent === step.step);
+  if (isAround)
+    return (
+      <Empty title={`${known?.title ?? step.step} is made of other steps`}>
+        Choose one of them to see what it wrote.
+      </Empty>
+    );
+  return (
+    <LogViewer
+      key={step.occurrence}
+      run={run.id}
+      occurrence={step.occurrence}
+      title={known && step.occurrence === step.step ? known.title : step.occurrence}
+      isWriting={step.status === "running"}
+      hasFailed={step.outcome?.error != null}
+    />
+  );
+}

@@ -1,0 +1,120 @@
+import { Command as CommandIcon, ListTree, Moon, Play, Search, Sun } from "lucide-react";
+import { type ReactNode, useMemo, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useMe } from "@/api/queries";
+import { useIsKnown } from "@/api/visitor";
+import { useCommands, useShortcuts } from "@/app/commands";
+import { Help } from "@/app/help";
+import { LoggedOut } from "@/app/logged-out";
+import { Palette } from "@/app/palette";
+import { toggleTheme } from "@/app/theme";
+import { keysOf } from "@/core/keys";
+import { IconButton } from "@/ui/button";
+import { classNames } from "@/ui/class-names";
+
+/** What is around every page: where to go, the palette, the help, the theme. */
+export function Shell({ children }: { children: ReactNode }) {
+  const [location, navigate] = useLocation();
+  const [open, setOpen] = useState<"palette" | "help" | null>(null);
+  const me = useMe();
+  const isKnown = useIsKnown();
+  useShortcuts();
+  useCommands(
+    useMemo(
+      () => [
+        { id: "palette", title: "Find a command", shortcut: "palette", run: () => setOpen("palette") },
+        { id: "help", title: "Show the keys", shortcut: "help", run: () => setOpen("help") },
+        { id: "runs", title: "Go to the runs", shortcut: "runs", run: () => navigate("/") },
+        { id: "new", title: "Start a run", shortcut: "new", run: () => navigate("/new") },
+        { id: "theme", title: "Change between light and dark", run: toggleTheme },
+        { id: "notify", title: "Tell me of stops outside the page", run: () => void Notification.requestPermission() },
+        { id: "search", title: "Search on this page", shortcut: "search", run: focusSearch },
+      ],
+      [navigate],
+    ),
+  );
+  return (
+    <div className="flex h-full flex-col">
+      <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-80 focus:bg-surface focus:p-2">
+        To the content
+      </a>
+      <header className="flex h-10 shrink-0 items-center gap-1 border-line border-b bg-surface px-3">
+        <Link href="/" className="mr-3 flex items-center gap-2 font-semibold">
+          <img src="/icon.svg" alt="" className="size-5" />
+          Pitstop
+        </Link>
+        <nav aria-label="Pages" className="flex items-center gap-0.5">
+          <Page
+            href="/"
+            isCurrent={location === "/" || location.startsWith("/runs")}
+            icon={<ListTree className="size-3.5" />}
+          >
+            Runs
+          </Page>
+          <Page href="/new" isCurrent={location === "/new"} icon={<Play className="size-3.5" />}>
+            Start
+          </Page>
+        </nav>
+        <span className="flex-1" />
+        <button
+          type="button"
+          onClick={() => setOpen("palette")}
+          className="hidden h-7 w-52 items-center gap-2 rounded-md border border-line px-2 text-faint text-sm hover:border-line-strong hover:text-muted sm:flex"
+        >
+          <Search className="size-3.5" aria-hidden />
+          <span className="flex-1 text-left">Do anything</span>
+          <kbd className="font-mono text-xs">{keysOf("palette")}</kbd>
+        </button>
+        <span className="sm:hidden">
+          <IconButton label="Do anything" onClick={() => setOpen("palette")}>
+            <CommandIcon className="size-4" />
+          </IconButton>
+        </span>
+        <IconButton label="Keys" keys="?" onClick={() => setOpen("help")}>
+          <span className="font-semibold">?</span>
+        </IconButton>
+        <IconButton label="Light or dark" onClick={toggleTheme}>
+          <Sun className="hidden size-4 [[data-theme=dark]_&]:block" />
+          <Moon className="size-4 [[data-theme=dark]_&]:hidden" />
+        </IconButton>
+        {me.data && isKnown && <span className="hidden pl-1 text-muted text-sm md:inline">{me.data.name}</span>}
+      </header>
+      <main id="content" className="min-h-0 flex-1">
+        {isKnown ? children : <LoggedOut />}
+      </main>
+      <Palette isOpen={open === "palette"} onClose={() => setOpen(null)} />
+      <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
+    </div>
+  );
+}
+
+function Page({
+  href,
+  isCurrent,
+  icon,
+  children,
+}: {
+  href: string;
+  isCurrent: boolean;
+  icon: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <Link
+      href={href}
+      aria-current={isCurrent ? "page" : undefined}
+      className={classNames(
+        "flex items-center gap-1.5 rounded-md px-2 py-1 font-medium",
+        isCurrent ? "bg-sunken text-text" : "text-muted hover:bg-hover hover:text-text",
+      )}
+    >
+      {icon}
+      {children}
+    </Link>
+  );
+}
+
+function focusSearch(): void {
+  const fields = [...document.querySelectorAll<HTMLInputElement>("[data-search]")];
+  fields.find((field) => field.offsetParent !== null)?.focus();
+}

@@ -1,0 +1,34 @@
+import { useEffect, useRef } from "react";
+import type { RunPageState } from "@/api/run-context";
+import { wantsNotifications } from "@/app/theme";
+import type { Stopped } from "@/core/events";
+import { tellPlace } from "@/core/status";
+import { toast } from "@/ui/toast";
+
+const SETTLED = 150; // milliseconds
+
+/** Tells of stops that the eye may miss: another frame's in passing, any at all outside a page that is not looked at. */
+export function useNotifications({ run, frame, selectFrame, detail }: RunPageState): void {
+  const latest = useRef({ frame, selectFrame });
+  latest.current = { frame, selectFrame };
+  useEffect(() => {
+    const tellOfOther = (event: Stopped) => {
+      const { frame: steered, selectFrame: choose } = latest.current;
+      const { stops } = run.snapshot();
+      const isNews = event.frame !== steered && stops.some((stop) => stop.id === event.stop);
+      if (!isNews || !stops.some((stop) => stop.frame === steered)) return;
+      const told = `${event.frame} stopped too, ${tellPlace(event.position, event.step)}`;
+      toast(told, "info", { label: "Look", onSelect: () => choose(event.frame) });
+    };
+    return run.hear((event) => {
+      if (event.kind !== "debug.stopped") return;
+      setTimeout(() => tellOfOther(event), SETTLED); // by then the page has followed it, if it does
+      if (document.visibilityState === "hidden" && wantsNotifications()) {
+        new Notification(`${detail.flow} stopped`, {
+          body: `${tellPlace(event.position, event.step)} (${event.reasons.join(", ")})`,
+          tag: run.id,
+        });
+      }
+    });
+  }, [run, detail.flow]);
+}

@@ -1,0 +1,37 @@
+/** Occurrence addresses: a step's path with loop indices and attempts in it, such as `tests[2].unit#3`. */
+
+/** The end of a file's path, which is what tells it from others where there is little room. */
+export function shortFile(file: string): string {
+  return file.split("/").slice(-2).join("/");
+}
+
+/** What a run's occurrences tell of turns and attempts, by the address before the `[` or the `#`. */
+export type Addresses = { turns: Map<string, Set<number>>; attempts: Map<string, number> };
+
+export function readAddresses(occurrences: Iterable<string>): Addresses {
+  const turns = new Map<string, Set<number>>();
+  const attempts = new Map<string, number>();
+  for (const occurrence of occurrences) {
+    for (const match of occurrence.matchAll(/\[(\d+)\]|#(\d+)/g)) {
+      const before = occurrence.slice(0, match.index);
+      if (match[1] !== undefined) {
+        const known = turns.get(before);
+        if (known) known.add(Number(match[1]));
+        else turns.set(before, new Set([Number(match[1])]));
+      } else {
+        attempts.set(before, Math.max(attempts.get(before) ?? 1, Number(match[2])));
+      }
+    }
+  }
+  return { turns, attempts };
+}
+
+/** The attempt that an occurrence is, from 1. */
+export function attemptOf(occurrence: string): number {
+  return Number(/#(\d+)$/.exec(occurrence)?.[1] ?? 1);
+}
+
+/** The address without its attempt: the same for every try of one step. */
+export function withoutAttempt(occurrence: string): string {
+  return occurrence.replace(/#\d+$/, "");
+}

@@ -1,0 +1,80 @@
+/** Every event that the fold or the page looks at. A kind that is not here changes nothing. */
+
+export type Outcome = {
+  status: StepStatus;
+  outputs: unknown;
+  error: { type: string; message: string; origin: string; trace: string | null } | null;
+  paused_seconds: number;
+};
+
+export type StepStatus = "running" | "interrupted" | "passed" | "failed" | "skipped" | "cancelled" | "timed_out";
+export type BreakPosition = "before" | "after" | "error";
+
+type At = { number: number; at: number };
+type OnStep = { frame: string; step: string; occurrence: string };
+
+export type Stopped = At &
+  OnStep & {
+    kind: "debug.stopped";
+    stop: number;
+    position: BreakPosition;
+    reasons: string[];
+    breakpoints: number[];
+    problems: string[];
+  };
+
+export type StepInjected = At & {
+  kind: "debug.step_injected";
+  stop: number;
+  frame: string;
+  occurrence: string;
+  position: "before" | "after";
+  step: string;
+  type: string;
+  id: string | null;
+};
+
+export type Rewound = At & {
+  kind: "debug.rewound";
+  frame: string;
+  point_frame: string;
+  occurrence: string;
+  position: BreakPosition;
+  after: number;
+};
+
+export type RunEvent =
+  | (At & { kind: "run.started"; plan: string; inputs: Record<string, unknown> })
+  | (At & { kind: "run.ended"; outcome: Outcome })
+  | (At & { kind: "frame.opened"; frame: string; name: string; parent: string | null; step: string | null })
+  | (At & { kind: "frame.ended"; frame: string; reason: string | null })
+  | (At & OnStep & { kind: "step.started" })
+  | (At & OnStep & { kind: "step.finished"; outcome: Outcome })
+  | (At & OnStep & { kind: "step.retried"; by_hand: boolean })
+  | (At & OnStep & { kind: "step.interrupted" })
+  | (At & OnStep & { kind: "step.routed"; targets: string[] })
+  | (At & OnStep & { kind: "snapshot.taken"; snapshot: string; position: string })
+  | (At & { kind: "debug.session_opened" })
+  | Stopped
+  | (At & { kind: "debug.resumed"; stop: number; frame: string; verb: string })
+  | (At & { kind: "debug.stop_ended"; stop: number; frame: string; reason: string })
+  | (At & { kind: "debug.all_stopped"; stops: number[] })
+  | (At & { kind: "debug.pause_asked"; frame: string | null })
+  | (At & { kind: "debug.all_continued" })
+  | (At & { kind: "debug.breakpoint_set"; breakpoint: Record<string, unknown> & { id: number } })
+  | (At & { kind: "debug.breakpoint_removed"; breakpoint: number })
+  | (At & { kind: "debug.breakpoint_hit"; breakpoint: number; hits: number; occurrence: string })
+  | (At & OnStep & { kind: "debug.logged"; breakpoint: number; message: string })
+  | (At & OnStep & { kind: "debug.scope_edited"; stop: number; layer: string; path: (string | number)[] })
+  | (At & { kind: "debug.edit_undone"; stop: number; frame: string; occurrence: string })
+  | (At & OnStep & { kind: "debug.config_overridden"; stop: number })
+  | (At & OnStep & { kind: "debug.outcome_forced"; stop: number; verb: string; outcome: Outcome })
+  | StepInjected
+  | Rewound
+  | (At & { kind: "debug.watches_changed"; watches: string[] })
+  | (At & { kind: "debug.lease_extended"; seconds: number })
+  | (At & { kind: "debug.lease_ended"; stop: number; policy: string })
+  | (At & { kind: "debug.detached" })
+  | (At & { kind: "debug.aborted"; reason: string });
+
+export type EventKind = RunEvent["kind"];

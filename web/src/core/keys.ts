@@ -1,0 +1,55 @@
+/** Keys and what they do: one table for the listener, the help and the tooltips. */
+
+export type Shortcut = { id: string; keys: string; does: string; group: "Debugger" | "Page" | "Anywhere" };
+
+export const SHORTCUTS = [
+  { id: "continue", keys: "F8", does: "Continue", group: "Debugger" },
+  { id: "over", keys: "F10", does: "Step over", group: "Debugger" },
+  { id: "into", keys: "F11", does: "Step into", group: "Debugger" },
+  { id: "out", keys: "Shift+F11", does: "Step out", group: "Debugger" },
+  { id: "back", keys: "Shift+F10", does: "Step back", group: "Debugger" },
+  { id: "pause", keys: "F6", does: "Pause all frames", group: "Debugger" },
+  { id: "breakpoint", keys: "F9", does: "Toggle a breakpoint at the selected step", group: "Debugger" },
+  { id: "next-frame", keys: "Alt+ArrowRight", does: "Next stopped frame", group: "Debugger" },
+  { id: "previous-frame", keys: "Alt+ArrowLeft", does: "Previous stopped frame", group: "Debugger" },
+  { id: "graph", keys: "1", does: "Show the graph", group: "Page" },
+  { id: "list", keys: "2", does: "Show the list of steps", group: "Page" },
+  { id: "source", keys: "3", does: "Show the source", group: "Page" },
+  { id: "timing", keys: "4", does: "Show the timeline", group: "Page" },
+  { id: "search", keys: "/", does: "Search", group: "Page" },
+  { id: "palette", keys: "Ctrl+K", does: "Do anything by its name", group: "Anywhere" },
+  { id: "help", keys: "?", does: "Show these keys", group: "Anywhere" },
+  { id: "runs", keys: "G R", does: "Go to the runs", group: "Anywhere" },
+  { id: "new", keys: "G N", does: "Start a run", group: "Anywhere" },
+] as const satisfies readonly Shortcut[];
+
+export type ShortcutId = (typeof SHORTCUTS)[number]["id"];
+
+export function keysOf(id: ShortcutId): string {
+  return SHORTCUTS.find((shortcut) => shortcut.id === id)?.keys ?? "";
+}
+
+type KeyPress = { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean; shiftKey: boolean };
+
+/** The press as it is written in the table. Shift is told only where the key does not tell it itself, as in `?`. */
+export function nameOfPress(press: KeyPress): string {
+  const key = press.key.length === 1 ? press.key.toUpperCase() : press.key;
+  const isPlainText = press.key.length === 1 && !press.ctrlKey && !press.metaKey && !press.altKey;
+  const modifiers = [
+    press.ctrlKey || press.metaKey ? "Ctrl" : "",
+    press.altKey ? "Alt" : "",
+    press.shiftKey && !isPlainText ? "Shift" : "",
+  ].filter(Boolean);
+  return [...modifiers, key].join("+");
+}
+
+/** The shortcut that a press completes; `before` is the press just before it, for two in a row. Plain keys only when nobody types. */
+export function shortcutFor(press: KeyPress, before: string | null, isTyping: boolean): ShortcutId | null {
+  const name = nameOfPress(press);
+  const works = (keys: string) => !isTyping || /^(F\d|Ctrl\+|Alt\+|Shift\+F)/.test(keys);
+  const sequence = before === null ? null : `${before} ${name}`;
+  const found =
+    SHORTCUTS.find(({ keys }) => keys === sequence && works(keys)) ??
+    SHORTCUTS.find(({ keys }) => keys === name && works(keys));
+  return found?.id ?? null;
+}

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { RunEvent } from "@/core/events";
+import { fold, RunView } from "@/core/run-view";
+
+const STREAMS = join(import.meta.dirname, "../../../tests/events/streams");
+
+/** What both folds must agree on; `view_as_json` in tests/events is the same for Python. */
+function asJson(view: RunView) {
+  return {
+    last_event: view.last_event,
+    plan: view.plan,
+    status: view.status,
+    steps: [...view.steps.values()].map(({ outcome: _, ...step }) => step),
+    frames: [...view.frames.values()],
+    stops: [...view.stops.keys()],
+    breakpoints: [...view.breakpoints.values()].map(({ id, hit_count }) => ({ id, hit_count })),
+    watches: view.watches,
+    interventions: view.interventions.map((event) => event.kind),
+    is_detached: view.is_detached,
+  };
+}
+
+describe("a recorded stream", () => {
+  for (const file of readdirSync(STREAMS)) {
+    const recorded = JSON.parse(readFileSync(join(STREAMS, file), "utf8")) as {
+      events: RunEvent[];
+      views: Record<string, unknown>;
+    };
+    for (const [number, view] of Object.entries(recorded.views)) {
+      test(`${file} gives the view that Python gave at event ${number}`, () => {
+        expect(asJson(fold(recorded.events.slice(0, Number(number))))).toEqual(view);
+      });
+    }
+  }
+});
+
+test("an event of a later version changes nothing but the count", () => {
+  const view = new RunView();
+  view.apply({ kind: "run.mooed", number: 1, at: 0 } as unknown as RunEvent);
+
+  expect(asJson(view)).toEqual({ ...asJson(new RunView()), last_event: 1 });
+});
+
+test("a step that changed is another object, and the others are the same", () => {
+  const view = new RunView();
+  const start = (number: number, occurrence: string): RunEvent => ({
+    kind: "step.started",
+    number,
+    at: number,
+    frame: "main",
+    step: occurrence,
+    occurrence,
+  });
+  view.apply(start(1, "a"));
+  view.apply(start(2, "b"));
+  const [a, b] = [view.steps.get("a"), view.steps.get("b")];
+  view.apply({
+    ...(start(3, "b") as object),
+    kind: "step.finished",
+    outcome: { status: "passed", outputs: null, error: null, paused_seconds: 0 },
+  } as RunEvent);
+
+  expect(view.steps.get("a")).toBe(a);
+  expect(view.steps.get("b")).not.toBe(b);
+});

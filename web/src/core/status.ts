@@ -1,0 +1,40 @@
+/** What a status means to the eye: its word, and the tone that every part of the page shows it in. */
+
+export type Tone = "neutral" | "waiting" | "running" | "paused" | "passed" | "failed" | "warning" | "muted";
+
+const TONES: Record<string, Tone> = {
+  pending: "waiting",
+  waiting: "waiting",
+  running: "running",
+  pausing: "running",
+  paused: "paused",
+  passed: "passed",
+  done: "passed",
+  failed: "failed",
+  error: "failed",
+  timed_out: "failed",
+  interrupted: "warning",
+  skipped: "muted",
+  cancelled: "muted",
+};
+
+const WORDS: Record<string, string> = { timed_out: "timed out", pausing: "pausing", waiting: "not started" };
+
+export function toneOf(status: string): Tone {
+  return TONES[status] ?? "neutral";
+}
+
+export function wordOf(status: string): string {
+  return WORDS[status] ?? status;
+}
+
+export function isEnded(status: string): boolean {
+  return ["passed", "failed", "cancelled", "timed_out"].includes(status);
+}
+
+const POSITIONS: Record<string, string> = { before: "before", after: "after", error: "at the failure of" };
+
+/** Where a frame stands, in words: "before build", "at the failure of build". */
+export function tellPlace(position: string, title: string): string {
+  return `${POSITIONS[position] ?? position} ${title}`;
+}

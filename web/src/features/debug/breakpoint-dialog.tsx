@@ -1,0 +1,258 @@
+import { useState } from "react";
+import { useStepTypes } from "@/api/queries";
+import type { BreakpointRequest, FlowInfo } from "@/api/types";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Checkbox, Field, Select, TextInput } from "@/ui/field";
+
+type Place = "step" | "kind" | "line" | "any" | "state";
+
+type BreakpointDialogProps = {
+  flow: FlowInfo;
+  request: BreakpointRequest;
+  isNew: boolean;
+  onSave: (request: BreakpointRequest) => Promise<string | null>;
+  onClose: () => void;
+};
+
+function placeOf(request: BreakpointRequest): Place {
+  if (request.state) return "state";
+  if (request.step) return "step";
+  if (request.kind) return "kind";
+  return request.line ? "line" : "step";
+}
+
+/** Every shape that a breakpoint can have. What the server refuses is told where it was written. */
+export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: BreakpointDialogProps) {
+  const [place, setPlace] = useState<Place>(() => placeOf(request));
+  const [form, setForm] = useState({
+    step: request.step ?? flow.steps[0]?.path ?? "",
+    kind: request.kind ?? "run",
+    file: request.file ?? flow.file,
+    line: request.line?.toString() ?? "",
+    state: request.state ?? "",
+    equals: request.has_equals ? JSON.stringify(request.equals) : "",
+    position: request.position ?? "before",
+    condition: request.condition ?? "",
+    hits: request.hits ?? "",
+    log: request.log ?? "",
+    group: request.group ?? "",
+    once: request.once ?? false,
+  });
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isSaving, setSaving] = useState(false);
+  const types = useStepTypes();
+  const put = (change: Partial<typeof form>) => setForm({ ...form, ...change });
+  const save = async () => {
+    setSaving(true);
+    const told = await onSave(toRequest(place, form, request.enabled ?? true));
+    setSaving(false);
+    if (told === null) onClose();
+    else setProblem(told);
+  };
+  return (
+    <Dialog
+      title={isNew ? "Add a breakpoint" : "Edit the breakpoint"}
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" isBusy={isSaving} type="submit" form="breakpoint-form">
+            {isNew ? "Add" : "Save"}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="breakpoint-form"
+        className="grid grid-cols-2 gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <Field label="Stop at">
+          {(ids) => (
+            <Select {...ids} value={place} onChange={(event) => setPlace(event.target.value as Place)}>
+              <option value="step">a step</option>
+              <option value="kind">a type of step</option>
+              <option value="line">a line</option>
+              <option value="any">any step</option>
+              <option value="state">a value that changes</option>
+            </Select>
+          )}
+        </Field>
+        <Field label="When">
+          {(ids) => (
+            <Select
+              {...ids}
+              value={form.position}
+              onChange={(event) => put({ position: event.target.value as typeof form.position })}
+            >
+              <option value="before">before it runs</option>
+              <option value="after">after it ran</option>
+              <option value="error">when it fails</option>
+            </Select>
+          )}
+        </Field>
+        <div className="col-span-2">
+          {place === "step" && (
+            <Field label="Step">
+              {(ids) => (
+                <Select {...ids} value={form.step} onChange={(event) => put({ step: event.target.value })}>
+                  {flow.steps.map((step) => (
+                    <option key={step.path} value={step.path}>
+                      {step.path}
+                    </option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+          )}
+          {place === "kind" && (
+            <Field label="Type">
+              {(ids) => (
+                <Select {...ids} value={form.kind} onChange={(event) => put({ kind: event.target.value })}>
+                  {types.data?.map((type) => (
+                    <option key={type.name}>{type.name}</option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+          )}
+          {place === "line" && (
+            <div className="grid grid-cols-[1fr_6rem] gap-3">
+              <Field label="File">
+                {(ids) => (
+                  <TextInput {...ids} value={form.file} onChange={(event) => put({ file: event.target.value })} />
+                )}
+              </Field>
+              <Field label="Line">
+                {(ids) => (
+                  <TextInput
+                    {...ids}
+                    type="number"
+                    min={1}
+                    value={form.line}
+                    onChange={(event) => put({ line: event.target.value })}
+                  />
+                )}
+              </Field>
+            </div>
+          )}
+          {place === "state" && (
+            <div className="grid grid-cols-2 gap-3">
+              <Field label="Value" hint="A jq path">
+                {(ids) => (
+                  <TextInput
+                    {...ids}
+                    className="font-mono"
+                    placeholder=".vars.region"
+                    value={form.state}
+                    onChange={(event) => put({ state: event.target.value })}
+                  />
+                )}
+              </Field>
+              <Field label="Becomes" hint="Empty: any change">
+                {(ids) => (
+                  <TextInput
+                    {...ids}
+                    className="font-mono"
+                    placeholder='"north"'
+                    value={form.equals}
+                    onChange={(event) => put({ equals: event.target.value })}
+                  />
+                )}
+              </Field>
+            </div>
+          )}
+        </div>
+        <div className="col-span-2">
+          <Field label="Condition" hint="jq: only false and null are false" problem={problem}>
+            {(ids) => (
+              <TextInput
+                {...ids}
+                className="font-mono"
+                placeholder=".vars.sizes | length > 2"
+                value={form.condition}
+                onChange={(event) => put({ condition: event.target.value })}
+              />
+            )}
+          </Field>
+        </div>
+        <Field label="Hits" hint="Such as >= 3, % 2 or == 5">
+          {(ids) => (
+            <TextInput
+              {...ids}
+              className="font-mono"
+              value={form.hits}
+              onChange={(event) => put({ hits: event.target.value })}
+            />
+          )}
+        </Field>
+        <Field label="Group" hint="To switch several at once">
+          {(ids) => <TextInput {...ids} value={form.group} onChange={(event) => put({ group: event.target.value })} />}
+        </Field>
+        <div className="col-span-2">
+          <Field label="Log instead of stopping" hint="Text with templates, such as region is ${{ .vars.region }}">
+            {(ids) => (
+              <TextInput
+                {...ids}
+                className="font-mono"
+                value={form.log}
+                onChange={(event) => put({ log: event.target.value })}
+              />
+            )}
+          </Field>
+        </div>
+        <div className="col-span-2">
+          <Checkbox label="Only once" checked={form.once} onChange={(event) => put({ once: event.target.checked })} />
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+type Form = {
+  step: string;
+  kind: string;
+  file: string;
+  line: string;
+  state: string;
+  equals: string;
+  position: "before" | "after" | "error";
+  condition: string;
+  hits: string;
+  log: string;
+  group: string;
+  once: boolean;
+};
+
+function toRequest(place: Place, form: Form, enabled: boolean): BreakpointRequest {
+  const at = (wanted: Place, value: string) => (place === wanted && value !== "" ? value : null);
+  return {
+    step: at("step", form.step),
+    kind: at("kind", form.kind),
+    file: at("line", form.file),
+    line: place === "line" && form.line !== "" ? Number(form.line) : null,
+    state: at("state", form.state),
+    equals: place === "state" && form.equals !== "" ? readJson(form.equals) : null,
+    has_equals: place === "state" && form.equals !== "",
+    position: form.position,
+    condition: form.condition || null,
+    hits: form.hits || null,
+    log: form.log || null,
+    group: form.group || null,
+    once: form.once,
+    enabled,
+  };
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,129 @@
+import { CircleDot, Pencil, Plus, Trash2 } from "lucide-react";
+import { api } from "@/api/client";
+import { useRun } from "@/api/run-context";
+import type { BreakpointInfo } from "@/api/types";
+import { describeBreakpoint } from "@/features/debug/describe-breakpoint";
+import { Button, IconButton } from "@/ui/button";
+import { classNames } from "@/ui/class-names";
+import { Empty } from "@/ui/feedback";
+import { toast } from "@/ui/toast";
+
+/** Every breakpoint, by group, to be switched, changed and removed. */
+export function BreakpointsPanel() {
+  const { run, now, breakpoints, editBreakpoint, isLive } = useRun();
+  const groups = [...new Set(breakpoints.map(({ request }) => request.group ?? ""))].sort();
+  const tell = (error: Error) => toast(error.message, "bad");
+  const change = (done: Promise<unknown>) => done.then(run.refresh, tell);
+  const hits = new Map([...now.view.breakpoints.values()].map((each) => [each.id, each.hit_count]));
+  return (
+    <div className="flex h-full flex-col">
+      <div className="flex shrink-0 items-center justify-between border-line border-b p-1.5 pl-3">
+        <span className="text-muted">
+          {breakpoints.length === 1 ? "1 breakpoint" : `${breakpoints.length} breakpoints`}
+        </span>
+        <Button
+          className="h-7!"
+          icon={<Plus className="size-3.5" />}
+          disabled={!isLive}
+          onClick={() => editBreakpoint({})}
+        >
+          Add
+        </Button>
+      </div>
+      {breakpoints.length === 0 ? (
+        <Empty icon={<CircleDot className="size-6" />} title="No breakpoint">
+          Click the dot at a step in the graph, or beside a line of the source.
+        </Empty>
+      ) : (
+        <div className="min-h-0 flex-1 overflow-auto py-1">
+          {groups.map((group) => {
+            const own = breakpoints.filter(({ request }) => (request.group ?? "") === group);
+            const isOn = own.some(({ request }) => request.enabled !== false);
+            return (
+              <section key={group} aria-label={group || "Breakpoints"}>
+                {group && (
+                  <label className="flex items-center gap-2 px-3 py-1 font-semibold text-muted text-sm">
+                    <input
+                      type="checkbox"
+                      className="accent-(--accent)"
+                      checked={isOn}
+                      disabled={!isLive}
+                      onChange={() => change(api.enableGroup(run.id, group, !isOn))}
+                    />
+                    {group}
+                  </label>
+                )}
+                <ul>
+                  {own.map((breakpoint) => (
+                    <Row
+                      key={breakpoint.id}
+                      breakpoint={breakpoint}
+                      hits={hits.get(breakpoint.id) ?? breakpoint.hit_count}
+                      isLive={isLive}
+                      onSwitch={() =>
+                        change(
+                          api.changeBreakpoint(run.id, breakpoint.id, {
+                            ...breakpoint.request,
+                            enabled: breakpoint.request.enabled === false,
+                          }),
+                        )
+                      }
+                      onEdit={() => editBreakpoint(breakpoint.request, breakpoint.id)}
+                      onRemove={() =>
+                        change(api.removeBreakpoint(run.id, breakpoint.id)).then(() =>
+                          toast(`Breakpoint ${breakpoint.id} is removed`, "info", {
+                            label: "Undo",
+                            onSelect: () => void change(api.addBreakpoint(run.id, breakpoint.request)),
+                          }),
+                        )
+                      }
+                    />
+                  ))}
+                </ul>
+              </section>
+            );
+          })}
+        </div>
+      )}
+    </div>
+  );
+}
+
+type RowProps = {
+  breakpoint: BreakpointInfo;
+  hits: number;
+  isLive: boolean;
+  onSwitch: () => void;
+  onEdit: () => void;
+  onRemove: () => void;
+};
+
+function Row({ breakpoint: { id, request }, hits, isLive, onSwitch, onEdit, onRemove }: RowProps) {
+  const { where, more } = describeBreakpoint(request);
+  const isOn = request.enabled !== false;
+  return (
+    <li className="flex items-center gap-2 py-1 pr-1.5 pl-3 hover:bg-hover">
+      <input
+        type="checkbox"
+        className="accent-(--breakpoint)"
+        aria-label={`Breakpoint ${id}, ${where}`}
+        checked={isOn}
+        disabled={!isLive}
+        onChange={onSwitch}
+      />
+      <div className={classNames("min-w-0 flex-1", !isOn && "text-muted")}>
+        <p className="truncate">
+          <span className="text-faint">#{id}</span> {where}
+        </p>
+        {more && <p className="truncate font-mono text-muted text-sm">{more}</p>}
+      </div>
+      {hits > 0 && <span className="shrink-0 text-muted text-sm tabular">{hits === 1 ? "1 hit" : `${hits} hits`}</span>}
+      <IconButton size="sm" label={`Edit breakpoint ${id}`} disabled={!isLive} onClick={onEdit}>
+        <Pencil className="size-3.5" />
+      </IconButton>
+      <IconButton size="sm" label={`Remove breakpoint ${id}`} disabled={!isLive} onClick={onRemove}>
+        <Trash2 className="size-3.5" />
+      </IconButton>
+    </li>
+  );
+}

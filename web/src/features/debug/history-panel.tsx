@@ -1,0 +1,140 @@
+import { useQuery } from "@tanstack/react-query";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { Camera, History, Undo2 } from "lucide-react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { api } from "@/api/client";
+import { stepOf, useRun } from "@/api/run-context";
+import { formatClock } from "@/core/time";
+import { DiffView } from "@/features/debug/diff-view";
+import { Button, IconButton } from "@/ui/button";
+import { classNames } from "@/ui/class-names";
+import { Empty, Loading } from "@/ui/feedback";
+
+const ROW = 27;
+
+/** Every point that can be gone back to: scrub through them, see what was different then, and go back. */
+export function HistoryPanel() {
+  const { run, now, detail, stop, act, select } = useRun();
+  const points = useQuery({
+    queryKey: ["history", run.id, now.debug?.last_event],
+    queryFn: () => api.history(run.id),
+    placeholderData: (kept) => kept,
+  });
+  const [at, setAt] = useState<number | null>(null);
+  const all = points.data ?? [];
+  const last = all.length - 1;
+  const index = Math.min(at ?? last, last);
+  const point = all[index];
+  const end = all[last];
+  const diff = useQuery({
+    queryKey: ["history-diff", run.id, point?.number, end?.number],
+    queryFn: () => api.diff(run.id, { from: point?.number ?? 0, to: end?.number ?? 0 }),
+    enabled: at !== null && point !== undefined && end !== undefined && point.number !== end.number,
+  });
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: all.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW,
+    overscan: 10,
+  });
+  useEffect(() => {
+    if (last >= 0) virtual.scrollToIndex(index);
+  }, [index, last, virtual]);
+
+  if (points.isLoading) return <Loading label="Reading the history" />;
+  if (all.length === 0) return <Empty icon={<History className="size-6" />} title="Nothing to go back to yet" />;
+  const choose = (next: number) => {
+    setAt(next);
+    const chosen = all[next];
+    if (chosen) select(chosen.occurrence);
+  };
+  const press = (event: KeyboardEvent) => {
+    const to = { ArrowDown: index + 1, ArrowUp: index - 1 }[event.key];
+    if (to === undefined || to < 0 || to > last) return;
+    event.preventDefault();
+    choose(to);
+  };
+  return (
+    <div className="flex h-full flex-col">
+      <div className="flex shrink-0 items-center gap-3 border-line border-b p-1.5 pl-3">
+        <input
+          type="range"
+          aria-label="Point of the history"
+          className="min-w-0 flex-1 accent-(--accent)"
+          min={0}
+          max={last}
+          value={index}
+          onChange={(event) => choose(Number(event.target.value))}
+        />
+        <span className="text-muted text-sm tabular">
+          {index + 1}/{all.length}
+        </span>
+        <Button
+          className="h-7!"
+          icon={<Undo2 className="size-3.5" />}
+          disabled={!stop?.allowed.includes("rewind") || !point}
+          isBusy={now.pending === "rewind"}
+          onClick={async () => {
+            if (stop && point && (await act("rewind", { stop: stop.id, point: point.number }))) setAt(null);
+          }}
+        >
+          Go back to here
+        </Button>
+        <IconButton
+          size="sm"
+          label="Start this frame again"
+          disabled={!stop}
+          onClick={() => stop && act("restart", { stop: stop.id })}
+        >
+          <History className="size-3.5" />
+        </IconButton>
+      </div>
+      {at !== null && diff.data && <DiffView changes={diff.data} />}
+      <div
+        ref={box}
+        role="listbox"
+        aria-label="Points"
+        tabIndex={0}
+        aria-activedescendant={`point-${index}`}
+        onKeyDown={press}
+        className="min-h-0 flex-1 overflow-auto focus-visible:outline-2 focus-visible:-outline-offset-2"
+      >
+        <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map((item) => {
+            const each = all[item.index];
+            if (!each) return null;
+            return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the keys
+              // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names its active row
+              <div
+                key={each.number}
+                id={`point-${item.index}`}
+                role="option"
+                aria-selected={item.index === index}
+                onClick={() => choose(item.index)}
+                className={classNames(
+                  "absolute inset-x-0 flex items-center gap-2 px-3",
+                  item.index === index ? "bg-accent-soft" : "hover:bg-hover",
+                  item.index > index && "opacity-55",
+                )}
+                style={{ top: item.start, height: ROW }}
+              >
+                <span className="w-10 shrink-0 text-faint text-sm tabular">{each.number}</span>
+                <span className="shrink-0 text-muted text-sm">{each.position}</span>
+                <span className="min-w-0 truncate">{stepOf(detail, each.step)?.title ?? (each.step || "the run")}</span>
+                <span className="min-w-0 flex-1 truncate text-faint text-sm">
+                  {each.frame === "main" ? "" : each.frame}
+                </span>
+                {each.has_snapshot && (
+                  <Camera className="size-3.5 text-muted" aria-label="with the workspace of then" />
+                )}
+                {each.at > 0 && <span className="text-faint text-sm tabular">{formatClock(each.at)}</span>}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+import { useMemo, useState } from "react";
+import { useStepTypes } from "@/api/queries";
+import { stepOf, useRun } from "@/api/run-context";
+import type { StepTypeHelp } from "@/api/types";
+import { fieldsOf, readForm } from "@/core/schema-form";
+import { NeedsStop } from "@/features/debug/needs-stop";
+import { Button } from "@/ui/button";
+import { classNames } from "@/ui/class-names";
+import { Failed, Loading } from "@/ui/feedback";
+import { Checkbox, TextInput } from "@/ui/field";
+import { SchemaField } from "@/ui/schema-field";
+import { toast } from "@/ui/toast";
+
+/** Put a step in beside the one that is stopped: choose its type, fill in what that type takes. */
+export function InjectPanel() {
+  const { stop } = useRun();
+  const types = useStepTypes();
+  const [search, setSearch] = useState("");
+  const [chosen, setChosen] = useState<string | null>(null);
+  if (!stop) return <NeedsStop what="where to put a step in" />;
+  if (types.error) return <Failed error={types.error} onRetry={() => types.refetch()} />;
+  if (!types.data) return <Loading />;
+  const wanted = search.trim().toLowerCase();
+  const able = types.data.filter((type) => type.config !== null);
+  const shown = able.filter((type) => `${type.name} ${type.summary}`.toLowerCase().includes(wanted));
+  const type = able.find((each) => each.name === chosen);
+  return (
+    <div className="flex h-full flex-col">
+      <div className="shrink-0 space-y-1.5 border-line border-b p-1.5">
+        <TextInput
+          type="search"
+          data-search
+          aria-label="Search a type of step"
+          placeholder="Search a type of step"
+          className="h-7!"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+        <div className="flex max-h-24 flex-wrap gap-1 overflow-auto" role="group" aria-label="Types of steps">
+          {shown.map((each) => (
+            <button
+              key={each.name}
+              type="button"
+              aria-pressed={each.name === chosen}
+              title={each.summary}
+              onClick={() => setChosen(each.name)}
+              className={classNames(
+                "rounded-md border px-2 py-0.5 font-mono text-sm",
+                each.name === chosen ? "border-accent bg-accent-soft" : "border-line hover:bg-hover",
+              )}
+            >
+              {each.name}
+            </button>
+          ))}
+        </div>
+      </div>
+      {type ? (
+        <InjectForm key={type.name} type={type} />
+      ) : (
+        <p className="p-3 text-muted">
+          Choose a type. The step runs once, in this run only; if it fails, the frame stops and the step beside it does
+          not fail.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function InjectForm({ type }: { type: StepTypeHelp }) {
+  const { stop, act, now, detail } = useRun();
+  const fields = useMemo(() => fieldsOf(type.config ?? {}), [type]);
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [name, setName] = useState("");
+  const [position, setPosition] = useState<"before" | "after">("before");
+  const [isTried, setTried] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
+  const { value, problems } = readForm(fields, texts);
+  const shown = showsAll ? fields : fields.filter((field) => field.isRequired || texts[field.name] !== undefined);
+  if (!stop) return null;
+  const send = async () => {
+    setTried(true);
+    if (Object.keys(problems).length > 0) return;
+    const step = { uses: type.name, with: value, ...(name ? { id: name } : {}) };
+    if (await act("inject", { stop: stop.id, step, position })) {
+      toast(`The step runs ${position} ${stepOf(detail, stop.step)?.title ?? stop.step}, when you go on`, "good");
+      setTexts({});
+      setTried(false);
+    }
+  };
+  return (
+    <form
+      className="min-h-0 flex-1 space-y-3 overflow-auto p-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <p className="text-muted">{type.summary}</p>
+      {shown.map((field) => (
+        <SchemaField
+          key={field.name}
+          field={field}
+          value={texts[field.name] ?? field.initial}
+          problem={isTried ? problems[field.name] : undefined}
+          onChange={(text) => setTexts({ ...texts, [field.name]: text })}
+        />
+      ))}
+      {fields.some((field) => !field.isRequired) && (
+        <Checkbox label="Show every field" checked={showsAll} onChange={(event) => setShowsAll(event.target.checked)} />
+      )}
+      <div className="flex items-center gap-4">
+        <fieldset className="flex items-center gap-3">
+          <legend className="sr-only">Where</legend>
+          {(["before", "after"] as const).map((each) => (
+            <label key={each} className="flex items-center gap-1.5">
+              <input
+                type="radio"
+                name="position"
+                className="accent-(--accent)"
+                checked={position === each}
+                onChange={() => setPosition(each)}
+              />
+              {each} the stopped step
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      <div className="flex items-center gap-2">
+        <TextInput
+          aria-label="Id of the new step"
+          placeholder="id (may be empty)"
+          className="max-w-40"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <Button type="submit" look="primary" isBusy={now.pending === "inject"}>
+          Inject
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,56 @@
+import { useEffect, useState } from "react";
+import { stepOf, useRun } from "@/api/run-context";
+import { formatDuration } from "@/core/time";
+import { Button } from "@/ui/button";
+import { useNow } from "@/ui/hooks";
+
+const POSITIONS = { before: "Stopped before", after: "Stopped after", error: "Failed at" };
+const SOON = 600; // seconds before the end of a lease in which it is told of
+
+/** Where the selected frame stands and why; one line that is always there, so that nothing jumps. */
+export function StopNote() {
+  const { now, detail, frame, stop, select, act } = useRun();
+  const clock = useNow(stop !== null, 5000);
+  const [isSlow, setSlow] = useState(false);
+  const state = frame ? now.view.frames.get(frame)?.state : undefined;
+  const { pending } = now;
+  useEffect(() => {
+    setSlow(false);
+    const timer = setTimeout(() => setSlow(pending !== null), 400);
+    return () => clearTimeout(timer);
+  }, [pending]);
+  if (!stop) {
+    const told =
+      state === "pausing"
+        ? "Pausing: it stops when the present step ends"
+        : state === "done"
+          ? "This frame has ended"
+          : "Running";
+    return <span className="px-1 text-muted">{isSlow ? "Waiting for the server" : told}</span>;
+  }
+  const title = stepOf(detail, stop.step)?.title ?? (stop.step || "the end of the run");
+  const left = stop.lease_ends_at === null ? null : stop.lease_ends_at - clock;
+  return (
+    <span className="flex min-w-0 flex-wrap items-center gap-x-2">
+      <span role="status" className={stop.position === "error" ? "text-failed" : "text-paused"}>
+        {stop.reasons.includes("completed") ? "Stopped at the end of" : POSITIONS[stop.position]}{" "}
+        <button type="button" className="font-semibold hover:underline" onClick={() => select(stop.occurrence)}>
+          {title}
+        </button>
+      </span>
+      <span className="text-muted text-sm">
+        {stop.reasons.join(", ")}
+        {stop.breakpoints.length > 0 && ` ${stop.breakpoints.map((id) => `#${id}`).join(" ")}`}
+        {!stop.will_run && " · its condition is false, it will be skipped"}
+      </span>
+      {left !== null && left < SOON && (
+        <span className="flex items-center gap-1 text-paused text-sm">
+          ends by itself in {formatDuration(left)}
+          <Button size="sm" look="quiet" onClick={() => act("extend", { seconds: 3600 })}>
+            One hour more
+          </Button>
+        </span>
+      )}
+    </span>
+  );
+}

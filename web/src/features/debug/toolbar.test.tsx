@@ -1,0 +1,102 @@
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, test, vi } from "vitest";
+import { LiveRun } from "@/api/live-run";
+import { RunContext, type RunPageState } from "@/api/run-context";
+import type { RunDetail, StopInfo } from "@/api/types";
+import { RunView } from "@/core/run-view";
+import { DebugToolbar } from "@/features/debug/toolbar";
+
+afterEach(cleanup);
+
+const stop: StopInfo = {
+  id: 4,
+  frame: "main",
+  step: "build",
+  occurrence: "build",
+  position: "before",
+  reasons: ["breakpoint"],
+  breakpoints: [2],
+  problems: [],
+  outcome: null,
+  allowed: ["continue", "step_over", "skip"],
+  will_run: true,
+  is_cleanup: false,
+  is_injected: false,
+  file: null,
+  line: null,
+  column: null,
+  end_line: null,
+  after_event: 3,
+  lease_ends_at: null,
+};
+
+function stage(change: Partial<RunPageState> = {}) {
+  const view = new RunView();
+  view.apply({ kind: "frame.opened", number: 1, at: 0, frame: "main", name: "shop", parent: null, step: null });
+  const run = new LiveRun("r1");
+  const act = vi.fn(async () => true);
+  const state: RunPageState = {
+    run,
+    now: { ...run.snapshot(), view, stops: [stop] },
+    detail: { flow_info: { name: "shop", file: "", inputs: [], steps: [] } } as unknown as RunDetail,
+    selected: null,
+    select: vi.fn(),
+    frame: "main",
+    selectFrame: vi.fn(),
+    stop,
+    act,
+    breakpoints: [],
+    toggleBreakpoint: vi.fn(),
+    editBreakpoint: vi.fn(),
+    isLive: true,
+    ...change,
+  };
+  render(
+    <RunContext value={state}>
+      <DebugToolbar />
+    </RunContext>,
+  );
+  return { act, state };
+}
+
+test("it says where the frame stands and why", () => {
+  stage();
+  expect(screen.getByRole("status").textContent).toBe("Stopped before build");
+  expect(screen.getByText(/breakpoint #2/)).toBeTruthy();
+});
+
+test("a command names the stop that it acts on", async () => {
+  const { act } = stage();
+  await userEvent.click(screen.getByRole("button", { name: "Step over" }));
+  expect(act).toHaveBeenCalledWith("step", { stop: 4, kind: "over" });
+});
+
+test("what the stop does not allow cannot be pressed", async () => {
+  const { act } = stage();
+  await userEvent.click(screen.getByRole("button", { name: "Run this step again" }));
+  await userEvent.click(screen.getByRole("button", { name: "Step into" }));
+  expect(act).not.toHaveBeenCalled();
+});
+
+test("abort asks first", async () => {
+  const { act } = stage();
+  await userEvent.click(screen.getByRole("button", { name: "Abort the run" }));
+  expect(act).not.toHaveBeenCalled();
+  await userEvent.click(await screen.findByRole("button", { name: "Abort the run" }));
+  expect(act).toHaveBeenCalledWith("abort", {});
+});
+
+test("another frame that stopped is told of, and is looked at only when asked", async () => {
+  const other = { ...stop, id: 5, frame: "checks.unit" };
+  const run = new LiveRun("r1");
+  const { state } = stage({ now: { ...run.snapshot(), stops: [stop, other] } });
+  expect(state.selectFrame).not.toHaveBeenCalled();
+  await userEvent.click(screen.getByRole("button", { name: "1 more stopped" }));
+  expect(state.selectFrame).toHaveBeenCalledWith("checks.unit");
+});
+
+test("a run that has ended has no toolbar", () => {
+  stage({ isLive: false });
+  expect(screen.queryByRole("toolbar")).toBeNull();
+});

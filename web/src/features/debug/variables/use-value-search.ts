@@ -1,0 +1,29 @@
+import { useEffect, useRef, useState } from "react";
+import { urlOf } from "@/api/client";
+import type { SearchAnswer, SearchQuestion } from "@/features/debug/variables/search.worker";
+
+/** The values of a stop that have the text in them; null without a text, and until the first answer. */
+export function useValueSearch(run: string, stop: number, edits: number, text: string): SearchAnswer | null {
+  const worker = useRef<Worker | null>(null);
+  const asked = useRef(0);
+  const [answer, setAnswer] = useState<SearchAnswer | null>(null);
+
+  useEffect(() => () => worker.current?.terminate(), []);
+  useEffect(() => {
+    if (!text) {
+      setAnswer(null);
+      return;
+    }
+    if (!worker.current) {
+      worker.current = new Worker(new URL("./search.worker.ts", import.meta.url), { type: "module" });
+      worker.current.addEventListener("message", ({ data }: MessageEvent<SearchAnswer>) => {
+        if (data.id === asked.current) setAnswer(data);
+      });
+    }
+    const url = urlOf(`/runs/${encodeURIComponent(run)}/debug/scope`, { stop });
+    const question: SearchQuestion = { id: ++asked.current, url, version: `${run} ${stop} ${edits}`, text };
+    worker.current.postMessage(question);
+  }, [run, stop, edits, text]);
+
+  return text ? answer : null;
+}

@@ -1,0 +1,84 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { api } from "@/api/client";
+import type { VariableInfo } from "@/api/types";
+
+type Level = { variables: VariableInfo[]; next: number | null; total: number };
+export type TreeRow =
+  | { kind: "value"; depth: number; variable: VariableInfo; isOpen: boolean }
+  | { kind: "more"; depth: number; path: string; left: number };
+
+const PAGE = 100;
+
+/** The scope of a stop as rows: each level is fetched when it is opened, and all that is open again after an edit. */
+export function useVariableTree(run: string, stop: number, edits: number) {
+  const [levels, setLevels] = useState<ReadonlyMap<string, Level>>(new Map());
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set([".vars", ".steps"]));
+  const [error, setError] = useState<Error | null>(null);
+  const opened = useRef(open);
+  opened.current = open;
+
+  const load = useCallback(
+    async (path: string, cursor: number, signal?: AbortSignal) => {
+      try {
+        const page = await api.variables(run, { stop, path, cursor, limit: PAGE }, signal);
+        setLevels((now) => {
+          const before = cursor === 0 ? [] : (now.get(path)?.variables ?? []);
+          return new Map(now).set(path, {
+            variables: [...before, ...page.variables],
+            next: page.next,
+            total: page.total,
+          });
+        });
+        setError(null);
+      } catch (problem) {
+        if (!signal?.aborted && path === ".") setError(problem as Error);
+      }
+    },
+    [run, stop],
+  );
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after an edit everything that is open is asked for again
+  useEffect(() => {
+    const leaving = new AbortController();
+    for (const path of [".", ...opened.current]) void load(path, 0, leaving.signal);
+    return () => leaving.abort();
+  }, [load, edits]);
+
+  const toggle = useCallback(
+    (path: string) => {
+      const next = new Set(opened.current);
+      if (!next.delete(path)) {
+        next.add(path);
+        void load(path, 0);
+      }
+      setOpen(next);
+    },
+    [load],
+  );
+
+  return {
+    rows: flatten(levels, open),
+    isLoading: !levels.has("."),
+    error,
+    toggle,
+    collapseAll: () => setOpen(new Set()),
+    loadMore: (path: string) => void load(path, levels.get(path)?.next ?? 0),
+    refresh: () => void load(".", 0),
+  };
+}
+
+function flatten(levels: ReadonlyMap<string, Level>, open: ReadonlySet<string>): TreeRow[] {
+  const rows: TreeRow[] = [];
+  const add = (path: string, depth: number): void => {
+    const level = levels.get(path);
+    if (!level) return;
+    for (const variable of level.variables) {
+      const isOpen = open.has(variable.path);
+      rows.push({ kind: "value", depth, variable, isOpen });
+      if (isOpen) add(variable.path, depth + 1);
+    }
+    if (level.next !== null) rows.push({ kind: "more", depth, path, left: level.total - level.variables.length });
+  };
+  add(".", 0);
+  return rows;
+}

@@ -1,0 +1,68 @@
+import type { BreakpointInfo, StopInfo } from "@/api/types";
+import type { Box } from "@/core/lanes";
+import type { RunView } from "@/core/run-view";
+
+export type Mark = "none" | "on" | "conditional" | "log" | "off";
+
+/** What a box shows besides its place. Two that are equal in every field look the same. */
+export type BoxState = {
+  status: string;
+  startedAt: number | null;
+  endedAt: number | null;
+  stop: StopInfo | null;
+  mark: Mark;
+  isSelected: boolean;
+  isActive: boolean;
+};
+
+export type BoxStates = (box: Box) => BoxState;
+
+/** How the breakpoints at a step are shown: the strongest of them. */
+export function markOf(breakpoints: readonly BreakpointInfo[]): Mark {
+  const on = breakpoints.filter(({ request }) => request.enabled !== false);
+  if (breakpoints.length === 0) return "none";
+  if (on.length === 0) return "off";
+  if (on.some(({ request }) => !request.log && !request.condition && !request.hits)) return "on";
+  return on.some(({ request }) => !request.log) ? "conditional" : "log";
+}
+
+export function breakpointsByPath(breakpoints: readonly BreakpointInfo[]): Map<string, BreakpointInfo[]> {
+  const found = new Map<string, BreakpointInfo[]>();
+  for (const breakpoint of breakpoints) {
+    if (breakpoint.request.position === "error" && !breakpoint.request.step) continue; // it is everywhere
+    for (const path of breakpoint.paths) found.set(path, [...(found.get(path) ?? []), breakpoint]);
+  }
+  return found;
+}
+
+type Context = {
+  view: RunView;
+  stops: readonly StopInfo[];
+  activeStop: StopInfo | null;
+  breakpoints: readonly BreakpointInfo[];
+  selected: string | null;
+};
+
+export function boxStates({ view, stops, activeStop, breakpoints, selected }: Context): BoxStates {
+  const byPath = breakpointsByPath(breakpoints);
+  const byOccurrence = new Map(stops.map((stop) => [stop.occurrence, stop]));
+  return (box) => {
+    const step = view.steps.get(box.occurrence);
+    const frame = box.kind === "lane" ? view.frames.get(box.id) : undefined;
+    const stop = byOccurrence.get(box.occurrence) ?? null;
+    const status = stop ? "paused" : (step?.status ?? frame?.state ?? "waiting");
+    return {
+      status,
+      startedAt: step?.started_at ?? null,
+      endedAt: step?.ended_at ?? null,
+      stop,
+      mark: box.kind === "lane" ? "none" : markOf(byPath.get(box.path) ?? []),
+      isSelected: selected === box.occurrence,
+      isActive: stop !== null && stop.id === activeStop?.id,
+    };
+  };
+}
+
+export function isSameState(one: BoxState, other: BoxState): boolean {
+  return (Object.keys(one) as (keyof BoxState)[]).every((key) => one[key] === other[key]);
+}

@@ -1,0 +1,249 @@
+import "@xyflow/react/dist/base.css";
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStore } from "@xyflow/react";
+import { ChevronsDownUp, ChevronsUpDown, Crosshair, Maximize, Minus, Plus } from "lucide-react";
+import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { stepOf, useRun } from "@/api/run-context";
+import type { Box } from "@/core/lanes";
+import { wordOf } from "@/core/status";
+import { type BoxActions, BoxNode, type BoxNodeType } from "@/features/graph/box-node";
+import { boxStates, isSameState } from "@/features/graph/box-state";
+import { firstViewport, neighbour, toggled, ZOOM_FOR_CANVAS } from "@/features/graph/navigation";
+import { StepsCanvas } from "@/features/graph/steps-canvas";
+import { useLayout } from "@/features/graph/use-layout";
+import { useStepMenu } from "@/features/graph/use-step-menu";
+import { IconButton } from "@/ui/button";
+import { useSetting } from "@/ui/hooks";
+import { ContextMenu } from "@/ui/menu";
+
+const NODE_TYPES = { box: BoxNode };
+const NO_EDGES: never[] = [];
+
+type RunGraphProps = { collapsed: ReadonlySet<string>; onCollapse: (collapsed: ReadonlySet<string>) => void };
+
+export function RunGraph(props: RunGraphProps) {
+  const [size, setSize] = useState<{ width: number; height: number } | null>(null);
+  const measure = useCallback((element: HTMLDivElement | null) => {
+    if (element) setSize({ width: element.clientWidth, height: element.clientHeight });
+  }, []);
+  return (
+    <div ref={measure} className="relative h-full">
+      {size && (
+        <ReactFlowProvider>
+          <Graph {...props} size={size} />
+        </ReactFlowProvider>
+      )}
+    </div>
+  );
+}
+
+function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width: number; height: number } }) {
+  const { now, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun();
+  const layout = useLayout(detail.flow_info.steps, now.view, collapsed);
+  const flow = useReactFlow();
+  const [isFollowing, setFollowing] = useSetting("graph.follow", true);
+  const isSmall = useStore((store) => store.transform[2] < ZOOM_FOR_CANVAS);
+  const { menuItems, openMenuFor } = useStepMenu();
+
+  const { version } = now;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` tells when what is read from `view` has changed
+  const states = useMemo(
+    () => boxStates({ view: now.view, stops: now.stops, activeStop: stop, breakpoints, selected }),
+    [now.view, version, now.stops, stop, breakpoints, selected],
+  );
+
+  const toggleAt = useRef((_path: string) => {});
+  toggleAt.current = (path) => {
+    const step = stepOf(detail, path);
+    if (step) toggleBreakpoint(step);
+  };
+  const collapse = useRef((_id: string) => {});
+  collapse.current = (id) => onCollapse(toggled(collapsed, id));
+  const actions = useMemo<BoxActions>(
+    () => ({ onToggleBreakpoint: (path) => toggleAt.current(path), onToggleCollapse: (id) => collapse.current(id) }),
+    [],
+  );
+
+  const kept = useRef(new Map<string, BoxNodeType>());
+  const seen = useSeenBoxes(layout.boxes, isSmall);
+  const nodes = useMemo(() => {
+    const next = new Map<string, BoxNodeType>();
+    for (const box of seen) {
+      const state = states(box);
+      const before = kept.current.get(box.id);
+      const isSame = before && before.data.box === box && isSameState(before.data.state, state);
+      next.set(box.id, isSame ? before : nodeOf(box, { box, state, actions }));
+    }
+    kept.current = next;
+    return [...next.values()];
+  }, [seen, states, actions]);
+
+  const isTouched = useRef(false);
+  const { width, height } = layout;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: while nobody moved it, a graph that grows is shown anew
+  useEffect(() => {
+    if (!isTouched.current) void flow.setViewport(firstViewport(layout, size));
+  }, [width, height]);
+
+  const show = useCallback(
+    (box: Box) => {
+      const { zoom } = flow.getViewport();
+      const at = flow.flowToScreenPosition({ x: box.x, y: box.y });
+      const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
+      if (!pane) return;
+      const isSeen = at.x > pane.left && at.y > pane.top && at.x < pane.right - 120 && at.y < pane.bottom - 60;
+      if (isSeen && zoom >= ZOOM_FOR_CANVAS) return;
+      const to = { x: box.x + box.width / 2, y: box.y + Math.min(box.height, 40) / 2 };
+      void flow.setCenter(to.x, to.y, { zoom: Math.max(zoom, 0.8), duration: 180 });
+    },
+    [flow],
+  );
+
+  const shownStop = stop?.occurrence;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another stop moves the graph, not another layout
+  useEffect(() => {
+    const box = shownStop && isFollowing && layout.boxes.find((each) => each.occurrence === shownStop);
+    if (box) show(box);
+  }, [shownStop, stop?.id]);
+
+  const choose = (box: Box | undefined) => {
+    if (!box) return;
+    select(box.occurrence);
+    show(box);
+  };
+  const press = (event: KeyboardEvent) => {
+    const at = layout.boxes.find((box) => box.occurrence === selected);
+    if (event.key.startsWith("Arrow") && !event.altKey) {
+      event.preventDefault();
+      choose(neighbour(layout.boxes, at, event.key));
+    } else if (at && (event.key === "Enter" || event.key === " ") && event.target === event.currentTarget) {
+      event.preventDefault();
+      if (at.kind === "step") toggleAt.current(at.path);
+      else onCollapse(toggled(collapsed, at.id));
+    }
+  };
+  const clickPane = (event: MouseEvent) => {
+    const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    choose(layout.boxes.findLast((box) => isAt(box, at)));
+  };
+  const at = layout.boxes.find((box) => box.occurrence === selected);
+  const containers = layout.boxes.filter((box) => box.kind !== "step");
+  return (
+    <div
+      role="group"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys walk the steps
+      tabIndex={0}
+      aria-label="Graph of the steps. The arrow keys walk, Enter sets a breakpoint."
+      onKeyDown={press}
+      className="size-full focus-visible:outline-2 focus-visible:-outline-offset-2"
+    >
+      <span className="sr-only" aria-live="polite">
+        {at && `${at.title}, ${wordOf(states(at).status)}${states(at).mark === "none" ? "" : ", breakpoint"}`}
+      </span>
+      <ContextMenu items={menuItems} className="size-full">
+        <div
+          className="size-full"
+          onContextMenuCapture={(event) => {
+            const id = (event.target as Element).closest("[data-box]")?.getAttribute("data-box");
+            openMenuFor(layout.boxes.find((box) => box.id === id));
+          }}
+        >
+          <ReactFlow
+            nodes={nodes}
+            edges={NO_EDGES}
+            nodeTypes={NODE_TYPES}
+            defaultViewport={firstViewport(layout, size)}
+            minZoom={0.02}
+            maxZoom={1.6}
+            panOnScroll
+            zoomOnDoubleClick={false}
+            nodesDraggable={false}
+            nodesConnectable={false}
+            nodesFocusable={false}
+            edgesFocusable={false}
+            disableKeyboardA11y
+            onMoveStart={(event) => {
+              isTouched.current ||= event !== null;
+            }}
+            onNodeClick={(_, node) => select(node.data.box.occurrence)}
+            onPaneClick={clickPane}
+            proOptions={{ hideAttribution: true }}
+          >
+            {isSmall && <StepsCanvas boxes={layout.boxes} states={states} />}
+          </ReactFlow>
+        </div>
+      </ContextMenu>
+      <div className="absolute right-2 bottom-2 flex flex-col gap-0.5 rounded-lg border border-line bg-surface p-0.5 shadow-sm">
+        <IconButton size="sm" label="Zoom in" onClick={() => flow.zoomIn({ duration: 120 })}>
+          <Plus className="size-3.5" />
+        </IconButton>
+        <IconButton size="sm" label="Zoom out" onClick={() => flow.zoomOut({ duration: 120 })}>
+          <Minus className="size-3.5" />
+        </IconButton>
+        <IconButton
+          size="sm"
+          label="Show everything"
+          onClick={() =>
+            flow.fitBounds({ x: 0, y: 0, width: layout.width, height: layout.height }, { duration: 160, padding: 0.06 })
+          }
+        >
+          <Maximize className="size-3.5" />
+        </IconButton>
+        <IconButton
+          size="sm"
+          label={isFollowing ? "The graph follows the stops" : "The graph stays where it is"}
+          aria-pressed={isFollowing}
+          onClick={() => setFollowing(!isFollowing)}
+          className={isFollowing ? "text-accent!" : undefined}
+        >
+          <Crosshair className="size-3.5" />
+        </IconButton>
+        {containers.length > 0 && (
+          <IconButton
+            size="sm"
+            label={collapsed.size > 0 ? "Show all steps" : "Hide the steps inside others"}
+            onClick={() => onCollapse(collapsed.size > 0 ? new Set() : new Set(containers.map((box) => box.id)))}
+          >
+            {collapsed.size > 0 ? <ChevronsUpDown className="size-3.5" /> : <ChevronsDownUp className="size-3.5" />}
+          </IconButton>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const GRID = 300; // how far the graph is moved before it is looked again what is to be seen
+
+/** The boxes that are in the window or near it: React Flow is given no others, whatever the size of the run. */
+function useSeenBoxes(boxes: readonly Box[], isSmall: boolean): readonly Box[] {
+  const place = useStore(({ transform: [x, y, zoom], width, height }) => {
+    const cell = (value: number) => Math.floor(value / zoom / GRID) * GRID;
+    return `${cell(-x)} ${cell(-y)} ${cell(width - x)} ${cell(height - y)}`;
+  });
+  return useMemo(() => {
+    if (isSmall) return [];
+    const [left = 0, top = 0, right = 0, bottom = 0] = place.split(" ").map(Number);
+    return boxes.filter(
+      (box) =>
+        box.x + box.width >= left - GRID &&
+        box.y + box.height >= top - GRID &&
+        box.x <= right + 2 * GRID &&
+        box.y <= bottom + 2 * GRID,
+    );
+  }, [boxes, isSmall, place]);
+}
+
+function nodeOf(box: Box, data: BoxNodeType["data"]): BoxNodeType {
+  return {
+    id: box.id,
+    type: "box",
+    position: { x: box.x, y: box.y },
+    width: box.width,
+    height: box.height,
+    zIndex: box.depth,
+    data,
+  };
+}
+
+function isAt(box: Box, at: { x: number; y: number }): boolean {
+  return at.x >= box.x && at.y >= box.y && at.x <= box.x + box.width && at.y <= box.y + box.height;
+}

@@ -1,0 +1,188 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { stepOf, useRun } from "@/api/run-context";
+import type { Box } from "@/core/lanes";
+import { wordOf } from "@/core/status";
+import { formatDuration } from "@/core/time";
+import { type BoxState, boxStates } from "@/features/graph/box-state";
+import { BreakpointDot } from "@/features/graph/breakpoint-dot";
+import { toggled } from "@/features/graph/navigation";
+import { useLayout } from "@/features/graph/use-layout";
+import { useStepMenu } from "@/features/graph/use-step-menu";
+import { classNames } from "@/ui/class-names";
+import { Empty } from "@/ui/feedback";
+import { TextInput } from "@/ui/field";
+import { useNow } from "@/ui/hooks";
+import { ContextMenu } from "@/ui/menu";
+import { StatusIcon } from "@/ui/status-icon";
+
+const ROW = 30;
+
+type StepListProps = { collapsed: ReadonlySet<string>; onCollapse: (collapsed: ReadonlySet<string>) => void };
+
+/** The steps as a tree in one column: the same as the graph, for those who read, search or use a screen reader. */
+export function StepList({ collapsed, onCollapse }: StepListProps) {
+  const { now, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun();
+  const [search, setSearch] = useState("");
+  const layout = useLayout(detail.flow_info.steps, now.view, collapsed);
+  const { menuItems, openMenuFor } = useStepMenu();
+  const states = boxStates({ view: now.view, stops: now.stops, activeStop: stop, breakpoints, selected });
+  const rows = useMemo(() => {
+    const wanted = search.trim().toLowerCase();
+    if (!wanted) return layout.boxes;
+    return layout.boxes.filter((box) => `${box.title} ${box.path} ${box.stepKind}`.toLowerCase().includes(wanted));
+  }, [layout, search]);
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  });
+  const at = rows.findIndex((row) => row.occurrence === selected);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another selection scrolls, not another list
+  useEffect(() => {
+    if (at >= 0) virtual.scrollToIndex(at);
+  }, [selected]);
+
+  const toggle = (row: Box) => {
+    const step = stepOf(detail, row.path);
+    if (step) toggleBreakpoint(step);
+  };
+  const press = (event: KeyboardEvent) => {
+    const row = rows[at];
+    const to = {
+      ArrowDown: Math.min(at + 1, rows.length - 1),
+      ArrowUp: Math.max(at - 1, 0),
+      Home: 0,
+      End: rows.length - 1,
+    }[event.key];
+    if (to !== undefined) select(rows[to]?.occurrence ?? null);
+    else if (row && event.key === "ArrowLeft" && row.kind !== "step" && !row.isCollapsed)
+      onCollapse(toggled(collapsed, row.id));
+    else if (row && event.key === "ArrowRight" && row.isCollapsed) onCollapse(toggled(collapsed, row.id));
+    else if (row && (event.key === " " || event.key === "Enter")) toggle(row);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div className="flex h-full flex-col">
+      <div className="border-line border-b p-2">
+        <TextInput
+          type="search"
+          data-search
+          aria-label="Search the steps"
+          placeholder="Search the steps"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      </div>
+      {rows.length === 0 && <Empty title="No step is called that" />}
+      <ContextMenu items={menuItems} className={rows.length === 0 ? "hidden" : "min-h-0 flex-1"}>
+        <div
+          ref={box}
+          role="tree"
+          aria-label="Steps"
+          tabIndex={0}
+          aria-activedescendant={at >= 0 ? `step-row-${at}` : undefined}
+          onKeyDown={press}
+          className="h-full overflow-auto focus-visible:outline-2 focus-visible:-outline-offset-2"
+        >
+          <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
+            {virtual.getVirtualItems().map((item) => {
+              const row = rows[item.index];
+              if (!row) return null;
+              return (
+                <Row
+                  key={row.id}
+                  id={`step-row-${item.index}`}
+                  row={row}
+                  top={item.start}
+                  state={states(row)}
+                  detail={row.kind === "lane" ? "" : (stepOf(detail, row.path)?.detail ?? "")}
+                  onSelect={() => select(row.occurrence)}
+                  onMenu={() => openMenuFor(row)}
+                  onToggle={() => toggle(row)}
+                  onFold={() => onCollapse(toggled(collapsed, row.id))}
+                />
+              );
+            })}
+          </div>
+        </div>
+      </ContextMenu>
+    </div>
+  );
+}
+
+type RowProps = {
+  id: string;
+  row: Box;
+  top: number;
+  state: BoxState;
+  detail: string;
+  onSelect: () => void;
+  onMenu: () => void;
+  onToggle: () => void;
+  onFold: () => void;
+};
+
+function Row({ id, row, top, state, detail, onSelect, onMenu, onToggle, onFold }: RowProps) {
+  const isFoldable = row.kind !== "step";
+  const Chevron = row.isCollapsed ? ChevronRight : ChevronDown;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and names its active row
+    <div
+      id={id}
+      role="treeitem"
+      aria-level={row.depth + 1}
+      aria-selected={state.isSelected}
+      aria-expanded={isFoldable ? !row.isCollapsed : undefined}
+      data-status={state.status}
+      onClick={onSelect}
+      onContextMenuCapture={onMenu}
+      className={classNames(
+        "group/box absolute inset-x-0 flex items-center gap-2 pr-3 pl-1",
+        state.isSelected ? "bg-accent-soft" : "hover:bg-hover",
+        state.stop && "bg-paused-soft",
+      )}
+      style={{ height: ROW, top }}
+    >
+      {row.kind === "lane" ? (
+        <span className="w-4" />
+      ) : (
+        <BreakpointDot mark={state.mark} title={row.title} onToggle={onToggle} />
+      )}
+      <span style={{ width: row.depth * 16 }} className="shrink-0" />
+      {isFoldable ? (
+        <button type="button" tabIndex={-1} aria-hidden onClick={onFold} className="-mx-1 text-muted">
+          <Chevron className="size-3.5" />
+        </button>
+      ) : (
+        <span className="-mx-1 w-3.5 shrink-0" />
+      )}
+      <StatusIcon status={state.status} className="size-3.5" />
+      <span className="shrink-0 font-medium">{row.title}</span>
+      <span className="sr-only">{wordOf(state.status)}</span>
+      <span className="shrink-0 text-faint text-sm">{row.stepKind}</span>
+      <span className="min-w-0 flex-1 truncate font-mono text-faint text-xs">{detail}</span>
+      {row.attempt > 1 && <span className="text-muted text-sm">attempt {row.attempt}</span>}
+      <RowTime state={state} />
+    </div>
+  );
+}
+
+function RowTime({ state }: { state: BoxState }) {
+  const isRunning = state.status === "running" && state.startedAt !== null;
+  const now = useNow(isRunning, 500);
+  if (state.stop)
+    return (
+      <span className="font-medium text-paused text-sm">
+        {state.stop.position === "error" ? "stopped, it failed" : `stopped ${state.stop.position} it`}
+      </span>
+    );
+  if (state.startedAt === null || (state.endedAt === null && !isRunning)) return null;
+  return <span className="text-muted text-sm tabular">{formatDuration((state.endedAt ?? now) - state.startedAt)}</span>;
+}

@@ -1,0 +1,119 @@
+import { useMemo, useState } from "react";
+import { stepOf, useRun } from "@/api/run-context";
+import type { BreakpointInfo, StepInfo } from "@/api/types";
+import type { LineMark, SourceMarks } from "@/features/source/marks";
+import { SourceEditor } from "@/features/source/source-editor";
+import { Empty } from "@/ui/feedback";
+import { toast } from "@/ui/toast";
+
+/** The flow of a run as it was read, with stops, breakpoints and failures where they belong. */
+export function RunSource() {
+  const { now, detail, stop, selected, select, breakpoints, toggleBreakpoint, editBreakpoint, isLive } = useRun();
+  const files = Object.keys(detail.texts);
+  const selectedStep = stepOf(detail, now.view.steps.get(selected ?? "")?.step ?? selected ?? "");
+  const [chosen, setChosen] = useState<string | null>(null);
+  const file = chosen ?? stop?.file ?? selectedStep?.file ?? files[0];
+  const steps = useMemo(() => detail.flow_info.steps.filter((step) => step.file === file), [detail, file]);
+  const { version } = now;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` tells when what is read from `view` has changed
+  const marks = useMemo<SourceMarks>(() => {
+    const lineOf = (path: string) => steps.find((step) => step.path === path.split("+")[0])?.line;
+    return {
+      breakpoints: markLines(breakpoints, steps),
+      stops: now.stops.flatMap((each) => {
+        const line = lineOf(each.step);
+        return line ? [{ line, isActive: each.id === stop?.id }] : [];
+      }),
+      failures: [...now.view.steps.values()].flatMap((each) => {
+        const error = each.outcome?.error;
+        const step = steps.find((one) => one.path === each.step);
+        if (!error || each.is_retried || !step?.line || (error.origin && error.origin !== each.occurrence)) return [];
+        return [
+          {
+            line: step.line,
+            endLine: step.end_line ?? step.line,
+            text: `${each.occurrence}: ${error.type}: ${error.message}`,
+          },
+        ];
+      }),
+    };
+  }, [steps, breakpoints, now.stops, stop, now.view, version]);
+  if (!file) return <Empty title="The source was not kept with this run" />;
+  const stepAt = (line: number) => innermostAt(steps, line);
+  const withStep = (line: number, act: (step: StepInfo) => void) => {
+    const step = stepAt(line);
+    if (!isLive) toast("The run has ended. Run it again with breakpoints to stop in it.");
+    else if (step) act(step);
+    else toast("No step is at this line.");
+  };
+  return (
+    <div className="flex h-full flex-col">
+      {files.length > 1 && (
+        <div className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-2 py-1">
+          {files.map((each) => (
+            <button
+              key={each}
+              type="button"
+              aria-pressed={each === file}
+              onClick={() => setChosen(each)}
+              className="rounded-sm px-2 py-0.5 font-mono text-sm text-muted hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent"
+            >
+              {each.split("/").at(-1)}
+            </button>
+          ))}
+        </div>
+      )}
+      <div className="min-h-0 flex-1">
+        <SourceEditor
+          label={`Source of ${file}`}
+          text={detail.texts[file] ?? ""}
+          marks={marks}
+          line={(stop ? steps.find((step) => step.path === stop.step)?.line : selectedStep?.line) ?? null}
+          onToggle={(line) => withStep(line, toggleBreakpoint)}
+          onEdit={(line) =>
+            withStep(line, (step) => {
+              const own = breakpoints.find(
+                (each) => each.paths.includes(step.path) && each.request.position !== "error",
+              );
+              editBreakpoint(own?.request ?? { step: step.path }, own?.id);
+            })
+          }
+          onLine={(line) => {
+            const step = stepAt(line);
+            const occurrence =
+              step && [...now.view.steps.values()].findLast((each) => each.step === step.path)?.occurrence;
+            if (step) select(occurrence ?? step.path);
+          }}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** The step that a line belongs to: the one that begins last of those around it. */
+export function innermostAt(steps: readonly StepInfo[], line: number): StepInfo | undefined {
+  return steps
+    .filter((step) => step.line !== null && step.line <= line && (step.end_line ?? step.line) >= line)
+    .sort((one, other) => (other.line ?? 0) - (one.line ?? 0) || other.path.length - one.path.length)[0];
+}
+
+function markLines(breakpoints: readonly BreakpointInfo[], steps: readonly StepInfo[]): Map<number, LineMark> {
+  const marks = new Map<number, LineMark>();
+  for (const { request, paths } of breakpoints) {
+    if (request.position === "error" && !request.step) continue;
+    for (const path of paths) {
+      const line = steps.find((step) => step.path === path)?.line;
+      if (!line) continue;
+      const mark =
+        request.enabled === false
+          ? "off"
+          : request.log
+            ? "log"
+            : request.condition || request.hits
+              ? "conditional"
+              : "on";
+      if (marks.get(line) !== "on") marks.set(line, mark);
+    }
+  }
+  return marks;
+}

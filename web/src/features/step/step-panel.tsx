@@ -1,0 +1,153 @@
+import { MousePointerClick } from "lucide-react";
+import { stepOf, useRun } from "@/api/run-context";
+import { attemptOf, shortFile, withoutAttempt } from "@/core/addresses";
+import { pausedWithin } from "@/core/pauses";
+import { formatClock, formatDuration } from "@/core/time";
+import { StepConfig } from "@/features/step/step-config";
+import { Empty } from "@/ui/feedback";
+import { useNow } from "@/ui/hooks";
+import { JsonText } from "@/ui/json-text";
+import { Badge, StatusBadge } from "@/ui/status-icon";
+
+/** All about the selected step: how it ended and why, what it gave, its config and its times. */
+export function StepPanel() {
+  const { now, detail, selected, stop, select } = useRun();
+  const view = selected === null ? undefined : now.view.steps.get(selected);
+  const isRunning = view?.status === "running";
+  const clock = useNow(isRunning, 500);
+  if (selected === null) {
+    return (
+      <Empty icon={<MousePointerClick className="size-6" />} title="No step is selected">
+        Choose one in the graph, the list or the source.
+      </Empty>
+    );
+  }
+  const ownStop = now.stops.find((each) => each.occurrence === selected);
+  const path = view?.step ?? ownStop?.step ?? withoutAttempt(selected).replace(/\[\d+\]/g, "");
+  const step = stepOf(detail, path);
+  const error = view?.outcome?.error;
+  const ended = view?.ended_at ?? clock;
+  const stoodStill = (from: number) => sum(pausedWithin(now.pauses.all, selected, from, ended)); // before it began, too
+  const attempts = [...now.view.steps.keys()].filter((each) => withoutAttempt(each) === withoutAttempt(selected));
+  return (
+    <div className="h-full space-y-4 overflow-auto p-3">
+      <header>
+        <div className="flex flex-wrap items-center gap-2">
+          <h2 className="font-semibold text-lg">{step?.title ?? path}</h2>
+          <StatusBadge status={ownStop ? "paused" : (view?.status ?? "waiting")} />
+          {path.includes("+") && <Badge>injected</Badge>}
+          {step?.is_cleanup && <Badge>cleanup</Badge>}
+        </div>
+        <p className="mt-0.5 font-mono text-faint text-sm" title={step?.file ?? undefined}>
+          {selected} · {step?.kind}
+          {step?.file && ` · ${shortFile(step.file)}:${step.line}`}
+        </p>
+      </header>
+      {attempts.length > 1 && (
+        <div className="flex flex-wrap items-center gap-1 text-sm">
+          <span className="text-muted">Attempts</span>
+          {attempts.map((each) => (
+            <button
+              key={each}
+              type="button"
+              aria-pressed={each === selected}
+              onClick={() => select(each)}
+              className="rounded-sm border border-line px-1.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
+            >
+              {attemptOf(each)}
+            </button>
+          ))}
+        </div>
+      )}
+      {error && (
+        <Section title="Why it failed">
+          <div className="rounded-md border border-failed/40 bg-failed-soft p-2 text-failed">
+            <p className="font-medium">{error.type}</p>
+            <p className="whitespace-pre-wrap break-words font-mono text-sm">{error.message}</p>
+          </div>
+          {error.origin && error.origin !== selected && (
+            <button
+              type="button"
+              className="mt-1 text-accent text-sm hover:underline"
+              onClick={() => select(error.origin)}
+            >
+              It began in {error.origin}
+            </button>
+          )}
+          {error.trace && (
+            <details className="mt-1 text-sm">
+              <summary className="text-muted">Trace</summary>
+              <JsonText value={error.trace} className="mt-1 rounded-md bg-sunken p-2" />
+            </details>
+          )}
+        </Section>
+      )}
+      {view?.started_at && (
+        <Section title="Timing">
+          <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-0.5 tabular">
+            <dt className="text-muted">Started</dt>
+            <dd>{formatClock(view.started_at)}</dd>
+            <dt className="text-muted">Running</dt>
+            <dd>{formatDuration(ended - view.started_at - stoodStill(view.started_at))}</dd>
+            <dt className="text-muted">Stood still</dt>
+            <dd>{stoodStill(0) > 0 ? formatDuration(stoodStill(0)) : "not at all"}</dd>
+            {view.ended_at && (
+              <>
+                <dt className="text-muted">Ended</dt>
+                <dd>{formatClock(view.ended_at)}</dd>
+              </>
+            )}
+            {view.frame !== "main" && (
+              <>
+                <dt className="text-muted">Frame</dt>
+                <dd className="font-mono text-sm">{view.frame}</dd>
+              </>
+            )}
+          </dl>
+        </Section>
+      )}
+      {view?.outcome && view.outcome.outputs !== null && (
+        <Section title="Outputs">
+          <JsonText value={view.outcome.outputs} className="rounded-md bg-sunken p-2" />
+        </Section>
+      )}
+      {step?.condition && (
+        <Section title="Runs only if">
+          <code className="font-mono text-sm">{step.condition}</code>
+        </Section>
+      )}
+      {step && (step.retries > 0 || step.goes_on_after_failure) && (
+        <Section title="When it fails">
+          {[
+            step.retries > 0 && `It is tried ${step.retries === 1 ? "once" : `${step.retries} times`} more.`,
+            step.goes_on_after_failure && "What follows runs all the same.",
+          ]
+            .filter(Boolean)
+            .join(" ")}
+        </Section>
+      )}
+      {ownStop && ownStop.id === stop?.id ? (
+        <StepConfig stop={ownStop} />
+      ) : (
+        step?.detail && (
+          <Section title="What it does">
+            <JsonText value={step.detail} className="rounded-md bg-sunken p-2" />
+          </Section>
+        )
+      )}
+    </div>
+  );
+}
+
+export function Section({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <section>
+      <h3 className="mb-1 font-semibold text-muted text-sm">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function sum(stretches: readonly [number, number][]): number {
+  return stretches.reduce((seconds, [from, to]) => seconds + to - from, 0);
+}
