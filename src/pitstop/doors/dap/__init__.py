@@ -1,0 +1,1 @@
+"""The Debug Adapter Protocol: any editor that speaks it debugs a flow, or a graph, like a program."""

@@ -1,0 +1,302 @@
+"""What is debugged: a flow that is about to run, then its run, followed from its first event to its last."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pitstop.doors.dap import bodies
+from pitstop.doors.dap.adapter import Adapter
+from pitstop.doors.dap.arguments import Mode, SessionOptions
+from pitstop.doors.dap.conductor import Conductor
+from pitstop.doors.dap.failures import not_stopped
+from pitstop.doors.dap.file_watch import watch_files
+from pitstop.doors.dap.outputs import Outputs
+from pitstop.doors.dap.places import Places
+from pitstop.errors import CommandRefused, PitstopError
+from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service
+from pitstop.service.debugging import Debugger, DebugState, StopInfo
+
+LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
+END_SECONDS = 0.8  # how long a run that is killed is waited for
+
+_CHANGES = ("debug.scope_edited", "debug.edit_undone", "debug.config_overridden")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What is to run. Without `debugs` nothing ever stops it."""
+
+    service: Service
+    request: RunRequest
+    flow: FlowInfo
+    is_local: bool = True
+    debugs: bool = True
+    stops_at_entry: bool = False
+    stops_at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A run that somebody else has started."""
+
+    service: Service
+    run: ActiveRun
+
+
+class Debuggee:
+    """One run of a session. It begins when it is both launched (or found) and configured."""
+
+    def __init__(self, adapter: Adapter, origin: Launch | Attachment, options: SessionOptions) -> None:
+        self.origin = origin
+        self.options = options
+        self.run: ActiveRun | None = None
+        self.is_over = False
+        self.places = Places(origin.flow if isinstance(origin, Launch) else origin.run.flow)
+        self.planned = frozenset(self.places.by_path)  # the steps that can run, whatever the file has now
+        self.outputs = Outputs(adapter, self)
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._adapter = adapter
+        self._conductor: Conductor | None = None
+        self._started: dict[str, float] = {}
+        self._is_restarting = False
+        self._is_ending_told = False
+        self._is_left_to_itself = False
+        self._ended = asyncio.Event()
+
+    # What others ask
+
+    @property
+    def start_method(self) -> Literal["launch", "attach"]:
+        return "launch" if isinstance(self.origin, Launch) else "attach"
+
+    @property
+    def flow_file(self) -> str | None:
+        """The file of the flow, if it is one of ours that can be looked at."""
+        return self.origin.request.flow if isinstance(self.origin, Launch) and self.origin.is_local else None
+
+    @property
+    def default_mode(self) -> Mode:
+        return self.options.breakpoint_mode or "before"
+
+    @property
+    def is_debugged(self) -> bool:
+        return not isinstance(self.origin, Launch) or self.origin.debugs
+
+    @property
+    def debugger(self) -> Debugger | None:
+        """The debugger of a run that lives."""
+        return self.run.debugger if self.run is not None and not self.is_over and self.is_debugged else None
+
+    @property
+    def conductor(self) -> Conductor:
+        if self._conductor is None or self.is_over:
+            raise not_stopped()
+        return self._conductor
+
+    def live(self) -> tuple[Debugger, Conductor]:
+        """What steers the run; `notStopped` when there is nothing to steer."""
+        debugger = self.debugger
+        if debugger is None:
+            raise not_stopped("the run has ended" if self.is_over else "the run has not begun")
+        return debugger, self.conductor
+
+    async def stop_of(self, thread: int) -> StopInfo | None:
+        """Where a thread stands; None when it moves, or waits for others."""
+        debugger, _ = self.live()
+        frame = self._adapter.threads.frame(thread)
+        return next((stop for stop in (await debugger.state()).stops if stop.frame == frame), None)
+
+    def renew(self, flow: FlowInfo) -> None:
+        """The files have changed: the same steps may be at other lines."""
+        self.places = self.places.renewed(flow)
+        self._adapter.sources.forget_lines()
+
+    # Its life
+
+    async def begin(self) -> None:
+        """Start the run, or begin to follow it, and tell the client until it is over."""
+        try:
+            async with self._adapter.turn:
+                state = await (
+                    self._launch(self.origin) if isinstance(self.origin, Launch) else self._attach(self.origin)
+                )
+        except (PitstopError, OSError) as error:
+            self._adapter.say(str(error), "stderr")
+            if not self.begun.done():
+                self.begun.set_exception(error)
+                self.begun.exception()  # nobody has to ask
+            self._tell_end(1)
+            return
+        if not self.begun.done():
+            self.begun.set_result(None)
+        watch = self._adapter.spawn(watch_files(self._adapter, self), name="files")
+        await self._follow(state)
+        watch.cancel()
+
+    async def _launch(self, launch: Launch) -> DebugState:
+        debug = DebugRequest(
+            breakpoints=self._adapter.breakpoints.requests(),
+            stop_at_entry=launch.stops_at_entry,
+            stop_on_error=False,
+            stop_at_end=launch.stops_at_end,
+            lease_seconds=LEASE_SECONDS,
+        )
+        request = replace(launch.request, debug=debug if launch.debugs else None)
+        self.run = await launch.service.start(request)
+        state = await self.run.debugger.state()
+        self._adapter.breakpoints.bind(state.breakpoints)
+        self._prepare(self.run, is_local=launch.is_local)
+        return replace(state, last_event=self.run.carried_over)
+
+    async def _attach(self, attachment: Attachment) -> DebugState:
+        run = self.run = attachment.run
+        self._prepare(run, is_local=False)
+        state = await run.debugger.state()
+        for frame in state.frames:
+            if frame.state != "done":
+                self.conductor.tell_thread(frame.id, frame.name)
+        if not state.is_ended:
+            await self._adapter.breakpoints.set_all(run.debugger)
+            await self.conductor.begin()
+        return state
+
+    def _prepare(self, run: ActiveRun, *, is_local: bool) -> None:
+        self._adapter.sources.take(run.texts, is_local=is_local)
+        self._conductor = Conductor(self._adapter, run.debugger, stops_all=self.options.stop_mode != "one")
+        run.hear_output(self.outputs.hear)
+        self._adapter.tell(
+            "process",
+            bodies.ProcessEvent(
+                name=run.flow.file or run.flow.name, is_local_process=is_local, start_method=self.start_method
+            ),
+        )
+
+    async def _follow(self, state: DebugState) -> None:
+        run = self.run
+        if run is None:
+            return
+        try:
+            async for event in run.events(state.last_event):
+                async with self._adapter.turn:
+                    await self._hear(event)
+            code = 0 if (await run.wait()).status == "passed" else 1
+        except (PitstopError, OSError) as error:  # the server is gone, say
+            self._adapter.say(f"the run cannot be followed any more: {error}", "stderr")
+            code = 1
+        async with self._adapter.turn:
+            self._tell_end(code)
+
+    async def _hear(self, event: EventInfo) -> None:
+        fields = event.fields
+        match event.kind:
+            case "frame.opened":
+                self.conductor.tell_thread(fields["frame"], fields["name"])
+            case "frame.ended":
+                self.conductor.tell_thread_ended(fields["frame"])
+            case "step.started":
+                self._adapter.progress.begin(fields["occurrence"], f"Step {fields['occurrence']}")
+                self._started[fields["occurrence"]] = event.at
+            case "step.finished":
+                self._adapter.progress.end(fields["occurrence"])
+                self._hear_finished(fields, event.at)
+            case "debug.logged":
+                self._say_at(fields["step"], fields["message"])
+            case "debug.lease_ended":
+                self._adapter.say("nobody attended to the stop, so it has ended by itself", "stderr")
+            case kind if kind in _CHANGES:
+                self.tell_variables_changed()
+            case _ if self.is_debugged:
+                await self.conductor.hear(event)
+
+    def _hear_finished(self, fields: Mapping[str, Any], at: float) -> None:
+        self.outputs.end(fields["occurrence"])
+        outcome = fields["outcome"]
+        error = outcome.get("error")
+        if self.options.tell_steps:
+            self._tell_step(fields, at)
+        if outcome["status"] in ("failed", "timed_out") and error and error["origin"] in ("", fields["occurrence"]):
+            self._say_at(fields["step"], f"{fields['occurrence']} {outcome['status']}: {error['message']}", "stderr")
+
+    def _tell_step(self, fields: Mapping[str, Any], at: float) -> None:
+        step, error = self.places.step(fields["step"]), fields["outcome"].get("error")
+        started = self._started.pop(fields["occurrence"], None)
+        self._adapter.tell(
+            "pitstop/step",
+            bodies.StepEvent(
+                path=fields["step"],
+                occurrence=fields["occurrence"],
+                status=fields["outcome"]["status"],
+                file=None if step is None else step.file,
+                line=None if step is None or step.line is None else self._adapter.client.line_out(step.line),
+                seconds=None if started is None else round(at - started, 3),
+                error=None if error is None else error["message"],
+            ),
+        )
+
+    def tell_variables_changed(self) -> None:
+        if self._adapter.client.hears_invalidated and self._conductor is not None and self._conductor.is_stopped:
+            self._adapter.tell("invalidated", bodies.InvalidatedEvent(areas=("variables",)))
+
+    def _say_at(self, path: str, text: str, category: Literal["console", "stderr"] = "console") -> None:
+        step = self.places.step(path)
+        source = (
+            None if step is None or step.file is None else self._adapter.sources.tell(step.file, self._adapter.client)
+        )
+        self._adapter.say(text, category, source, None if step is None else step.line)
+
+    def _tell_end(self, code: int) -> None:
+        """Once, and nothing of the run is told after it."""
+        self.is_over = True
+        self.outputs.flush()
+        self._adapter.progress.end_all()
+        self._adapter.references.forget_all()
+        for frame in self._adapter.threads.close_all():
+            if self._adapter.client.quirks.hears_threads:
+                number = self._adapter.threads.number(frame)
+                self._adapter.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
+        self._ended.set()
+        if not self._is_restarting and not self._is_ending_told:
+            self._is_ending_told = True
+            self._adapter.tell("exited", bodies.ExitedEvent(exit_code=code))
+            self._adapter.tell("terminated", bodies.TerminatedEvent())
+
+    # Its end
+
+    async def cancel(self) -> None:
+        """Ask it to end, and to clean up; the client is told when it has."""
+        if self.run is None:
+            self._tell_end(1)
+        elif not self.is_over:
+            await self.run.cancel("ended in the editor")
+
+    async def kill(self) -> None:
+        """End it now, and wait for that a little: its log is written then."""
+        if self.run is None or self.is_over:
+            return
+        with contextlib.suppress(PitstopError):
+            await self.run.kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await self._ended.wait()
+
+    async def kill_for_restart(self) -> None:
+        self._is_restarting = True
+        await self.kill()
+
+    async def leave(self, *, suspended: bool) -> None:
+        """Let a run go on without us: what we have set in it is taken out, and what stands still goes on."""
+        debugger = self.debugger
+        if debugger is None:
+            return
+        with contextlib.suppress(CommandRefused):
+            await self._adapter.breakpoints.withdraw(debugger)
+            if not suspended and (await debugger.state()).stops:
+                await debugger.continue_all()
+        self._is_left_to_itself = not suspended
+
+    async def outlive(self) -> None:
+        """A run of this process that was left to itself is over when it is over, not when its client has gone."""
+        if self._is_left_to_itself and self.flow_file is not None:
+            await self._ended.wait()

@@ -1,0 +1,60 @@
+"""Files that are edited while their flow runs: steps move, and breakpoints move with them."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pitstop.doors.dap.adapter import Adapter
+from pitstop.doors.dap.bodies import BreakpointEvent
+from pitstop.doors.dap.placing import tell_place
+from pitstop.errors import PitstopError
+
+if TYPE_CHECKING:
+    from pitstop.doors.dap.debuggee import Debuggee
+
+LOOK_SECONDS = 0.5
+
+Stamps = dict[str, tuple[int, int]]
+
+
+async def watch_files(adapter: Adapter, debuggee: "Debuggee") -> None:
+    """Look at the files of a flow that was launched here, again and again."""
+    flow = debuggee.flow_file
+    if flow is None:
+        return
+    seen = _stamps(debuggee.places.files)
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        now = _stamps(debuggee.places.files)
+        if now != seen:
+            seen = now
+            with suppress(PitstopError):  # it is being edited: until it is a flow again, steps are where they were
+                told = await debuggee.origin.service.check(flow)
+                async with adapter.turn:
+                    debuggee.renew(told)
+                    _move_breakpoints(adapter, debuggee)
+
+
+def _move_breakpoints(adapter: Adapter, debuggee: "Debuggee") -> None:
+    for name, (_, asked) in adapter.asked_at_lines.items():
+        marks = [mark for file, mark in adapter.breakpoints.at_lines() if file == name]
+        for mark, each in zip(marks, asked, strict=True):
+            step = None if mark.step is None else debuggee.places.step(mark.step)
+            if step is None:
+                continue
+            told = tell_place(adapter, step)
+            told.id = mark.told.id
+            if told != mark.told and told.line is not None:
+                mark.told = told
+                each.line = told.line
+                adapter.tell("breakpoint", BreakpointEvent(reason="changed", breakpoint=told))
+
+
+def _stamps(files: tuple[str, ...]) -> Stamps:
+    found: Stamps = {}
+    for file in files:
+        with suppress(OSError):
+            about = Path(file).stat()
+            found[file] = (about.st_mtime_ns, about.st_size)
+    return found

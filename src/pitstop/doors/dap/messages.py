@@ -1,0 +1,158 @@
+"""The envelopes of the protocol, and the things that several messages have in them."""
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Message(msgspec.Struct, rename="camel", omit_defaults=True):
+    """What goes out: a field that is at its default is not sent. Lists that are due have no default, nor do flags that
+    clients read wrongly when they are missing.
+    """
+
+
+class Incoming(msgspec.Struct, rename="camel"):
+    """What comes in: null is read as absent, and what is not known is passed over."""
+
+
+# --- Envelopes -------------------------------------------------------------------------------------------------------
+
+
+class Request(msgspec.Struct):
+    seq: int
+    type: str
+    command: str
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class Response(msgspec.Struct, omit_defaults=True, tag_field="type", tag="response"):
+    seq: int
+    request_seq: int
+    success: bool
+    command: str
+    message: str | None = None
+    body: Any = None
+
+
+class Event(msgspec.Struct, omit_defaults=True, tag_field="type", tag="event"):
+    seq: int
+    event: str
+    body: Any = None
+
+
+class ErrorMessage(Message, kw_only=True):
+    id: int
+    format: str
+    show_user: bool
+
+
+class ErrorBody(Message, kw_only=True):
+    error: ErrorMessage
+
+
+# --- Things ----------------------------------------------------------------------------------------------------------
+
+
+class GivenSource(Incoming, kw_only=True):
+    name: str | None = None
+    path: str | None = None
+    source_reference: int | None = None
+
+
+class Source(Message, kw_only=True):
+    name: str
+    path: str | None = None
+    source_reference: int = 0
+    presentation_hint: str | None = None
+    origin: str | None = None
+
+
+class Breakpoint(Message, kw_only=True):
+    id: int | None = None
+    verified: bool
+    message: str | None = None
+    source: Source | None = None
+    line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+    reason: Literal["pending", "failed"] | None = None
+
+
+class Thread(Message, kw_only=True):
+    id: int
+    name: str
+
+
+class StackFrame(Message, kw_only=True):
+    id: int
+    name: str
+    source: Source | None = None
+    line: int
+    column: int
+    end_line: int | None = None
+    end_column: int | None = None
+    can_restart: bool
+    presentation_hint: Literal["normal", "label", "subtle"] | None = None
+
+
+class Scope(Message, kw_only=True):
+    name: str
+    presentation_hint: str | None = None
+    variables_reference: int
+    named_variables: int | None = None
+    indexed_variables: int | None = None
+    expensive: bool
+
+
+class PresentationHint(Message, kw_only=True):
+    kind: str | None = None
+    attributes: tuple[str, ...] | None = None
+    lazy: bool | None = None
+
+
+class Variable(Message, kw_only=True):
+    name: str
+    value: str
+    type: str | None = None
+    presentation_hint: PresentationHint | None = None
+    evaluate_name: str | None = None
+    variables_reference: int
+    named_variables: int | None = None
+    indexed_variables: int | None = None
+
+
+class Target(Message, kw_only=True):
+    """What a step can go into, or a place to go to."""
+
+    id: int
+    label: str
+    line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+
+
+class CompletionItem(Message, kw_only=True):
+    label: str
+    text: str | None = None
+    detail: str | None = None
+    type: str | None = None
+    start: int | None = None
+    length: int | None = None
+
+
+class ExceptionFilter(Message, kw_only=True):
+    filter: str
+    label: str
+    description: str
+    default: bool
+    supports_condition: bool
+    condition_description: str
+
+
+class BreakpointMode(Message, kw_only=True):
+    mode: str
+    label: str
+    description: str
+    applies_to: tuple[str, ...]

@@ -1,0 +1,271 @@
+"""Branches as threads: one stop at a time, steps that stick to their branch, joins that never hang."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.doors.dap.adapter_client import AdapterClient
+from tests.doors.dap.flows import line_of
+from tests.doors.dap.protocol import check_conversation
+
+CHECKS = line_of("shop.yaml", "id: checks")
+
+
+async def place(adapter: AdapterClient, stop: dict[str, Any]) -> str:
+    name: str = (await adapter.stack(stop, levels=1))[0]["name"]
+    return name
+
+
+async def names(adapter: AdapterClient) -> dict[str, int]:
+    return {each["name"]: each["id"] for each in (await adapter.ask("threads"))["threads"]}
+
+
+async def test_each_branch_is_a_thread_with_the_steps_around_it_as_its_stack(
+    adapter: AdapterClient, folder: Path
+) -> None:
+    await adapter.launch("shop.yaml", lines=(CHECKS,))
+    await adapter.stopped()
+    await adapter.ask("stepIn", threadId=1)
+
+    stop = await adapter.stopped()
+    assert await names(adapter) == {"main": 1, "checks.left": 2, "checks.right": 3}
+    frames = await adapter.stack(stop)
+    assert [each["name"] for each in frames] == ["checks.left", "checks", "shop"]
+    left = line_of("shop.yaml", "id: left")
+    assert (frames[0]["line"], frames[0]["column"], frames[0]["endLine"]) == (left, 9, left + 1)
+    assert all(each["source"]["path"] == str(folder / "shop.yaml") for each in frames)
+
+
+async def test_a_long_stack_is_given_in_parts(adapter: AdapterClient) -> None:
+    """As VS Code asks for it: the first frame, then the rest."""
+    await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: left"),))
+    stop = await adapter.stopped()
+    first = await adapter.ask("stackTrace", threadId=stop["threadId"], startFrame=0, levels=1)
+    rest = await adapter.ask("stackTrace", threadId=stop["threadId"], startFrame=1, levels=19)
+
+    assert [each["name"] for each in first["stackFrames"] + rest["stackFrames"]] == ["checks.left", "checks", "shop"]
+    assert first["totalFrames"] == rest["totalFrames"] == 3
+
+
+async def test_frame_ids_are_never_used_twice(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(CHECKS,))
+    await adapter.stopped()
+    seen = [each["id"] for each in await adapter.stack({"threadId": 1})]
+    await adapter.ask("stepIn", threadId=1)
+    await adapter.stopped()
+    for thread in (2, 3):
+        seen += [each["id"] for each in await adapter.stack({"threadId": thread})]
+
+    assert len(seen) == len(set(seen))
+    refused = await adapter.refusal("scopes", frameId=seen[0])
+    assert "a stop that is over" in refused.message and not refused.error["showUser"]
+
+
+async def test_next_runs_a_whole_block_and_stops_at_the_step_after_it(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(CHECKS,))
+    await adapter.stopped()
+    await adapter.ask("next", threadId=1)
+
+    stop = await adapter.stopped()
+    assert (stop["reason"], await place(adapter, stop)) == ("step", "loop")
+    assert {"left", "right"} <= set(adapter.output("stdout").split())
+
+
+async def test_step_out_runs_to_what_follows_the_block(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: turn"),))
+    await adapter.stopped()
+    await adapter.ask("setBreakpoints", source={"path": str(adapter.folder / "shop.yaml")}, breakpoints=[])
+    await adapter.ask("stepOut", threadId=1)
+
+    assert await place(adapter, await adapter.stopped()) == "last"
+
+
+async def test_a_step_sticks_to_its_branch(adapter: AdapterClient) -> None:
+    await adapter.launch("branches.yaml", lines=(line_of("branches.yaml", "id: quick_one"),))
+    stop = await adapter.stopped()
+    await adapter.ask("next", threadId=stop["threadId"])
+
+    second = await adapter.stopped()
+    assert second["threadId"] == stop["threadId"]
+    assert await place(adapter, second) == "both.quick.quick_two"
+    (adapter.folder / "go").touch()
+
+
+async def test_a_branch_that_was_parked_is_shown_before_its_step_and_next_runs_that(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(CHECKS,))
+    await adapter.stopped()
+    await adapter.ask("stepIn", threadId=1)
+    stop = await adapter.stopped()
+    other = ({2, 3} - {stop["threadId"]}).pop()
+    parked = await place(adapter, {"threadId": other})
+    await adapter.ask("next", threadId=other)
+
+    after = await adapter.stopped()
+    assert after["threadId"] != other, "its branch is at its end"
+    assert parked.removeprefix("checks.") in adapter.output("stdout").split()
+
+
+async def test_two_branches_that_hit_at_the_same_time_are_told_one_after_the_other(adapter: AdapterClient) -> None:
+    left, right = line_of("shop.yaml", "id: left"), line_of("shop.yaml", "id: right")
+    told = await adapter.launch("shop.yaml", lines=(left, right))
+    first = await adapter.stopped()
+    await adapter.ask("continue", threadId=first["threadId"])
+    second = await adapter.stopped()
+    await adapter.ask("continue", threadId=second["threadId"])
+
+    assert await adapter.ended() == 0
+    hit = first["hitBreakpointIds"] + second["hitBreakpointIds"]
+    assert sorted(hit) == sorted(each["id"] for each in told)
+    assert (first["allThreadsStopped"], second["allThreadsStopped"]) == (True, True)
+
+
+async def test_a_join_that_waits_for_a_parked_branch_says_so(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: left"), line_of("shop.yaml", "id: right")))
+    first = await adapter.stopped()
+    answer = await adapter.ask("continue", threadId=first["threadId"], singleThread=True)
+    second = await adapter.stopped()
+
+    assert answer == {"allThreadsContinued": False}
+    assert second["threadId"] != first["threadId"]
+    assert second["description"].startswith("Nothing else can move: waiting for checks.")
+    assert "every branch stands still now" in adapter.output("console")
+
+
+async def test_continue_frees_all_whichever_thread_it_names(adapter: AdapterClient) -> None:
+    """Helix names the thread that was told last, dead or alive."""
+    await adapter.launch("shop.yaml", lines=(CHECKS,))
+    await adapter.stopped()
+    await adapter.ask("stepIn", threadId=1)
+    await adapter.stopped()
+
+    assert await adapter.ask("continue", threadId=9999) == {"allThreadsContinued": True}
+    assert await adapter.ended() == 0
+
+
+async def test_next_of_a_thread_that_is_no_more_steps_the_one_that_has_stopped(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(7,))
+    await adapter.stopped()
+    await adapter.ask("next", threadId=77)
+
+    assert await place(adapter, await adapter.stopped()) == "checks"
+
+
+async def test_next_of_the_main_thread_runs_its_branches_to_the_join(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(CHECKS,))
+    await adapter.stopped()
+    await adapter.ask("stepIn", threadId=1)
+    await adapter.stopped()
+    await adapter.ask("next", threadId=1)
+
+    stop = await adapter.stopped()
+    assert (stop["threadId"], await place(adapter, stop)) == (1, "checks (after)")
+
+
+async def test_all_branches_go_on_while_one_is_stepped_if_that_is_wanted(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(CHECKS,), steppingResumesAllBranches=True)
+    await adapter.stopped()
+    await adapter.ask("stepIn", threadId=1)
+    stop = await adapter.stopped()
+    await adapter.ask("next", threadId=stop["threadId"])
+
+    assert await place(adapter, await adapter.stopped()) == "loop"
+
+
+async def test_each_branch_stops_alone_if_that_is_wanted(adapter: AdapterClient) -> None:
+    (adapter.folder / "go").touch()
+    lines = (line_of("branches.yaml", "id: slow_end"), line_of("branches.yaml", "id: quick_two"))
+    await adapter.launch("branches.yaml", lines=lines, stopMode="one")
+    stops = [await adapter.stopped(), await adapter.stopped()]
+
+    assert [each["allThreadsStopped"] for each in stops] == [False, False]
+    for stop in stops:
+        assert await adapter.ask("continue", threadId=stop["threadId"]) == {"allThreadsContinued": False}
+    assert await adapter.ended() == 0
+
+
+async def test_step_in_targets_are_the_branches(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(CHECKS,))
+    (frame, *_) = await adapter.stack(await adapter.stopped())
+    targets = (await adapter.ask("stepInTargets", frameId=frame["id"]))["targets"]
+    assert [each["label"] for each in targets] == ["left", "right"]
+    await adapter.ask("stepIn", threadId=1, targetId=targets[1]["id"])
+
+    assert await place(adapter, await adapter.stopped()) == "checks.right"
+
+
+async def test_pause_stops_at_the_next_step(adapter: AdapterClient, folder: Path) -> None:
+    (folder / "many.yaml").write_text(
+        "name: many\nsteps:\n  - repeat:\n      times: 100000\n    steps:\n      - sleep: 20ms\n"
+    )
+    await adapter.launch("many.yaml")
+    await adapter.event("thread")
+    await adapter.ask("pause", threadId=1)
+
+    assert (await adapter.stopped())["reason"] == "pause"
+
+
+async def test_a_pause_in_a_long_step_tells_what_is_still_at_work(adapter: AdapterClient, folder: Path) -> None:
+    await adapter.launch("branches.yaml")
+    await adapter.event("output", lambda body: body["output"] == "quick two\n")
+    await adapter.ask("pause", threadId=1)
+    stop = await adapter.stopped()
+
+    assert stop["description"] == "Pausing: step both.slow.hold is still at work and is held when it ends"
+    (frame, *_) = await adapter.stack(stop)
+    assert frame["name"] == "both.slow.hold (at work)"
+    assert (await adapter.ask("scopes", frameId=frame["id"])) == {"scopes": []}
+    await adapter.ask("next", threadId=stop["threadId"])
+    (folder / "go").touch()
+    assert (await place(adapter, await adapter.stopped())).startswith("both.slow")
+
+
+async def test_a_thread_can_be_ended_alone(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: left"),))
+    stop = await adapter.stopped()
+    await adapter.ask("terminateThreads", threadIds=[stop["threadId"]])
+    await adapter.event("thread", lambda body: body == {"reason": "exited", "threadId": stop["threadId"]})
+
+    parked = await adapter.stopped()
+    assert (await place(adapter, parked)).startswith("checks.right")
+    await adapter.ask("continue", threadId=parked["threadId"])
+    assert await adapter.ended() == 1
+
+
+async def test_threads_are_told_at_any_time(adapter: AdapterClient) -> None:
+    await adapter.initialize()
+    main = {"threads": [{"id": 1, "name": "main"}]}
+    assert await adapter.ask("threads") == main
+    await adapter.launch("shop.yaml")
+    assert (await adapter.ask("threads"))["threads"][0] == {"id": 1, "name": "main"}
+    await adapter.ended()
+
+    assert await adapter.ask("threads") == main
+
+
+async def test_of_very_many_branches_only_some_are_listed_and_always_the_stopped_one(
+    adapter: AdapterClient, folder: Path
+) -> None:
+    items = ", ".join(map(str, range(1100)))
+    flow = f"name: wide\nsteps:\n  - matrix: {{n: [{items}]}}\n    parallel: true\n    steps:\n      - sleep: 1ms\n"
+    (folder / "wide.yaml").write_text(flow)
+    wanted = [{"line": 6, "condition": ".matrix.n == 1099"}]
+    await adapter.launch("wide.yaml", breakpoints=wanted)
+    stop = await adapter.stopped()
+
+    listed = (await adapter.ask("threads"))["threads"]
+    assert stop["threadId"] in [each["id"] for each in listed]
+    assert len(listed) <= 1025
+
+
+async def test_helix_is_told_of_no_threads(folder: Path) -> None:
+    async with AdapterClient(folder) as adapter:
+        await adapter.launch("shop.yaml", initialize={"clientID": "hx"})
+        await adapter.ended()
+    assert adapter.events_named("thread") == []
+    check_conversation(adapter.trace)
+
+
+async def test_zed_is_not_told_that_single_threads_can_be_moved(folder: Path) -> None:
+    async with AdapterClient(folder) as adapter:
+        assert "supportsSingleThreadExecutionRequests" not in await adapter.initialize(clientID="zed")
+    async with AdapterClient(folder) as adapter:
+        assert (await adapter.initialize(clientID="vscode"))["supportsSingleThreadExecutionRequests"]
