@@ -14,24 +14,38 @@ COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-graph test lint format bench lock clean
+.PHONY: help up web demo demo-graph test test-python test-web test-editors vsix lint format bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+up: $(VENV)/.stamp web ## Start Pitstop and open it in the browser (ARGS="--port 8000")
+	@$(VENV)/bin/pitstop up --flows examples $(ARGS)
+
+web: ## Build the web application, if its sources have changed
+	@$(PYTHON) web/build.py
+
 demo: $(VENV)/.stamp ## Run a pipeline that fails, and see how to debug it
 	@rm -rf $(DEMO) && mkdir -p $(dir $(DEMO)) && cp -R examples/broken $(DEMO)
 	@$(VENV)/bin/pitstop run $(DEMO)/flow.yaml --workspace $(DEMO) $(ARGS); test $$? -eq 1
-	@echo
-	@echo "Copy this line to debug it; docs/start.md tells what to do there:"
-	@echo "  $(VENV)/bin/pitstop debug $(DEMO)/flow.yaml --from checks.tests --workspace $(DEMO)"
 
 demo-graph: $(VENV)/.stamp ## Watch a graph in Python being debugged, step by step
 	@$(VENV)/bin/python examples/debug_a_graph.py $(ARGS)
 
-test: $(VENV)/.stamp ## Run every test and report the coverage (ARGS="-k name" for a part)
+test: test-python test-web test-editors ## Run every test: what they need is in CONTRIBUTING.md
+
+test-python: $(VENV)/.stamp web ## The tests in Python, with the coverage (ARGS="-k name" for a part)
 	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) -q tests/simulation
 	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) --ignore tests/simulation --cov --cov-report=term:skip-covered $(ARGS)
+
+test-web: $(VENV)/.stamp web ## The tests of the web application, in Chromium too
+	cd web && npm run --silent check && npm run --silent e2e
+
+test-editors: $(VENV)/.stamp ## The tests of the VS Code extension, and of the adapter with Microsoft's own client
+	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error && npm test --silent
+
+vsix: ## Package the VS Code extension
+	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error && npm run --silent package
 
 lint: $(VENV)/.stamp ## Check style, formatting, types and the import contracts
 	$(VENV)/bin/ruff check
@@ -51,7 +65,8 @@ lock: $(LOCK_VENV)/.stamp ## Resolve the dependencies anew and write both lock f
 	$(COMPILE) --group bench --output-file requirements-bench.lock
 
 clean: ## Remove the environments and everything that was generated
-	rm -rf $(VENV) $(BENCH_VENV) $(LOCK_VENV) build dist .coverage .coverage.* htmlcov
+	rm -rf $(VENV) $(BENCH_VENV) $(LOCK_VENV) .venv-node .venv-prefect build dist .coverage .coverage.* htmlcov
+	rm -rf src/pitstop/doors/http/web web/node_modules editors/vscode/node_modules
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

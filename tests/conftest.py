@@ -1,6 +1,8 @@
-"""What every test may use: seeds for the tests that take them."""
+"""What every test may use: seeds for the tests that take them, and a container engine for those that need one."""
 
 import pytest
+
+pytest_plugins = ("tests.containers",)
 
 DEFAULT_SEEDS = 2000
 SEEDS_PER_TEST = 50

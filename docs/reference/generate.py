@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from pitstop.app import open_service
-from pitstop.definition.durations import DURATION_PATTERN
+from pitstop.definition.durations import DURATION_PATTERN, format_duration
 from pitstop.definition.forms import (
     STEPS_FORMAT,
     FlowForm,
@@ -30,7 +30,6 @@ from pitstop.definition.forms import (
 from pitstop.definition.step_kinds import combining_kinds
 from pitstop.doors.cli.app import COMMANDS
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.steps.fields import format_duration
 from pitstop.steps.reference import kind_of
 from pitstop.steps.registry import BUILT_IN, DescribedStepType, StepTypes
 

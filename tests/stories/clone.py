@@ -72,7 +72,7 @@ class Clone:
     def _make_environment(self, venv: Path) -> None:
         command = venv / "bin" / "pitstop"
         command.parent.mkdir(parents=True)
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pitstop "$@"\n')
+        command.write_text(f"#!{sys.executable}\nfrom pitstop.__main__ import main\n\nmain()\n")  # as pip writes it
         command.chmod(0o755)
         (command.parent / "python").symlink_to(sys.executable)
         for name in ("requirements.lock", "pyproject.toml"):

@@ -40,7 +40,7 @@ def test_the_command_from_the_screen_stops_there_a_shell_repairs_it_and_a_retry_
     with Person(clone, command) as person:
         person.reads("before checks.tests  build/demo/flow.yaml:8", "→   8        - id: tests", "(checks.tests)")
         person.enters("c")
-        person.reads("ValueError: could not convert string to float: '0,19'", "✗ checks.tests  failed")
+        person.reads("ValueError: could not convert string to float: '0,19'", "✘ checks.tests  failed")
         person.reads("error checks.tests  build/demo/flow.yaml:8", "it failed", "retry", "(checks.tests)")
 
         person.enters("sh")
@@ -51,8 +51,8 @@ def test_the_command_from_the_screen_stops_there_a_shell_repairs_it_and_a_retry_
 
         person.reads("(checks.tests)")
         person.enters("retry")
-        person.reads("✓ checks.tests#2  passed", "✓ package  passed", "✓ smoke  passed", "✓ price  passed")
-        person.reads("✓ the run passed, intervened", "checks.tests was tried again")
+        person.reads("✔ checks.tests#2  passed", "✔ package  passed", "✔ smoke  passed", "✔ price  passed")
+        person.reads("✔ the run passed, intervened", "checks.tests was tried again")
         assert person.leaves() == 0
     repaired = clone.path / "build/demo/shop/settings.json"
     assert '"tax_rate": "0.19"' in repaired.read_text(encoding="utf-8")

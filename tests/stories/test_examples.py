@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.containers import BOX, Docker
 from tests.stories.clone import ROOT, Clone, Person
 
 FLOWS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("examples/**/*.yaml"))
@@ -53,13 +54,16 @@ EXAMPLES = [
 ]
 
 
+IN_CONTAINERS = "examples/containers.yaml"
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Clone:
     return Clone(tmp_path)
 
 
 def test_every_example_is_run_here() -> None:
-    assert {example.words.split()[0] for example in EXAMPLES} == set(FLOWS)
+    assert {example.words.split()[0] for example in EXAMPLES} | {IN_CONTAINERS} == set(FLOWS)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.words)
@@ -70,6 +74,18 @@ def test_an_example_does_what_it_says(clone: Clone, example: Example) -> None:
     for text in example.said:
         assert text in ended.stdout
     assert not any(value in ended.stdout for _, value in example.env)  # they are secrets
+    assert clone.left_running() == {}
+
+
+def test_the_steps_of_an_example_run_in_containers(clone: Clone, docker: Docker) -> None:
+    docker.says("tag", BOX, "busybox:1.37")  # which is what it is
+
+    ended = clone.runs(f"pitstop run {IN_CONTAINERS} --workspace fresh", {"DOCKER_HOST": docker.host})
+
+    assert ended.returncode == 0, ended.stdout
+    for text in ("service clock is ready", "ask | hello from Linux", "in sha256:"):
+        assert text in ended.stdout
+    assert docker.left() == {}
     assert clone.left_running() == {}
 
 
