@@ -200,6 +200,29 @@ class StoreContract:
         assert (await again.record()).carried_over == 2
         assert list(again.log.read()) == [*before, step(2)]
 
+    async def test_a_long_log_is_paged_without_being_read(self, store: RunStore) -> None:
+        run = await store.create(record())
+        for number in range(1, 2501):
+            run.log.append(step(number))
+        await run.log.settled()
+
+        opened = await store.open("run-1", events=False)
+
+        assert await opened.log.page(2, 2) == [(3, step(3)), (4, step(4))]
+        assert [number for number, _ in await opened.log.page()] == list(range(1, 1001))
+        assert await opened.log.page(2499) == await run.log.page(2499) == [(2500, step(2500))]
+        assert list(await opened.log.page(2500)) == []
+
+    async def test_a_change_that_is_noted_is_kept_with_what_is_appended_after_it(self, store: RunStore) -> None:
+        run = await store.create(record())
+        run.note(status="running", workspace="ws-1")
+        run.log.append(STARTED)
+        await run.log.settled()
+
+        other = await store.open("run-1")
+        kept = await other.record()
+        assert (kept.status, kept.workspace, list(other.log.read())) == ("running", "ws-1", [STARTED])
+
     async def test_a_large_value_comes_back_whole(self, store: RunStore) -> None:
         outputs = {"text": "x" * 300_000, "list": list(range(20_000)), "small": 1}
         event = StepFinished(1.0, "main", "build", "build#1", Outcome(Status.PASSED, outputs))

@@ -27,7 +27,10 @@ KNOWN = {
     "mermaid",
     "text",
     "json",
-}  # text and json are not run: they show and claim nothing
+    "lua",
+    "elisp",
+    "toml",
+}  # text, json and the settings of editors are not run: they show and claim nothing
 
 RUN_ELSEWHERE = {"docs/guides/debug-a-flow.md"}  # one long session: tests/doors/cli/test_debug_guide.py
 

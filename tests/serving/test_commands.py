@@ -29,6 +29,7 @@ class House:
         self.words = [*PITSTOP, command, *words]
         self.process: subprocess.Popen[str] | None = None
         self.url = ""
+        self.said = self.complained = ""
 
     @contextmanager
     def open(self) -> Iterator["House"]:

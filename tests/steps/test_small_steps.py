@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from pitstop.errors import NotAsked
 from pitstop.events.outcome import Status
-from pitstop.steps.approvals import Decision, MemoryApprovals, NotAsked, Question
+from pitstop.steps.approvals import Decision, MemoryApprovals, Question
 from tests.steps.bench import Bench, open_bench
 
 # --- sleep and fail --------------------------------------------------------------------------------------------------

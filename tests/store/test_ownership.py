@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from pitstop.errors import LogLost, UnknownRun
+from pitstop.events.types import StepStarted
 from pitstop.store.port import Status
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.contracts.store import ENDED, STARTED, collect, lines_of, record, step, write
@@ -236,3 +237,24 @@ async def test_a_long_log_is_opened_without_its_events_and_paged(store: SqlStore
     await run.log.settled()
     await opened.record()
     assert len(opened.log) == 3001
+
+
+async def test_runs_that_were_claimed_are_opened_together_each_with_its_own_log(store: SqlStore) -> None:
+    lengths = {"empty": 0, "short": 3, "long": 450}
+    for name, length in lengths.items():
+        run = await store.create(record(name), owner="gone", lease_seconds=0)
+        for number in range(1, length + 1):
+            run.log.append(step(number))
+        run.log.append(StepStarted(1.0, "main", "large", name * 100_000))  # which does not stand in its row
+        await run.close()
+    claims = await store.claim("one", 30, 10)
+
+    opened = {run.id: run for run in await store.open_claimed(claims)}
+
+    assert {name: len(run.log) - 1 for name, run in opened.items()} == lengths
+    assert list(opened["long"].log.read(448)[:2]) == [step(449), step(450)]
+    assert [run.log.read()[-1].occurrence[:5] for run in opened.values()] == [name[:5] for name in opened]
+    opened["short"].log.append(step(99))
+    await opened["short"].close()
+    assert await store.claim_one("short", "two", 30) is None
+    assert (await store.open("short")).log.read()[-1] == step(99)

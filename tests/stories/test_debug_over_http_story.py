@@ -103,7 +103,9 @@ async def debug(caller: Caller) -> None:
     # They look around, and see why the next step would fail.
     page = await caller.look("variables", stop=smoke["stop"], path=".vars")
     assert [(each["name"], each["value"]) for each in page["variables"]] == [("region", "eu")]
-    assert (await caller.say("evaluate", stop=smoke["stop"], expression=".steps.build.outputs.version"))["values"] == ["1.2"]
+    assert (await caller.say("evaluate", stop=smoke["stop"], expression=".steps.build.outputs.version"))["values"] == [
+        "1.2"
+    ]
     assert "smoke in eu" in (await caller.look("config", stop=smoke["stop"]))["resolved"]["script"]
 
     # They mend the value, and the config follows.

@@ -7,7 +7,7 @@ from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.matching import hits_at, take_watched
 from pitstop.debugger.remains import remains_of
 from pitstop.debugger.returning import Returning
-from pitstop.debugger.stepping import after_frame, at_fork, rests_at
+from pitstop.debugger.stepping import after_frame, at_fork, is_ended_by, rests_at
 from pitstop.debugger.stops import Held, describe
 from pitstop.engine.frame import MAIN, Activation, Frame
 from pitstop.engine.hook import PROCEED, Point, Position, Verdict
@@ -205,6 +205,9 @@ class Gatekeeper(Returning):
         run, activation = self._running(), point.activation
         left = [each for each in self._returning.values() if each.event.frame == activation.frame.id]
         self._end_returning(left, "its place did not come again")
+        frame, base, path = activation.frame, activation.base, activation.step.path
+        lineage = [each.id for each in frame.lineage()]
+        self._goals = [goal for goal in self._goals if not is_ended_by(goal, frame.id, lineage, base, path)]
         self._last_stop += 1
         told = tuple(reason for reason in ORDER if reason in reasons)
         where = (activation.frame.id, activation.step.path, activation.occurrence, point.position)

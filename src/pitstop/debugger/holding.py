@@ -7,7 +7,7 @@ from typing import Literal
 from pitstop.debugger.breakpoints import EVERYWHERE, Breakpoint, BreakpointTable
 from pitstop.debugger.matching import Watched
 from pitstop.debugger.remains import LEASE_LIMIT_SECONDS, Place, Remains, Remembered
-from pitstop.debugger.stepping import Goal, is_ended_by
+from pitstop.debugger.stepping import Goal
 from pitstop.debugger.stops import Held, Stop
 from pitstop.engine.frame import Frame
 from pitstop.engine.hook import Gate, Verdict
@@ -82,8 +82,6 @@ class Holding:
         self._held[stop.id] = held
         self._is_entry_due = False
         self._pausing.discard(frame.id)
-        lineage, path = [each.id for each in frame.lineage()], activation.step.path
-        self._goals = [goal for goal in self._goals if not is_ended_by(goal, frame.id, lineage, activation.base, path)]
         self._past.setdefault(frame.id, []).append(stop)
         activation.hold()
         self._lease(held, lease_seconds, at_least_seconds)

@@ -49,8 +49,8 @@ async def keep_owner(
 ) -> str:
     """Give the workspace's owner what changed since then. Returns what went wrong, which is nothing if all is well.
 
-    Without `since` it is everything in the folders that were made for the workspace: in place, the repository is not one
-    of them. Root can do with everybody's files as he likes, so nothing is done for him.
+    Without `since` it is everything in the folders that were made for the workspace, which the user's own was not. Root
+    can do with everybody's files as he likes, so nothing is done for him.
     """
     owner = owner_of(workspace)
     folders = [mount["Source"] for mount in mounts_of(workspace)]

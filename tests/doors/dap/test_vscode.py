@@ -48,6 +48,13 @@ def test_the_manifest_has_every_argument_of_the_adapter(
     assert set(told["required"]) <= taken
 
 
+def test_the_guide_tells_of_every_attribute() -> None:
+    guide = (EXTENSION.parents[1] / "docs/guides/editors.md").read_text()
+    taken = {field.encode_name for each in (LaunchArguments, AttachArguments) for field in msgspec.structs.fields(each)}
+
+    assert [name for name in sorted(taken - {"noDebug", "tellSteps"}) if f"`{name}`" not in guide] == []
+
+
 def test_the_manifest_is_whole(manifest: dict[str, Any]) -> None:
     contributed = manifest["contributes"]
     (debugger,) = contributed["debuggers"]

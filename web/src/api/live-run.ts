@@ -39,6 +39,7 @@ export class LiveRun {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isAsking = false;
   #isAskedAgain = false;
+  #commands = 0; // on their way
 
   constructor(readonly id: string) {
     this.#snapshot = {
@@ -73,6 +74,7 @@ export class LiveRun {
 
   /** Say something to the debugger. The answer is the state after it; ApiError when it was refused. */
   async command<V extends DebugVerb>(verb: V, body: DebugVerbs[V]): Promise<void> {
+    this.#commands++;
     this.#change({ pending: verb });
     try {
       this.#takeDebug(await api.command(this.id, verb, body), { pending: null });
@@ -81,14 +83,15 @@ export class LiveRun {
       if (error instanceof ApiError && error.isStale) this.refresh();
       throw error;
     } finally {
+      this.#commands--;
       this.#refreshIfBehind();
     }
   }
 
   /** The answer to a command that is on its way tells the state as well as a question would: that is asked only after it. */
   #refreshIfBehind(): void {
-    const { debug, pending } = this.#snapshot;
-    if (pending === null && (debug === null || debug.last_event < this.#view.last_event)) this.refresh();
+    const { debug } = this.#snapshot;
+    if (this.#commands === 0 && (debug === null || debug.last_event < this.#view.last_event)) this.refresh();
   }
 
   /** Ask for the debugger's state anew; many calls while one is on its way make one more. */
@@ -131,17 +134,19 @@ export class LiveRun {
 
   #take = (events: ServerEvent[]): void => {
     let isDebuggerChanged = false;
+    let isStopped = false;
     const wasLoaded = this.#snapshot.isLoaded;
     for (const { data } of events) {
       const event = JSON.parse(data) as RunEvent;
       if (event.number <= this.#view.last_event) continue;
       this.#view.apply(event);
       this.#pauses.apply(event);
+      isStopped ||= event.kind === "debug.stopped";
       isDebuggerChanged ||= event.kind.startsWith("debug.") || event.kind === "run.ended";
       if (wasLoaded) for (const onEvent of this.#onEvent) onEvent(event);
     }
     if (isDebuggerChanged) {
-      this.#publish();
+      this.#publish(isStopped ? { pending: null } : {}); // at a new stop the next command need not wait for that answer
       this.#refreshIfBehind();
     } else this.#publishSoon();
   };
@@ -155,10 +160,10 @@ export class LiveRun {
     this.#timer ??= setTimeout(() => this.#publish(), this.#snapshot.isLoaded ? DRAWN_EVERY : 0);
   }
 
-  #publish(): void {
+  #publish(change: Partial<RunSnapshot> = {}): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#change({ isLoaded: true });
+    this.#change({ ...change, isLoaded: true });
   }
 
   #change(change: Partial<RunSnapshot>): void {

@@ -5,15 +5,18 @@ behind what the feed keeps reads the log from its number on. So a client that is
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from bisect import bisect_right
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 from pitstop.doors.http.answers import LOGGER, encode
 from pitstop.doors.http.streaming import END, HEARTBEAT, frame
 from pitstop.service.api import ActiveRun, EventInfo
 
 BLOCK_BYTES = 32 * 1024
+SENT_BYTES = 128 * 1024  # at once, to a client that is behind
 KEPT_BYTES = 2 * 1024 * 1024
 SECONDS_PER_CLIENT = 0.0002  # between two blocks, so that writing them leaves time for what they tell of
 LONGEST_WAIT_SECONDS = 0.04
@@ -28,27 +31,45 @@ class Encoded:
     frame: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some events that follow each other, and all of them as server-sent events. Everybody is sent the same bytes."""
+
+    events: Sequence[Encoded]
+    frames: bytes
+
+    @property
+    def last(self) -> int:
+        return self.events[-1].number
+
+
 def encoded(event: EventInfo) -> Encoded:
     json = encode(event.as_json())
     return Encoded(event.number, json, frame(json, event=event.kind, id=event.number))
 
 
+def block_of(events: Sequence[Encoded]) -> Block:
+    return Block(events, b"".join([event.frame for event in events]))
+
+
 class Feed:
-    """The newest events of one run. `carry_on` is its task."""
+    """The newest events of one run, in blocks. `carry_on` is its task."""
 
     def __init__(self, run: ActiveRun, last: int, heartbeat_seconds: float) -> None:
         self._run = run
         self._heartbeat_seconds = heartbeat_seconds
-        self._kept: list[Encoded] = []
+        self._fresh: list[Encoded] = []  # not told yet
+        self._fresh_bytes = 0
+        self._blocks: list[Block] = []
+        self._lasts: list[int] = []  # the number that each block ends with
         self._kept_bytes = 0
+        self._first = last + 1  # the number that the oldest block begins with
         self._last = last
         self._is_over = False
         self._is_closed = False
         self._changed = asyncio.Event()
         self._wake_at: asyncio.TimerHandle | None = None
         self._woken_at = 0.0
-        self._block: tuple[int, int, list[Encoded]] = (0, 0, [])
-        self._framed: tuple[int, int, bytes] = (0, 0, b"")
         self.clients = 0
 
     # Its own side
@@ -57,8 +78,7 @@ class Feed:
         try:
             async with aclosing(_events(self._run, self._last)) as events:
                 async for event in events:
-                    self._keep(encoded(event))
-                    self._tell_soon()
+                    self._take(encoded(event))
             self._is_over = True
         finally:
             self.close()
@@ -68,24 +88,32 @@ class Feed:
         self._is_closed = True
         self._tell()
 
-    def _keep(self, event: Encoded) -> None:
-        self._kept.append(event)
-        self._kept_bytes += len(event.frame)
-        self._last = event.number
-        if self._kept_bytes > 2 * KEPT_BYTES:  # seldom, and then a good part: to cut a list costs its length
-            while self._kept_bytes > KEPT_BYTES:
-                half = len(self._kept) // 2 or 1
-                self._kept_bytes -= sum(len(each.frame) for each in self._kept[:half])
-                del self._kept[:half]
-
-    def _tell_soon(self) -> None:
+    def _take(self, event: Encoded) -> None:
         """Wake those who wait: at once when it was quiet, else together with what comes in the meantime."""
+        self._fresh.append(event)
+        self._fresh_bytes += len(event.frame)
+        if self._fresh_bytes > BLOCK_BYTES:
+            self._keep_block()
         if self._wake_at is None:
             pause = min(self.clients * SECONDS_PER_CLIENT, LONGEST_WAIT_SECONDS)
-            at = max(self._woken_at + pause, asyncio.get_running_loop().time())
-            self._wake_at = asyncio.get_running_loop().call_at(at, self._tell)
+            loop = asyncio.get_running_loop()
+            self._wake_at = loop.call_at(max(self._woken_at + pause, loop.time()), self._tell)
+
+    def _keep_block(self) -> None:
+        block = block_of(self._fresh)
+        self._fresh, self._fresh_bytes = [], 0
+        self._blocks.append(block)
+        self._lasts.append(block.last)
+        self._last = block.last
+        self._kept_bytes += len(block.frames)
+        if self._kept_bytes > 2 * KEPT_BYTES:  # seldom, and then a good part: to cut a list costs its length
+            while self._kept_bytes > KEPT_BYTES and len(self._blocks) > 1:
+                self._first = self._lasts.pop(0) + 1
+                self._kept_bytes -= len(self._blocks.pop(0).frames)
 
     def _tell(self) -> None:
+        if self._fresh:
+            self._keep_block()
         if self._wake_at is not None:
             self._wake_at.cancel()
         self._wake_at, self._woken_at = None, asyncio.get_running_loop().time()
@@ -97,13 +125,13 @@ class Feed:
     async def blocks(self, after: int) -> AsyncGenerator[bytes, None]:
         """Server-sent events above a number, in blocks; a comment when there was none for a while; an end."""
         async with aclosing(self.follow(after)) as following:
-            async for events in following:
-                yield self._frames(events) if events else HEARTBEAT
+            async for block in following:
+                yield HEARTBEAT if block is None else block.frames
         if self._is_over:
             yield END
 
-    async def follow(self, after: int) -> AsyncGenerator[list[Encoded], None]:
-        """Events above a number, in blocks, until the run has ended; an empty block when there was none for a while."""
+    async def follow(self, after: int) -> AsyncGenerator[Block | None, None]:
+        """Events above a number, in blocks, until the run has ended; None when there was none for a while."""
         after = min(after, self._last)
         while True:
             changed = self._changed
@@ -111,13 +139,14 @@ class Feed:
                 before = after
                 async with aclosing(self._read_log(after)) as blocks:
                     async for block in blocks:
-                        after = block[-1].number
+                        after = block.last
                         yield block
                         await asyncio.sleep(0)  # a long log is not read at one stroke
                 if after == before:
                     return
-            elif block := self._newest(after):
-                after = block[-1].number
+            elif after < self._last:
+                block = self._newest(after)
+                after = block.last
                 yield block
             elif self._is_closed:
                 return
@@ -126,48 +155,39 @@ class Feed:
                     async with asyncio.timeout(self._heartbeat_seconds):
                         await changed.wait()
                 except TimeoutError:
-                    yield []
+                    yield None
 
-    @property
-    def _first(self) -> int:
-        return self._kept[0].number if self._kept else self._last + 1
+    def _newest(self, after: int) -> Block:
+        """What is kept above a number: the next block, or some of them for a client that is behind."""
+        index = bisect_right(self._lasts, after)
+        block = self._blocks[index]
+        if block.events[0].number <= after:  # it came in the middle of a block
+            return block_of([event for event in block.events if event.number > after])
+        size, end = len(block.frames), index + 1
+        while end < len(self._blocks) and size + len(self._blocks[end].frames) <= SENT_BYTES:
+            size += len(self._blocks[end].frames)
+            end += 1
+        if end == index + 1:
+            return block
+        joined = self._blocks[index:end]
+        return Block(list(chain(*(each.events for each in joined))), b"".join([each.frames for each in joined]))
 
-    def _newest(self, after: int) -> list[Encoded]:
-        """What is kept above a number, up to a block of it. Those who ask for the same get the same."""
-        if after >= self._last:
-            return []
-        if self._block[:2] != (after, self._last):
-            block, size = [], 0
-            for event in self._kept[after + 1 - self._first :]:
-                block.append(event)
-                size += len(event.frame)
-                if size > BLOCK_BYTES:
-                    break
-            self._block = (after, self._last, block)
-        return self._block[2]
-
-    def _frames(self, events: list[Encoded]) -> bytes:
-        place = (events[0].number, events[-1].number)
-        if self._framed[:2] != place:
-            self._framed = (*place, b"".join(event.frame for event in events))
-        return self._framed[2]
-
-    async def _read_log(self, after: int) -> AsyncGenerator[list[Encoded], None]:
+    async def _read_log(self, after: int) -> AsyncGenerator[Block, None]:
         """Blocks from the log, up to what the feed keeps."""
-        block: list[Encoded] = []
+        events: list[Encoded] = []
         size = 0
-        async with aclosing(_events(self._run, after)) as events:
-            async for event in events:
-                block.append(encoded(event))
-                size += len(block[-1].frame)
+        async with aclosing(_events(self._run, after)) as following:
+            async for event in following:
+                events.append(encoded(event))
+                size += len(events[-1].frame)
                 is_there = event.number >= self._first - 1
                 if size > BLOCK_BYTES or is_there:
-                    yield block
-                    block, size = [], 0
+                    yield block_of(events)
+                    events, size = [], 0
                 if is_there:
                     return
-        if block:
-            yield block
+        if events:
+            yield block_of(events)
 
 
 def _events(run: ActiveRun, after: int) -> AsyncGenerator[EventInfo, None]:

@@ -123,8 +123,8 @@ async def _answer_messages(socket: WebSocket, desk: Desk) -> None:
 async def _tell_events(socket: WebSocket, run: ActiveRun, streams: Streams, after: int | None) -> None:
     number = (await run.info()).last_event if after is None else after
     async with streams.events.feed(run) as feed:
-        async for events in feed.follow(number):
-            for event in events:
+        async for block in feed.follow(number):
+            for event in block.events if block is not None else ():
                 await _send(socket, b'{"event":%s}' % event.json)
 
 

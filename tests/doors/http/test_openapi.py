@@ -1,0 +1,93 @@
+"""The API is described completely, as it is now; and what it says holds, whatever it is asked."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pitstop.doors.http.app import create_app
+from pitstop.doors.http.openapi import text_of
+from tests.doors.http.bench import Bench
+
+ROOT = Path(__file__).parents[3]
+KEPT = ROOT / "docs/reference/openapi.json"
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+ENDING = ("delete_run", "cancel_run", "debug_abort", "detach")  # what leaves no stopped run for the others
+STREAMS = ("follow_events", "follow_output")  # they do not end while the run lasts
+
+
+def described() -> Any:
+    nothing: Any = None
+    return json.loads(text_of(create_app(nothing, nothing, web=None)))
+
+
+def operations() -> list[Any]:
+    return [each for methods in described()["paths"].values() for each in methods.values()]
+
+
+def test_the_kept_description_is_not_stale() -> None:
+    nothing: Any = None
+    text = text_of(create_app(nothing, nothing, web=None))
+    assert KEPT.read_text(encoding="utf-8") == text, f"run .venv/bin/python -m pitstop.doors.http.openapi {KEPT}"
+
+
+def test_every_operation_says_what_it_is_and_how_it_can_fail() -> None:
+    ids = [each["operationId"] for each in operations()]
+    assert len(ids) == len(set(ids))
+    for operation in operations():
+        assert operation["summary"], operation["operationId"]
+        assert operation["tags"], operation["operationId"]
+        assert {"401", "403", "422"} <= set(operation["responses"]), operation["operationId"]
+        for status, response in operation["responses"].items():
+            if int(status) >= 400:
+                assert list(response["content"]) == ["application/problem+json"]
+
+
+def test_every_post_has_an_example_or_needs_no_body() -> None:
+    told = described()
+    for methods in told["paths"].values():
+        for operation in methods.values():
+            if "debug_" in operation["operationId"]:
+                assert operation["requestBody"]["content"]["application/json"]["schema"]["examples"]
+    assert told["components"]["schemas"]["RunForm"]["examples"]
+
+
+def test_answers_have_all_their_fields_and_requests_may_leave_some_out() -> None:
+    schemas = described()["components"]["schemas"]
+    assert set(schemas["RunInfo"]["required"]) == set(schemas["RunInfo"]["properties"])
+    assert schemas["RunForm"]["required"] == ["flow"]
+    assert schemas["RunForm"]["additionalProperties"] is False
+
+
+async def fuzz(bench: Bench, folder: Path, config: str, *options: str) -> None:
+    """Let schemathesis ask everything that the description allows, and much that it does not."""
+    (folder / "schemathesis.toml").write_text(config)
+    command = [str(ROOT / ".venv/bin/st"), "--config-file", str(folder / "schemathesis.toml"), "run"]
+    command += [f"{bench.url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {bench.token}"]
+    command += ["--checks", CHECKS, "--request-timeout", "30", "--seed", "1", *options]
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    said, _ = await process.communicate()
+    assert process.returncode == 0, said.decode()[-6000:]
+
+
+@pytest.mark.timeout(900)
+async def test_nothing_that_can_be_asked_is_a_server_error(bench: Bench, tmp_path: Path) -> None:
+    await fuzz(bench, tmp_path, "", "--phases", "examples,fuzzing", "--max-examples", "8")
+    assert (await bench.get("/me"))["name"] == "owner"
+
+
+@pytest.mark.timeout(900)
+async def test_nothing_that_can_be_said_to_a_stopped_run_is_a_server_error(bench: Bench, tmp_path: Path) -> None:
+    steps = ", ".join(f"{{id: s{number}, sleep: 0s}}" for number in range(300))
+    run = await bench.start(f"vars: {{region: eu}}\nsteps: [{steps}]", debug={"stop_at_entry": True})
+    await bench.wait_stops(run["id"])
+    config = f'[parameters]\n"path.run" = "{run["id"]}"\n"query.stop" = 1\n'
+    left_out = [option for each in (*ENDING, *STREAMS) for option in ("--exclude-operation-id", each)]
+
+    await fuzz(bench, tmp_path, config, "--phases", "fuzzing", "--max-examples", "8", *left_out)
+
+    assert (await bench.get(f"/runs/{run['id']}"))["id"] == run["id"]
