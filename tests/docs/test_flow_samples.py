@@ -32,7 +32,10 @@ KNOWN = {
     "toml",
 }  # text, json and the settings of editors are not run: they show and claim nothing
 
-RUN_ELSEWHERE = {"docs/guides/debug-a-flow.md"}  # one long session: tests/doors/cli/test_debug_guide.py
+RUN_ELSEWHERE = {  # each is one long session
+    "docs/guides/debug-a-flow.md",  # tests/doors/cli/test_debug_guide.py
+    "docs/guides/http.md",  # tests/doors/http/test_guide.py
+}
 
 
 @dataclass(frozen=True)

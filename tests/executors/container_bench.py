@@ -1,5 +1,6 @@
 """An executor with containers, a workspace, and short ways to use them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from pitstop.executors.container_finding import find_engine
 from pitstop.executors.placing import PlacingExecutor
 from pitstop.executors.process import ProcessExecutor
 from tests.containers import BOX, Docker
+
+
+WAIT_SECONDS = 30.0
 
 
 class Bench:
@@ -44,6 +48,14 @@ class Bench:
             if text in log:
                 return log
         raise AssertionError(f"it ended and had said {log!r}")
+
+    async def wait_container(self) -> str:
+        """The id of the one container that runs: a command may say something before its engine tells that it runs."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not (found := self.docker.says("ps", "--quiet")):
+                await asyncio.sleep(0.05)
+        (container,) = found.split()
+        return container
 
     def inspect(self, template: str) -> str:
         """What the daemon tells of the one container that is there."""

@@ -240,7 +240,7 @@ async def test_a_container_that_somebody_else_ends_is_a_failure(bench: Bench, wo
     command = await bench.start("echo up; exec sleep 1000")
     await bench.wait_said(command)
 
-    bench.docker.says(*words.split(), bench.docker.says("ps", "--quiet"))
+    bench.docker.says(*words.split(), await bench.wait_container())
     result = await bench.executor.wait(command)
 
     assert (result.state, result.exit_code) == ("failed", None)

@@ -1,7 +1,7 @@
 """Somebody debugs a release from far away: two services are tested side by side, and everything is said over HTTP.
 
-They schedule the run with breakpoints, see each branch stop by itself, step one while the other waits, mend a value, put
-a step in, leave one out, let all go on, and take the session home as a file.
+They schedule the run with breakpoints, see each branch stop by itself, step one while the other waits, mend a value,
+put a step in, leave one out, let all go on, and take the session home as a file.
 """
 
 import asyncio

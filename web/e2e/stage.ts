@@ -44,7 +44,7 @@ export class RunDriver {
   }
 
   /** Waits until the toolbar tells of this stop. */
-  async stopsAt(words: string): Promise<void> {
+  async stopsAt(words: string | RegExp): Promise<void> {
     await this.page.getByRole("toolbar", { name: "Debugger" }).getByRole("status").filter({ hasText: words }).waitFor();
   }
 

@@ -203,14 +203,14 @@ class Gatekeeper(Returning):
 
     async def _hold(self, point: Point, reasons: set[str], breakpoints: list[int], problems: list[str]) -> Verdict:
         run, activation = self._running(), point.activation
-        left = [each for each in self._returning.values() if each.event.frame == activation.frame.id]
-        self._end_returning(left, "its place did not come again")
         frame, base, path = activation.frame, activation.base, activation.step.path
+        left = [each for each in self._returning.values() if each.event.frame == frame.id]
+        self._end_returning(left, "its place did not come again")
         lineage = [each.id for each in frame.lineage()]
         self._goals = [goal for goal in self._goals if not is_ended_by(goal, frame.id, lineage, base, path)]
         self._last_stop += 1
         told = tuple(reason for reason in ORDER if reason in reasons)
-        where = (activation.frame.id, activation.step.path, activation.occurrence, point.position)
+        where = (frame.id, path, activation.occurrence, point.position)
         more = (tuple(breakpoints), tuple(problems))
         self._append(Stopped(run.now(), self._last_stop, *where, told, *more))
         stop = describe(point, self._last_stop, told, len(self.log), breakpoints=more[0], problems=more[1])

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -55,9 +56,10 @@ class Background:
 
 
 class Connection:
-    """One server, as somebody with a token."""
+    """One server, as somebody with a token. ServerUnreachable for what is no address at all."""
 
     def __init__(self, url: str, token: str | None) -> None:
+        _check_address(url)
         self.url = url.rstrip("/")
         self.token = token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -79,7 +81,7 @@ class Connection:
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             response = await self._client.request(method, path, params=given, content=content, headers=headers)
-        except (httpx.HTTPError, httpx.InvalidURL, OverflowError) as error:  # a port may be beyond all ports
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from error
         if response.status_code >= 400:
             raise error_in(response.status_code, response.content)
@@ -153,6 +155,16 @@ class Connection:
                 yield response
         except httpx.ConnectError as error:
             raise self._unreachable(error) from error
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port beyond all ports
+        is_address = False
+    if not is_address:
+        raise ServerUnreachable(url, "an address is http://, a host and a port")
 
 
 def error_in(status: int, content: bytes) -> PitstopError:

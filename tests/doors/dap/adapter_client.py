@@ -12,7 +12,7 @@ from typing import Any, Self
 Message = dict[str, Any]
 Body = dict[str, Any]
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 class Refused(AssertionError):

@@ -226,6 +226,20 @@ async def test_a_request_can_be_cancelled(adapter: AdapterClient) -> None:
     await adapter.ask("cancel", requestId=endless)
 
 
+async def test_a_request_that_is_cancelled_before_it_began_is_answered_too(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", stopOnEntry=True)
+    await adapter.stopped()
+    requests = [
+        {"seq": 100, "type": "request", "command": "evaluate", "arguments": {"expression": "1 + 1"}},
+        {"seq": 101, "type": "request", "command": "cancel", "arguments": {"requestId": 100}},
+    ]
+    adapter.trace += [("client", request) for request in requests]
+    adapter.send_bytes(b"".join(frame(json.dumps(request).encode()) for request in requests))
+
+    assert (await adapter.answer(101))["success"]
+    assert (await adapter.answer(100))["message"] == "cancelled"
+
+
 @pytest.mark.parametrize("state", ["connected", "initialized", "launched", "running", "stopped", "ended"])
 @pytest.mark.parametrize("way", ["closes its input", "is killed"])
 async def test_a_client_that_dies_in_any_state_leaves_nothing_behind(folder: Path, state: str, way: str) -> None:

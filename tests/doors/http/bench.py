@@ -30,10 +30,12 @@ class Bench:
     client: httpx.AsyncClient
     url: str
 
-    def __init__(self, folder: Path, limits: Limits | None = None, web: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, limits: Limits | None = None, web: Path | None = None, settings: Settings | None = None
+    ) -> None:
         self.folder = folder / "work"
         self.folder.mkdir(exist_ok=True)
-        self.settings = Settings(folder / "state")
+        self.settings = settings or Settings(folder / "state")
         self.keeper = TokenFiles(self.settings.token_file)
         self.access = TokenAccess(self.keeper)
         self.audit = MemoryAudit()

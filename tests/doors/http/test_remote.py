@@ -1,16 +1,21 @@
 """What a remote service does that a local one need not: be without its server for a while, or altogether."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from pitstop.doors.http import tokens
 from pitstop.errors import NotKnown, OtherVersion, ServerTrouble, ServerUnreachable, UnknownRun
-from pitstop.service.api import DebugRequest, Output, RunRequest
+from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RunRequest
 from pitstop.service.remote import RemoteService
 from pitstop.service.remote_http import parse_event, parse_stream
+from pitstop.service.remote_run import RemoteRun
+from pitstop.serving.house import Serving, open_house
+from pitstop.settings import Settings
 from tests.doors.http.bench import Bench
 
 FLOW = "steps: [{id: a, run: echo one}, {id: b, run: echo two}]"
@@ -59,39 +64,41 @@ async def test_a_server_that_is_no_pitstop_is_told() -> None:
                 pass
 
 
-async def test_events_go_on_where_they_were_when_the_server_is_started_again(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    heard = []
-    async with asyncio.TaskGroup() as group:
-        is_stopped = asyncio.Event()
-        async with bench.serving():
-            service = await group.create_task(_entered(bench))
-            request = RunRequest(
-                flow="x.yaml", text=FLOW, folder=str(bench.folder), debug=DebugRequest(stop_at_entry=True)
-            )
-            run = await service.start(request)
+async def test_a_run_and_who_follows_it_survive_a_restart_of_the_server(tmp_path: Path) -> None:
+    settings, heard = Settings(tmp_path / "state"), []
+    (tmp_path / "work").mkdir()
+    stopped = asyncio.Event()
 
-            async def follow() -> None:
-                async for event in run.events():
-                    heard.append(event)
-                    if event.kind == "debug.stopped":
-                        is_stopped.set()
+    async def follow(run: RemoteRun) -> None:
+        async for event in run.events():
+            heard.append(event)
+            if event.kind == "debug.stopped":
+                stopped.set()
 
-            following = group.create_task(follow())
-            await is_stopped.wait()
+    async with AsyncExitStack() as stack:
+        async with open_house(Serving(settings=settings, port=0)) as house:
+            port = urlsplit(house.url).port
+            token = settings.token_file.read_text().strip()
+            service = await stack.enter_async_context(RemoteService(house.url, token))
+            group = await stack.enter_async_context(asyncio.TaskGroup())
+            debug, folder = DebugRequest(breakpoints=(BreakpointRequest(step="b"),)), str(tmp_path / "work")
+            run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=folder, debug=debug))
+            following = group.create_task(follow(run))
+            await stopped.wait()
+            (before,) = (await run.debugger.state()).stops
         assert not following.done()
-        async with bench.serving(bench.port):
-            async with asyncio.timeout(30):
+        async with open_house(Serving(settings=settings, port=port)):
+            async with asyncio.timeout(60):
+                while not (stops := (await run.debugger.state()).stops):
+                    pass
+                assert [stop.id for stop in stops] == [before.id]
+                await run.debugger.continue_(before.id)
                 await following
-            assert (await run.wait()).status == "cancelled"
-        await service.__aexit__(None, None, None)
+            assert (await run.wait()).status == "passed"
+            assert await run.log_tail("b") == ["two"]
 
     assert [event.number for event in heard] == list(range(1, len(heard) + 1))
     assert heard[-1].kind == "run.ended"
-
-
-async def _entered(bench: Bench) -> RemoteService:
-    return await RemoteService(bench.url, bench.token).__aenter__()
 
 
 async def test_what_was_written_before_anybody_could_listen_is_heard(bench: Bench) -> None:

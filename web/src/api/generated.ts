@@ -6,6 +6,8 @@ export type AbortForm = {
 
 export type AnswerForm = {
   approved: boolean;
+  /** Who decided, where it is not who the token belongs to. */
+  by?: string;
   comment?: string;
 };
 
@@ -266,7 +268,7 @@ export type GotoForm = {
 
 export type InjectForm = {
   position?: "before" | "after";
-  /** The step, as it would stand in a flow. */
+  /** The step: `uses` a type, `with` its config, and an `id` if you like. */
   step: Record<string, unknown>;
   /** The stop that it acts on; one that is over answers 409. */
   stop: number;
@@ -303,7 +305,7 @@ export type LogLine = {
   time: number;
 };
 
-/** Some lines of what an occurrence wrote. `next` is the number to ask after for more; None: no more yet. */
+/** Some lines of what an occurrence wrote. `next` is the number to ask after for more; None: no more yet. `is_ended` says that the occurrence has ended, so that there is no more to come. */
 export type LogPage = {
   is_ended: boolean;
   lines: LogLine[];

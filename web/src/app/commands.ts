@@ -1,4 +1,4 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useLayoutEffect, useSyncExternalStore } from "react";
 import { type ShortcutId, shortcutFor } from "@/core/keys";
 
 /** Something that can be done now, by its name or its key. */
@@ -16,7 +16,8 @@ function change(next: readonly (readonly Command[])[]): void {
 
 /** Offer commands while the component is there; those of the innermost page come first for a key. */
 export function useCommands(commands: readonly Command[]): void {
-  useEffect(() => {
+  // Before it is drawn: a key that is pressed as soon as a stop is seen has to mean that stop.
+  useLayoutEffect(() => {
     change([commands, ...sets]);
     return () => change(sets.filter((each) => each !== commands));
   }, [commands]);

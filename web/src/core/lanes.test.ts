@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { RunEvent } from "@/core/events";
+import type { RunEvent, StepInjected } from "@/core/events";
 import { type Box, type LaneStep, layOut } from "@/core/lanes";
 import { fold } from "@/core/run-view";
 
@@ -55,6 +55,15 @@ test("an injected step stands beside its host", () => {
 
   expect(boxes.get("package+1")?.isInjected).toBe(true);
   expect(boxes.get("package+1")?.y).toBeLessThan(boxes.get("package")?.y ?? 0);
+});
+
+test("a step that was injected before a branch is in the lane of that branch", () => {
+  const steps = [step("p", null, "parallel"), step("p.a", "p"), step("p.b", "p")];
+  const injected = { kind: "debug.step_injected", step: "p.b+1", occurrence: "p.b", position: "before", type: "run" };
+  const boxes = byId(layOut(steps, { ...NOTHING, injected: [injected as StepInjected] }, new Set()).boxes);
+
+  expect(boxes.get("p.b+1")?.x).toBe(boxes.get("p.b")?.x);
+  expect(boxes.get("p.b+1")?.y).toBeLessThan(boxes.get("p.b")?.y ?? 0);
 });
 
 test("a step that was tried again shows its last attempt", () => {

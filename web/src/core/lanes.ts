@@ -92,12 +92,15 @@ class Laying {
 
   #withInjected(step: LaneStep, parent: LaneStep | null, base: string, depth: number): Part[] {
     const local = parent ? step.path.slice(parent.path.length + 1) : step.path;
-    const address = base ? `${base}.${local}` : local;
+    return this.#placeWithInjected(step, base ? `${base}.${local}` : local, depth);
+  }
+
+  #placeWithInjected(step: LaneStep, address: string, depth: number, frame: string | null = null): Part[] {
     const beside = (position: "before" | "after") =>
       this.shape.injected
         .filter((each) => each.position === position && sameStep(each.occurrence, address))
         .map((each) => this.#injectedLeaf(each, address, depth));
-    return [...beside("before"), this.place(step, address, depth), ...beside("after")];
+    return [...beside("before"), this.place(step, address, depth, frame), ...beside("after")];
   }
 
   #injectedLeaf(injected: StepInjected, address: string, depth: number): Part {
@@ -122,7 +125,7 @@ class Laying {
         return sideBySide(
           (this.#children.get(step.path) ?? []).map((child) => {
             const address = `${occurrence}.${child.path.slice(step.path.length + 1)}`;
-            return { part: this.place(child, address, depth, address) };
+            return { part: stackUp(this.#placeWithInjected(child, address, depth, address)) };
           }),
         );
       case "matrix": {

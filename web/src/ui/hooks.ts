@@ -1,4 +1,4 @@
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
 import { readSetting, writeSetting } from "@/ui/settings";
 
 export function useMediaQuery(query: string): boolean {
@@ -27,13 +27,14 @@ export function useNow(isOn: boolean, everyMilliseconds = 1000): number {
 /** State that is remembered in this browser. */
 export function useSetting<T>(name: string, otherwise: T): [T, (value: T) => void] {
   const [value, setValue] = useState(() => readSetting(name, otherwise));
-  return [
-    value,
-    (next) => {
+  const change = useCallback(
+    (next: T) => {
       setValue(next);
       writeSetting(name, next);
     },
-  ];
+    [name],
+  );
+  return [value, change];
 }
 
 /** The value, once it has been the same for a while. */

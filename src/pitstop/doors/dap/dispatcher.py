@@ -78,10 +78,15 @@ class Dispatcher:
         elif route.is_aside:
             task = self._adapter.spawn(self._answer(request, route), name=request.command)
             self._adapter.open_requests[request.seq] = task
-            task.add_done_callback(lambda _: self._adapter.open_requests.pop(request.seq, None))
+            task.add_done_callback(lambda task: self._close(request, task))
         else:
             async with self._adapter.turn:
                 await self._answer(request, route)
+
+    def _close(self, request: Request, task: "asyncio.Task[None]") -> None:
+        self._adapter.open_requests.pop(request.seq, None)
+        if task.cancelled():  # before it began: then nobody was there to answer
+            self._refuse(request, failures.CANCELLED, "cancelled", failures.CANCELLED_ID, show_user=False)
 
     async def _answer(self, request: Request, route: Route) -> None:
         try:

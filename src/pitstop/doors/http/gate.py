@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pitstop.doors.http.access import COOKIE, Access, Identity
 from pitstop.doors.http.answers import refusal
-from pitstop.errors import AccessDenied, Foreign, NotKnown, NotPermitted
+from pitstop.errors import BadRequest, Foreign, NotKnown, NotPermitted, PitstopError
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -47,7 +47,7 @@ class Gate:
             return
         try:
             await self._let_in(scope, Headers(scope=scope))
-        except AccessDenied as error:
+        except PitstopError as error:
             await refusal(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -57,6 +57,8 @@ class Gate:
         if host_name(host) not in self._hosts:
             raise Foreign("Host", host)
         path: str = scope["path"]
+        if "\0" in path:
+            raise BadRequest("an address may not have a NUL character in it")
         if not path.startswith(GUARDED):
             return
         is_socket = scope["type"] == "websocket"

@@ -173,7 +173,7 @@ class Once:
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
             raise BadRequest(f"an Idempotency-Key has 1 to {LONGEST_KEY} printable characters")
         digest = hashlib.sha256(request.url.path.encode() + b"\0" + await request.body()).hexdigest()
-        whole_key = f"{request.state.identity.name}\0{key}"
+        whole_key = f"{request.state.identity.name} {key}"
         lock, users = self._locks.get(whole_key, (asyncio.Lock(), 0))
         self._locks[whole_key] = (lock, users + 1)
         try:

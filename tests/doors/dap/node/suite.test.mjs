@@ -22,7 +22,7 @@ beforeEach(async () => {
     cwd: folder,
     env: process.env,
   });
-  client.defaultTimeout = 30000;
+  client.defaultTimeout = 100000; // a busy machine is no mistake of the adapter
   await client.start();
 });
 
