@@ -108,28 +108,35 @@ class PacedService:
         self._run.started.set()
 
 
-async def serve(kind: str, seconds: float, folder: Path) -> None:
-    from contextlib import AsyncExitStack
-
-    from pitstop.app import open_service
+async def serve_paced(seconds: float, folder: Path) -> None:
     from pitstop.doors.http.access import TokenAccess
     from pitstop.doors.http.app import create_app
-    from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
+    from pitstop.doors.http.server import open_socket, serve_app
     from pitstop.doors.http.token_files import TokenFiles
     from pitstop.settings import Settings
 
+    keeper = TokenFiles(Settings(folder).token_file)
+    service: Any = PacedService(seconds)
+    asyncio.get_running_loop().add_reader(sys.stdin, lambda: (sys.stdin.readline(), service.begin()))
+    listening = open_socket("127.0.0.1", 0)
+    print(json.dumps({"port": listening.getsockname()[1], "token": keeper.token}), flush=True)
+    await serve_app(create_app(service, TokenAccess(keeper), web=None), sock=listening)
+
+
+async def serve_real(folder: Path) -> None:
+    """A whole server, with its database."""
+    from urllib.parse import urlsplit
+
+    from pitstop.serving.house import Open, Serving, serve
+    from pitstop.settings import Settings
+
     settings = Settings(folder)
-    keeper = TokenFiles(settings.token_file)
-    allow_connections()
-    async with AsyncExitStack() as stack:
-        service: Any = PacedService(seconds)
-        if kind == "real":
-            service = await stack.enter_async_context(open_service(settings))
-        else:
-            asyncio.get_running_loop().add_reader(sys.stdin, lambda: (sys.stdin.readline(), service.begin()))
-        with open_socket("127.0.0.1", 0) as listening:
-            print(json.dumps({"port": listening.getsockname()[1], "token": keeper.token}), flush=True)
-            await HttpServer(create_app(service, TokenAccess(keeper), web=None)).serve([listening])
+
+    def tell(house: Open) -> None:
+        token = settings.token_file.read_text().strip()
+        print(json.dumps({"port": urlsplit(house.url).port, "token": token}), flush=True)
+
+    await serve(Serving(settings=settings, port=0), tell)
 
 
 class Server:
@@ -298,7 +305,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
-        uvloop.run(serve(arguments.serve, arguments.seconds, arguments.folder))
+        is_paced = arguments.serve == "paced"
+        uvloop.run(serve_paced(arguments.seconds, arguments.folder) if is_paced else serve_real(arguments.folder))
         return 0
     rows = uvloop.run(measure(arguments.quick))
     print(format_table(rows))

@@ -29,7 +29,7 @@ const STOPS = 40;
 const SCOPE_PARTS = 5; // a million characters each
 
 const lane = (at) => {
-  const steps = Array.from({ length: STEPS }, (_, step) => `          - {id: s${step}, sleep: 190ms}`).join("\n");
+  const steps = Array.from({ length: STEPS }, (_, step) => `          - {id: s${at}x${step}, sleep: 190ms}`).join("\n");
   return `      - id: lane${at}\n        steps:\n${steps}`;
 };
 const FLOWS = {
@@ -122,7 +122,7 @@ class Bench {
       headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${(await response.text()).slice(0, 500)}`);
     return response.json();
   }
 

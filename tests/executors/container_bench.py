@@ -13,7 +13,6 @@ from pitstop.executors.placing import PlacingExecutor
 from pitstop.executors.process import ProcessExecutor
 from tests.containers import BOX, Docker
 
-
 WAIT_SECONDS = 30.0
 
 
@@ -52,10 +51,10 @@ class Bench:
     async def wait_container(self) -> str:
         """The id of the one container that runs: a command may say something before its engine tells that it runs."""
         async with asyncio.timeout(WAIT_SECONDS):
-            while not (found := self.docker.says("ps", "--quiet")):
+            while True:
+                if found := self.docker.says("ps", "--quiet"):
+                    return found
                 await asyncio.sleep(0.05)
-        (container,) = found.split()
-        return container
 
     def inspect(self, template: str) -> str:
         """What the daemon tells of the one container that is there."""

@@ -3,14 +3,16 @@
 `python -m pitstop.doors.http.openapi FILE` writes it; the web's types and the reference are made from that file.
 """
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from starlette.responses import JSONResponse, Response
 
 from pitstop.doors.http.route import is_described
 from pitstop.doors.http.tokens import VERSION
@@ -49,6 +51,11 @@ def describe(app: FastAPI, make_twin: Callable[[], FastAPI]) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+async def answer_description(request: Request) -> Response:
+    """The description, made in a thread: it takes a second, in which others are to be answered."""
+    return JSONResponse(await asyncio.to_thread(request.app.openapi))
 
 
 def make_description(app: FastAPI) -> dict[str, Any]:
