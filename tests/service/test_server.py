@@ -2,7 +2,7 @@
 
 import asyncio
 import textwrap
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -33,12 +33,15 @@ class Server:
         self.settings = Settings(folder / "state")
 
     @asynccontextmanager
-    async def open(self, *, slots: int = 4, drain_seconds: float = 0.0) -> AsyncIterator[ServerService]:
+    async def open(
+        self, *, slots: int = 4, drain_seconds: float = 0.0, flow_folders: Sequence[Path] = ()
+    ) -> AsyncIterator[ServerService]:
         self.settings.home.mkdir(exist_ok=True)
         store = await open_sql_store(self.settings.database)
         options = ServerOptions(slots=slots, drain_seconds=drain_seconds)
         seal = read_seal(self.settings.key_file)
-        async with ServerService(server_parts(), self.settings, store, seal, options) as service:
+        service = ServerService(server_parts(), self.settings, store, seal, options, flow_folders=flow_folders)
+        async with service:
             yield service
 
     def request(self, text: str, **more: object) -> RunRequest:
@@ -195,3 +198,18 @@ async def test_a_step_that_was_interrupted_fails_or_is_stopped_at_if_it_says_so(
     assert (failed.status, failed.failures[0].type) == ("failed", "Interrupted")
     assert skipped.status == "passed"
     assert server.done() == ["paid", "paid"]
+
+
+async def test_a_stored_flow_works_on_the_files_that_it_stands_beside(server: Server) -> None:
+    flows = server.folder / ".pitstop/flows"
+    flows.mkdir(parents=True)
+    (flows / "ci.yaml").write_text("steps: [{id: a, run: cat VERSION}]")
+    (server.folder / "VERSION").write_text("1.2.3\n")
+
+    async with server.open(flow_folders=(flows,)) as service:
+        run = await service.start(RunRequest(flow="ci"))
+        summary = await run.wait()
+        page = await run.log("a")
+
+    assert summary.status == "passed"
+    assert [line.text for line in page.lines] == ["1.2.3"]

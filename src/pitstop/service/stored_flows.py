@@ -30,8 +30,20 @@ class StoredFlows:
             raise UnknownFlow(name, f"there is {', '.join(files)}" if files else "no folder with flows has any")
         return files[name]
 
+    def find(self, flow: str) -> Path | None:
+        """The file of the stored flow with this name; None for what names a file itself, or nothing that is stored."""
+        if Path(flow).suffix in ENDINGS or Path(flow).is_file():
+            return None
+        return self.files().get(flow)
+
     def path_of(self, flow: str) -> str:
         """The file that is meant: one that is there, or that of a stored flow with this name."""
-        if Path(flow).suffix in ENDINGS or Path(flow).is_file():
-            return flow
-        return str(self.files().get(flow, flow))
+        return str(self.find(flow) or flow)
+
+
+def project_of(file: Path) -> Path:
+    """The folder that a stored flow is about: the one it is in, or the one whose `.pitstop` it is in."""
+    for folder in file.parents:
+        if folder.name == ".pitstop":
+            return folder.parent
+    return file.parent

@@ -1,14 +1,13 @@
 """What the HTTP door asks for beside the service, kept in the server's database."""
 
 import secrets as randomness
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from pitstop.doors.http.access import KeptToken
-from pitstop.doors.http.ports import Figures, Remembered
+from pitstop.doors.http.ports import Deed, Figures, Remembered
 from pitstop.doors.http.token_files import OWNER, TokenFiles
 from pitstop.errors import BadCursor, PitstopError, Unknown
 from pitstop.service.sealing import Seal
@@ -26,8 +25,8 @@ class StoredAudit:
     def __init__(self, store: SqlStore) -> None:
         self._store = store
 
-    async def record(self, *, who: str, action: str, run: str | None, detail: Mapping[str, Any]) -> None:
-        await self._store.add_audit(who, action, run, **detail)
+    async def record(self, deeds: Sequence[Deed]) -> None:
+        await self._store.add_audits((each.at, each.who, each.action, each.run, each.detail) for each in deeds)
 
     async def page(self, *, run: str | None = None, cursor: str | None = None, limit: int = 100) -> AuditPage:
         if cursor is not None and not (cursor.isascii() and cursor.isdigit()):

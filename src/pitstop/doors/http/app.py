@@ -43,6 +43,7 @@ from pitstop.doors.http.ports import Audit, Idempotency, Operations, Secrets
 from pitstop.doors.http.route import Once
 from pitstop.doors.http.shell_sessions import ShellSessions
 from pitstop.doors.http.streams import Streams
+from pitstop.doors.http.trail import Trail
 from pitstop.errors import PitstopError
 from pitstop.service.api import Service
 
@@ -69,6 +70,7 @@ def create_app(
     limits = limits or Limits()
     metrics = Metrics()
     audit = audit or MemoryAudit()
+    trail = Trail(audit)
     operations = operations or AlwaysReady()
     streams = Streams(limits, metrics)
     shells = ShellSessions(limits)
@@ -77,7 +79,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with streams.open():
+        async with trail.open(), streams.open():
             try:
                 yield
             finally:
@@ -92,7 +94,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.streams = streams
-    app.state.audit = audit
+    app.state.trail = trail
     app.state.once = Once(idempotency or MemoryIdempotency())
     api = APIRouter(prefix=API)
     for router in (
@@ -104,12 +106,12 @@ def create_app(
         breakpoints.routes(service),
         looking.routes(service, limits),
         shell.routes(service, streams, shells, sockets),
-        socket.routes(service, streams, sockets, audit, limits),
+        socket.routes(service, streams, sockets, trail, limits),
         breakpoints.flow_routes(service),
         flows.routes(service),
         steps.routes(service),
         secret_routes.routes(secrets or MemorySecrets()),
-        audits.routes(audit),
+        audits.routes(audit, trail),
     ):
         api.include_router(router)
     app.include_router(api)

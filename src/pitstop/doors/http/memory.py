@@ -2,10 +2,9 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from pitstop.doors.http.ports import Figures, Remembered
+from pitstop.doors.http.ports import Deed, Figures, Remembered
 from pitstop.errors import BadCursor, Unknown
 from pitstop.service.wire import AuditEntry, AuditPage
 
@@ -21,9 +20,10 @@ class MemoryAudit:
         self._entries: list[AuditEntry] = []
         self._count = 0
 
-    async def record(self, *, who: str, action: str, run: str | None, detail: Mapping[str, Any]) -> None:
-        self._count += 1
-        self._entries.append(AuditEntry(self._count, time.time(), who, action, run, dict(detail)))
+    async def record(self, deeds: Sequence[Deed]) -> None:
+        for deed in deeds:
+            self._count += 1
+            self._entries.append(AuditEntry(self._count, deed.at, deed.who, deed.action, deed.run, dict(deed.detail)))
         del self._entries[:-MOST_ENTRIES]
 
     async def page(self, *, run: str | None = None, cursor: str | None = None, limit: int = 100) -> AuditPage:

@@ -1,17 +1,28 @@
 """What the HTTP door asks of others beside the service: who did what, answers to repeat, secrets, and figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pitstop.service.wire import AuditPage
 
 
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Somebody did something, `at` seconds since the epoch. `detail` has names and numbers, no values of people."""
+
+    at: float
+    who: str
+    action: str
+    run: str | None
+    detail: Mapping[str, Any]
+
+
 class Audit(Protocol):
     """Who did what."""
 
-    async def record(self, *, who: str, action: str, run: str | None, detail: Mapping[str, Any]) -> None:
-        """Keep it, with the time of now. `detail` has no values that people gave, only names and numbers."""
+    async def record(self, deeds: Sequence[Deed]) -> None:
+        """Keep all of them, in this order, or none."""
         ...
 
     async def page(self, *, run: str | None = None, cursor: str | None = None, limit: int = 100) -> AuditPage:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,9 +12,9 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from pitstop.doors.http.access import Identity
 from pitstop.doors.http.gate import SAFE_METHODS
-from pitstop.doors.http.ports import Audit, Idempotency, Remembered
+from pitstop.doors.http.ports import Idempotency, Remembered
+from pitstop.doors.http.trail import Trail
 from pitstop.errors import BadRequest, KeyReused
 
 DEEPEST = 100
@@ -140,12 +140,9 @@ async def _handle_and_tell(handle: Handler, request: Request, operation: str) ->
             request.path_params.get("run") or response.headers.get("location", "").removeprefix("/api/v1/runs/") or None
         )
         detail = {name: value for name, value in request.path_params.items() if name != "run"}
-        await tell(request.app.state.audit, request.state.identity, operation, run, detail | told_of(body))
+        trail: Trail = request.app.state.trail
+        await trail.tell(request.state.identity, operation, run, detail | told_of(body))
     return response
-
-
-async def tell(audit: Audit, who: Identity, action: str, run: str | None, detail: Mapping[str, Any]) -> None:
-    await audit.record(who=who.name, action=action, run=run, detail=detail)
 
 
 def told_of(body: Any) -> dict[str, Any]:

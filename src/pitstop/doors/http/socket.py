@@ -12,9 +12,9 @@ from pitstop.doors.http.access import Identity
 from pitstop.doors.http.answers import LOGGER, encode, refusal
 from pitstop.doors.http.debug import carry_out
 from pitstop.doors.http.limits import Limits, Places
-from pitstop.doors.http.ports import Audit
-from pitstop.doors.http.route import parse_json, tell, told_of
+from pitstop.doors.http.route import parse_json, told_of
 from pitstop.doors.http.streams import Streams
+from pitstop.doors.http.trail import Trail
 from pitstop.doors.http.verbs import VERBS
 from pitstop.errors import BadRequest, NotPermitted, PitstopError
 from pitstop.service.api import ActiveRun, Service
@@ -24,7 +24,7 @@ GOING_AWAY = 1012
 LOOKING = ("evaluate",)  # verbs that change nothing
 
 
-def routes(service: Service, streams: Streams, places: Places, audit: Audit, limits: Limits) -> APIRouter:
+def routes(service: Service, streams: Streams, places: Places, trail: Trail, limits: Limits) -> APIRouter:
     router = APIRouter()
 
     @router.websocket("/runs/{run}/debug/socket")
@@ -34,7 +34,7 @@ def routes(service: Service, streams: Streams, places: Places, audit: Audit, lim
             found = await service.run(run)
             with places.take(identity.name):
                 await socket.accept()
-                await _serve(socket, Desk(found, identity, audit, limits), streams, after)
+                await _serve(socket, Desk(found, identity, trail, limits), streams, after)
         except PitstopError as error:
             await socket.send_denial_response(refusal(error))
 
@@ -44,10 +44,10 @@ def routes(service: Service, streams: Streams, places: Places, audit: Audit, lim
 class Desk:
     """Answers the messages of one client."""
 
-    def __init__(self, run: ActiveRun, identity: Identity, audit: Audit, limits: Limits) -> None:
+    def __init__(self, run: ActiveRun, identity: Identity, trail: Trail, limits: Limits) -> None:
         self.run = run
         self._identity = identity
-        self._audit = audit
+        self._trail = trail
         self._limits = limits
 
     async def answer(self, text: str) -> bytes:
@@ -83,7 +83,7 @@ class Desk:
         else:
             raise BadRequest(f"{name!r} is no verb: there is state, detach, {', '.join(VERBS)}")
         if name not in LOOKING:
-            await tell(self._audit, self._identity, f"debug_{name}", self.run.id, told_of(message))
+            await self._trail.tell(self._identity, f"debug_{name}", self.run.id, told_of(message))
         return result
 
 

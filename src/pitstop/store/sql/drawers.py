@@ -1,6 +1,6 @@
 """What a server keeps beside its runs: settings, sealed secrets, hashed tokens, what was done, what was answered."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +120,14 @@ class Drawers:
         async with self.database.write() as connection:
             row = {"at": self.database.now, "who": who, "run": run, "action": action, "detail": detail}
             await connection.execute(insert(audit).values(row))
+
+    async def add_audits(self, entries: Iterable[tuple[float, str, str, str | None, Mapping[str, Any]]]) -> None:
+        """Several at once, each with the time at which it was done: (at, who, action, run, detail)."""
+        names = ("at", "who", "action", "run", "detail")
+        rows = [dict(zip(names, entry, strict=True)) for entry in entries]
+        if rows:
+            async with self.database.write() as connection:
+                await connection.execute(insert(audit), rows)
 
     async def audit(
         self, run: str | None = None, *, before: int | None = None, limit: int = 100
