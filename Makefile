@@ -14,7 +14,7 @@ COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up web demo demo-graph test test-python test-web test-editors vsix lint format bench lock clean
+.PHONY: help up web demo demo-graph test test-python test-web vsix lint format bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,17 +33,14 @@ demo: $(VENV)/.stamp ## Run a pipeline that fails, and see how to debug it
 demo-graph: $(VENV)/.stamp ## Watch a graph in Python being debugged, step by step
 	@$(VENV)/bin/python examples/debug_a_graph.py $(ARGS)
 
-test: test-python test-web test-editors ## Run every test: what they need is in CONTRIBUTING.md
+test: test-python test-web ## Run every test: what they need is in CONTRIBUTING.md
 
-test-python: $(VENV)/.stamp web ## The tests in Python, with the coverage (ARGS="-k name" for a part)
+test-python: $(VENV)/.stamp web ## The tests in Python and of the editors, with the coverage (ARGS="-k name" for a part)
 	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) -q tests/simulation
 	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) --ignore tests/simulation --cov --cov-report=term:skip-covered $(ARGS)
 
 test-web: $(VENV)/.stamp web ## The tests of the web application, in Chromium too
 	cd web && npm run --silent check && npm run --silent e2e
-
-test-editors: $(VENV)/.stamp ## The tests of the VS Code extension, and of the adapter with Microsoft's own client
-	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error && npm test --silent
 
 vsix: ## Package the VS Code extension
 	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error && npm run --silent package

@@ -1,0 +1,90 @@
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pitstop.doors.http import trail as trails
+from pitstop.doors.http.access import Identity
+from pitstop.doors.http.memory import MemoryAudit
+from pitstop.doors.http.ports import Deed
+from pitstop.doors.http.trail import Trail
+from pitstop.serving.keeping import StoredAudit
+from pitstop.store.sql.store import open_sql_store
+
+ANN = Identity("ann", "operator")
+
+
+class LockedAudit(MemoryAudit):
+    """An audit that can keep nothing at first."""
+
+    refusals = 2
+
+    async def record(self, deeds: Sequence[Deed]) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise OSError("the database is locked")
+        await super().record(deeds)
+
+
+async def actions(audit: MemoryAudit | StoredAudit) -> list[str]:
+    return [entry.action for entry in (await audit.page()).entries]
+
+
+async def test_deeds_are_kept_in_their_order_when_somebody_looks() -> None:
+    audit = MemoryAudit()
+    trail = Trail(audit)
+    async with trail.open():
+        for action in ("one", "two", "three"):
+            await trail.tell(ANN, action, None, {})
+        await trail.settle()
+        assert await actions(audit) == ["three", "two", "one"]
+
+
+async def test_what_is_on_its_way_when_the_server_ends_is_kept() -> None:
+    audit = MemoryAudit()
+    trail = Trail(audit)
+    async with trail.open():
+        await trail.tell(ANN, "last", "r1", {"stop": 1})
+    assert await actions(audit) == ["last"]
+
+
+async def test_what_cannot_be_kept_now_is_kept_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trails, "RETRY_SECONDS", 0.01)
+    audit = LockedAudit()
+    trail = Trail(audit)
+    async with trail.open():
+        await trail.tell(ANN, "one", None, {})
+        async with asyncio.timeout(10):
+            while not await actions(audit):
+                await trail.settle()
+    assert await actions(audit) == ["one"]
+
+
+async def test_who_is_much_faster_than_the_database_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trails, "MOST_WAITING", 10)
+    audit = MemoryAudit()
+    trail = Trail(audit)
+    async with trail.open():
+        for number in range(100):
+            await trail.tell(ANN, str(number), None, {})
+        assert len(trail._waiting) <= 10
+    assert await actions(audit) == [str(number) for number in reversed(range(100))]
+
+
+async def test_deeds_are_found_in_the_database_again(tmp_path: Path) -> None:
+    store = await open_sql_store(f"sqlite:///{tmp_path / 'pitstop.db'}")
+    try:
+        audit = StoredAudit(store)
+        await audit.record(
+            [Deed(1.5, "ann", "start_run", "r1", {"flow": "ci"}), Deed(2.5, "bob", "put_secret", None, {})]
+        )
+        page = await audit.page(limit=1)
+        rest = await audit.page(cursor=page.next)
+        of_run = await audit.page(run="r1")
+    finally:
+        await store.close()
+
+    assert [(entry.at, entry.who, entry.action) for entry in page.entries] == [(2.5, "bob", "put_secret")]
+    assert [(entry.at, entry.run, entry.detail) for entry in rest.entries] == [(1.5, "r1", {"flow": "ci"})]
+    assert [entry.who for entry in of_run.entries] == ["ann"]
