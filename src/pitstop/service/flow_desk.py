@@ -14,7 +14,7 @@ from pitstop.service.parts import Parts
 from pitstop.service.preview import resolved_configs
 from pitstop.service.requests import breakpoints_of, kept_breakpoints
 from pitstop.service.run_maker import RunMaker
-from pitstop.service.stored_flows import StoredFlows, project_of
+from pitstop.service.stored_flows import StoredFlows
 from pitstop.settings import Settings
 from pitstop.store.port import RunStore
 
@@ -83,12 +83,13 @@ class FlowDesk:
     def _meant(self, request: RunRequest) -> RunRequest:
         """The request with the file of the flow, where it has the name of a stored one.
 
-        Such a flow works on the files that it stands beside, as `pitstop run` does, unless another folder is named.
+        A stored flow works on the files that it stands beside, as `pitstop run` does, unless another folder is named.
         """
-        file = None if request.text is not None else self._stored.find(request.flow)
-        if file is None:
+        if request.text is not None:
             return request
-        return replace(request, flow=str(file), folder=request.folder or str(project_of(file)))
+        file = self._stored.path_of(request.flow)
+        folder = request.folder or self._stored.project_of(file)
+        return replace(request, flow=file, folder=folder)
 
     def _key(self, flow: str) -> str:
         """What is kept with a flow is kept with its file, however that is named."""

@@ -30,20 +30,16 @@ class StoredFlows:
             raise UnknownFlow(name, f"there is {', '.join(files)}" if files else "no folder with flows has any")
         return files[name]
 
-    def find(self, flow: str) -> Path | None:
-        """The file of the stored flow with this name; None for what names a file itself, or nothing that is stored."""
-        if Path(flow).suffix in ENDINGS or Path(flow).is_file():
-            return None
-        return self.files().get(flow)
-
     def path_of(self, flow: str) -> str:
         """The file that is meant: one that is there, or that of a stored flow with this name."""
-        return str(self.find(flow) or flow)
+        if Path(flow).suffix in ENDINGS or Path(flow).is_file():
+            return flow
+        return str(self.files().get(flow, flow))
 
-
-def project_of(file: Path) -> Path:
-    """The folder that a stored flow is about: the one it is in, or the one whose `.pitstop` it is in."""
-    for folder in file.parents:
-        if folder.name == ".pitstop":
-            return folder.parent
-    return file.parent
+    def project_of(self, file: str) -> str | None:
+        """The folder a stored flow is about: the one it is in, or whose `.pitstop` it is in. None for another file."""
+        if Path(file) not in self.files().values():
+            return None
+        parents = Path(file).parents
+        ours = next((folder.parent for folder in parents if folder.name == ".pitstop"), None)
+        return str(ours or parents[0])

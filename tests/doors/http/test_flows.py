@@ -68,3 +68,13 @@ async def test_step_types_are_told(bench: Bench) -> None:
 async def test_the_schema_of_flows_and_the_state_of_the_machine_are_told(bench: Bench) -> None:
     assert "properties" in await bench.get("/flows/schema")
     assert all({"name", "works", "detail"} <= set(finding) for finding in await bench.get("/doctor"))
+
+
+async def test_a_stored_flow_that_is_started_by_name_finds_the_files_of_its_project(bench: Bench, stored: Path) -> None:
+    (stored / "version.yaml").write_text("steps: [{id: a, run: cat VERSION}]")
+    (bench.folder / "VERSION").write_text("1.2.3\n")  # of the project whose `.pitstop` it is in
+
+    run = await bench.post("/runs", 201, flow={"name": "version"})
+    ended = await bench.wait_ended(run["id"])
+
+    assert ended["status"] == "passed", ended["error"]
