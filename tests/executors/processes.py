@@ -2,6 +2,7 @@
 
 import os
 import select
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -16,12 +17,16 @@ def processes_with(text: str) -> dict[int, str]:
     return found
 
 
-def descendants_of(ancestor: int) -> dict[int, str]:
-    """The state of every process below that one, by its id: `Z` is one that has ended and was not reaped."""
+def descendants_of(ancestor: int, besides: Iterable[int] = ()) -> dict[int, str]:
+    """The state of every process below that one, by its id: `Z` is one that has ended and was not reaped.
+
+    Those besides, and what is below them, are left out: servers that other tests use too.
+    """
+    besides = frozenset(besides)
     fields = {
         int(process.name): _read(process / "stat").rpartition(b") ")[2].split()
         for process in Path("/proc").iterdir()
-        if process.name.isdigit()
+        if process.name.isdigit() and int(process.name) not in besides
     }
     below, level = {}, {ancestor}
     while level:

@@ -124,7 +124,7 @@ async def test_no_character_is_cut_in_two(bench: Bench) -> None:
 
 async def test_ctrl_c_ends_what_runs_and_not_the_shell(bench: Bench) -> None:
     shell = await bench.executor.shell(bench.workspace, None, BOX)
-    await shell.write(b"echo rea''dy; sleep 1000\n")
+    await shell.write(b"sh -c \"echo rea''dy; exec sleep 1000\"\n")  # ready when it has the terminal, not before
     await wait_shown(shell, b"ready")
 
     await shell.write(b"\x03")

@@ -78,10 +78,11 @@ def serving(folder: Path, *, lease: float = LEASE_SECONDS, away: str = "env -i s
 
 @pytest.fixture
 async def executor(tmp_path: Path) -> AsyncIterator[ProcessExecutor]:
+    others = descendants_of(os.getpid())
     executor = ProcessExecutor(tmp_path)
     yield executor
     await executor.close()
-    assert descendants_of(os.getpid()) == {}
+    assert descendants_of(os.getpid(), besides=others) == {}
 
 
 async def test_a_stopped_server_loses_its_commands_and_its_workspace_and_learns_it_when_it_goes_on(
@@ -148,14 +149,15 @@ async def test_what_is_left_when_server_keeper_and_supervisors_are_killed_at_onc
 
 
 async def test_a_killed_keeper_is_replaced_and_still_guards_the_lease(tmp_path: Path) -> None:
+    others = descendants_of(os.getpid())
     executor = ProcessExecutor(tmp_path, lease_seconds=60)
     workspace = await executor.acquire(Placement(workspace="run-1"))
-    (keeper,) = descendants_of(os.getpid())
+    (keeper,) = descendants_of(os.getpid(), besides=others)
     pidfd = os.pidfd_open(keeper)
     os.kill(keeper, signal.SIGKILL)
     wait_ended(pidfd)
 
-    await wait_until(lambda: bool(descendants_of(os.getpid()).keys() - {keeper}))
+    await wait_until(lambda: bool(descendants_of(os.getpid(), besides={keeper, *others})))
     command = await executor.start(workspace, Command(key="k", script="echo fine"))
 
     assert (await executor.wait(command)).state == "completed"

@@ -25,6 +25,7 @@ DRAINED_BYTES = 1024 * 1024
 RECONNECT_SECONDS = 30.0
 RETRY_SECONDS = 0.1
 ENGINE_GONE = "the container engine went away while the command ran, and how that ended is not known"
+NOT_TOLD = "the container engine does not tell how the command ended"
 OUT_OF_TOUCH = "the container engine was away for a moment: what the command said meanwhile is missing here"
 NO_CONTAINER = {"Running": False}
 REMOVED = "its container was removed by somebody else"
@@ -104,7 +105,10 @@ class ContainerCommand:
             else:
                 self._refuse(str(error))
         except EngineRefused as error:
-            self._refuse(f"the container of image {self._image_name} could not be made: {error.message}")
+            if self._may_have_run:
+                self._seen = replace(self._seen, is_lost=True, problem=f"{NOT_TOLD}: {error.message}")
+            else:
+                self._refuse(f"the container of image {self._image_name} could not be made: {error.message}")
         except NotRun as error:
             self._refuse(error.reason, error.exit_code)
         except OSError as error:  # of this machine: a disk is full, or the workspace is not there any more
@@ -262,7 +266,7 @@ class ContainerCommand:
         state = None
         while state is None and time.monotonic() < deadline:
             await asyncio.sleep(RETRY_SECONDS)
-            with suppress(EngineGone):
+            with suppress(EngineGone, EngineRefused):  # one that is just starting refuses what it has not found yet
                 state = await self._state(yard.engine) or NO_CONTAINER
         if state is None:
             raise gone
