@@ -21,7 +21,7 @@ from pitstop.errors import (
 )
 from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RerunRequest, RunQuery, RunRequest
 from tests.contracts.service_debugger import DebuggerContract
-from tests.contracts.service_desk import SHOP, Desk, collected, until, wait_for
+from tests.contracts.service_desk import SHOP, Desk, collected, next_stop, until, wait_for
 
 __all__ = ["Desk", "ServiceContract"]
 
@@ -89,6 +89,39 @@ class ServiceContract(DebuggerContract):
         assert await desk.service.flow_breakpoints(flow) == wanted
         await desk.service.keep_flow_breakpoints(flow, [])
         assert await desk.service.flow_breakpoints(flow) == ()
+
+    async def test_a_run_that_is_debugged_has_the_breakpoints_that_are_kept_with_its_flow(self, desk: Desk) -> None:
+        flow = desk.write("steps: [{id: a, sleep: 0s}, {id: b, sleep: 0s}, {id: c, sleep: 0s}]")
+        kept = [
+            BreakpointRequest(step="b"),
+            BreakpointRequest(step="c"),
+            BreakpointRequest(step="it was there when they were kept"),
+        ]
+        await desk.service.keep_flow_breakpoints(flow, kept)
+
+        asked = DebugRequest(breakpoints=(BreakpointRequest(step="c", enabled=False),))
+        run = await desk.service.start(RunRequest(flow=flow, debug=asked))
+        stop = await next_stop(run)
+
+        assert stop.step == "b"
+        breakpoints = [each.request for each in (await run.debugger.state()).breakpoints]
+        assert [(each.step, each.enabled) for each in breakpoints if each.step] == [("c", False), ("b", True)]
+        await run.debugger.continue_(stop.id)
+        await run.wait()
+        again = await desk.service.rerun(run.id, RerunRequest(debug=DebugRequest()))
+        assert (await next_stop(again)).step == "b"
+        await again.debugger.detach()
+        await again.wait()
+
+    async def test_a_run_may_leave_out_the_breakpoints_of_its_flow(self, desk: Desk) -> None:
+        flow = desk.write("steps: [{id: a, sleep: 0s}]")
+        await desk.service.keep_flow_breakpoints(flow, [BreakpointRequest(step="a")])
+
+        alone = await desk.service.start(RunRequest(flow=flow, debug=DebugRequest(flow_breakpoints=False)))
+        nobody = await desk.service.start(RunRequest(flow=flow))
+
+        assert (await alone.wait()).status == "passed"
+        assert (await nobody.wait()).status == "passed"
 
     async def test_the_reference_knows_the_schema_and_the_types_of_steps(self, desk: Desk) -> None:
         assert "steps" in (await desk.service.schema())["properties"]

@@ -136,9 +136,13 @@ class BreakpointRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugRequest:
-    """How a run is to be held up. Its session exists before the first step."""
+    """How a run is to be held up. Its session exists before the first step.
+
+    With `flow_breakpoints` those that are kept with the flow are added.
+    """
 
     breakpoints: tuple[BreakpointRequest, ...] = ()
+    flow_breakpoints: bool = True
     stop_at_entry: bool = False
     stop_on_error: bool = True
     stop_at_end: bool = False

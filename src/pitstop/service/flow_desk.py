@@ -8,18 +8,17 @@ from typing import Any
 from pitstop.errors import BadFlow
 from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
 from pitstop.service.examination import examine_machine
+from pitstop.service.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
 from pitstop.service.flow_files import FlowFiles
 from pitstop.service.info import tell_flow
 from pitstop.service.parts import Parts
 from pitstop.service.preview import resolved_configs
-from pitstop.service.requests import breakpoints_of, kept_breakpoints
 from pitstop.service.run_maker import RunMaker
 from pitstop.service.stored_flows import StoredFlows
 from pitstop.settings import Settings
 from pitstop.store.port import RunStore
 
 FLOW_FOLDER = Path(".pitstop/flows")
-BREAKPOINTS = "breakpoints"
 
 
 class FlowDesk:
@@ -63,10 +62,10 @@ class FlowDesk:
         return self._stored.file(name).read_text(encoding="utf-8", errors="replace")
 
     async def flow_breakpoints(self, flow: str) -> tuple[BreakpointRequest, ...]:
-        return breakpoints_of(await self._store.read_flow_setting(self._key(flow), BREAKPOINTS))
+        return await read_flow_breakpoints(self._store, self._key(flow))
 
     async def keep_flow_breakpoints(self, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None:
-        await self._store.write_flow_setting(self._key(flow), BREAKPOINTS, kept_breakpoints(breakpoints))
+        await write_flow_breakpoints(self._store, self._key(flow), breakpoints)
 
     async def schema(self) -> dict[str, Any]:
         return self._parts.new_reference().schema()

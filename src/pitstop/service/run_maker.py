@@ -13,6 +13,7 @@ from pitstop.events.types import AnyEvent
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
 from pitstop.service.api import RerunRequest, RunRequest
+from pitstop.service.flow_breakpoints import with_flow_breakpoints
 from pitstop.service.flow_files import FlowFiles, PlannedFlow
 from pitstop.service.parts import Parts
 from pitstop.service.requests import kept_request, request_of
@@ -92,7 +93,9 @@ class RunMaker:
         run = new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:
-            self._parts.new_session(request.debug)  # which refuses breakpoints that are none
+            debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
+            request = replace(request, debug=debug)
+            self._parts.new_session(debug)  # which refuses breakpoints that are none
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
         folder = None if request.folder is None else whole_path(request.folder)
         request = replace(request, flow=planned.flow.source.file, folder=folder, from_run=from_run)

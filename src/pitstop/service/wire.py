@@ -126,6 +126,7 @@ _ALWAYS_SET = ("position", "once", "enabled", "has_equals")
 
 class DebugForm(Form):
     breakpoints: Annotated[list[BreakpointForm], Field(max_length=10_000)] = []
+    flow_breakpoints: bool = True
     stop_at_entry: bool = False
     stop_on_error: bool = True
     stop_at_end: bool = False

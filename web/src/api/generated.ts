@@ -148,6 +148,7 @@ export type ContinueForm = {
 
 export type DebugForm = {
   breakpoints?: BreakpointForm[];
+  flow_breakpoints?: boolean;
   lease_seconds?: number;
   on_lease_end?: "abort" | "continue";
   stop_at_end?: boolean;

@@ -42,7 +42,12 @@ export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
         flow: { name: flow.name },
         inputs: value,
         can_ask: true,
-        debug: { breakpoints: [...breakpoints], stop_at_entry: stopsAtEntry, stop_on_error: stopsOnError },
+        debug: {
+          breakpoints: [...breakpoints],
+          flow_breakpoints: false, // all of them are here
+          stop_at_entry: stopsAtEntry,
+          stop_on_error: stopsOnError,
+        },
       });
     } catch (error) {
       setRefusal(error as ApiError);

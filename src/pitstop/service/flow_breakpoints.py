@@ -1,0 +1,45 @@
+"""Breakpoints that are kept with a flow, and added to its runs that are debugged."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pitstop.errors import UnknownStep
+from pitstop.plan.plan import Plan
+from pitstop.service.api import BreakpointRequest, DebugRequest
+from pitstop.service.requests import breakpoints_of, kept_breakpoints
+from pitstop.service.selection import paths_of
+from pitstop.store.port import RunStore
+
+NAME = "breakpoints"
+
+
+async def read_flow_breakpoints(store: RunStore, file: str) -> tuple[BreakpointRequest, ...]:
+    return breakpoints_of(await store.read_flow_setting(file, NAME))
+
+
+async def write_flow_breakpoints(store: RunStore, file: str, breakpoints: Sequence[BreakpointRequest]) -> None:
+    await store.write_flow_setting(file, NAME, kept_breakpoints(breakpoints))
+
+
+async def with_flow_breakpoints(debug: DebugRequest, store: RunStore, file: str, plan: Plan) -> DebugRequest:
+    """The request with those that are kept with the flow, if it asks for them; a text alone has none."""
+    if not debug.flow_breakpoints or not Path(file).is_absolute():
+        return debug
+    kept = await read_flow_breakpoints(store, file)
+    return replace(debug, breakpoints=(*debug.breakpoints, *_missing(kept, debug.breakpoints, plan)))
+
+
+def _missing(
+    kept: Iterable[BreakpointRequest], asked: Iterable[BreakpointRequest], plan: Plan
+) -> list[BreakpointRequest]:
+    """Those that were not asked for, and whose step the flow still has: it may have changed since they were kept."""
+    known = [replace(each, enabled=True) for each in asked]
+    return [each for each in kept if replace(each, enabled=True) not in known and _fits(each, plan)]
+
+
+def _fits(breakpoint: BreakpointRequest, plan: Plan) -> bool:
+    try:
+        return breakpoint.step is None or bool(paths_of(plan, breakpoint.step))
+    except UnknownStep:
+        return False
