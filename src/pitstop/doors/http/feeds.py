@@ -11,7 +11,8 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain
 
-from pitstop.doors.http.answers import LOGGER, encode
+from pitstop.doors.http.answers import encode
+from pitstop.doors.http.followed import Followed
 from pitstop.doors.http.streaming import END, HEARTBEAT, frame
 from pitstop.service.api import ActiveRun, EventInfo
 
@@ -204,49 +205,22 @@ def _events(run: ActiveRun, after: int) -> AsyncGenerator[EventInfo, None]:
     return events()
 
 
-class Feeds:
-    """The feed of each run that somebody follows. `tasks` is the parent of what they do."""
+class Feeds(Followed[Feed]):
+    """The events of each run that somebody follows."""
 
     def __init__(self, tasks: asyncio.TaskGroup, heartbeat_seconds: float) -> None:
-        self._tasks = tasks
+        super().__init__(tasks)
         self._heartbeat_seconds = heartbeat_seconds
-        self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
 
     @asynccontextmanager
     async def feed(self, run: ActiveRun) -> AsyncIterator[Feed]:
         """The feed of the run, for as long as the context lasts."""
         last = (await run.info()).last_event
-        if run.id not in self._feeds:
-            new = Feed(run, last, self._heartbeat_seconds)
-            self._feeds[run.id] = (new, self._tasks.create_task(_carry_on(new), name=f"feed {run.id}"))
-        feed, task = self._feeds[run.id]
-        feed.clients += 1
-        try:
+        with self.following(run.id, lambda: Feed(run, last, self._heartbeat_seconds)) as feed:
             yield feed
-        finally:
-            feed.clients -= 1
-            if not feed.clients and self._feeds.get(run.id) == (feed, task):
-                del self._feeds[run.id]
-                task.cancel()
 
     async def blocks(self, run: ActiveRun, after: int) -> AsyncGenerator[bytes, None]:
         """The stream of one client."""
         async with self.feed(run) as feed, aclosing(feed.blocks(after)) as blocks:
             async for block in blocks:
                 yield block
-
-    def close(self) -> None:
-        """Let everybody go."""
-        for feed, _ in self._feeds.values():
-            feed.close()
-
-    def end(self) -> None:
-        for _, task in self._feeds.values():
-            task.cancel()
-
-
-async def _carry_on(feed: Feed) -> None:
-    try:
-        await feed.carry_on()
-    except Exception:
-        LOGGER.exception("the events of a run cannot be followed any more")

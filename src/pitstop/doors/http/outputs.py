@@ -3,11 +3,11 @@
 import asyncio
 import codecs
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from pitstop.doors.http.answers import LOGGER, encode
+from pitstop.doors.http.answers import encode
+from pitstop.doors.http.followed import Followed
 from pitstop.doors.http.streaming import END, HEARTBEAT, frame
 from pitstop.service.api import ActiveRun, Output
 from pitstop.service.wire import OutputPiece
@@ -44,7 +44,6 @@ class OutputFeed:
         self._is_over = False
         self._is_closed = False
         self.clients = 0
-        self.is_awaited = False
         self._stop_hearing = run.hear_output(self._hear)
 
     # Its own side
@@ -124,64 +123,20 @@ class OutputFeed:
             yield END
 
 
-class OutputFeeds:
-    """The output of each run that somebody listens to, or is about to. `tasks` is the parent of what they do."""
+class OutputFeeds(Followed[OutputFeed]):
+    """The output of each run that somebody listens to, or is about to."""
 
     def __init__(self, tasks: asyncio.TaskGroup, heartbeat_seconds: float) -> None:
-        self._tasks = tasks
+        super().__init__(tasks)
         self._heartbeat_seconds = heartbeat_seconds
-        self._feeds: dict[str, tuple[OutputFeed, asyncio.Task[None]]] = {}
 
     def await_listener(self, run: ActiveRun) -> None:
         """Keep what the run writes from now on, for somebody who is about to listen."""
-        feed, _ = self._feed(run)
-        feed.is_awaited = True
-        asyncio.get_running_loop().call_later(LATE_SECONDS, self._give_up, run.id, feed)
-
-    def _give_up(self, run: str, feed: OutputFeed) -> None:
-        feed.is_awaited = False
-        self._end_unused(run, feed)
-
-    def _feed(self, run: ActiveRun) -> tuple[OutputFeed, asyncio.Task[None]]:
-        if run.id not in self._feeds:
-            feed = OutputFeed(run, self._heartbeat_seconds)
-            self._feeds[run.id] = (feed, self._tasks.create_task(_carry_on(feed), name=f"output {run.id}"))
-        return self._feeds[run.id]
-
-    @asynccontextmanager
-    async def _listening(self, run: ActiveRun) -> AsyncIterator[OutputFeed]:
-        feed, _ = self._feed(run)
-        feed.clients += 1
-        try:
-            yield feed
-        finally:
-            feed.clients -= 1
-            self._end_unused(run.id, feed)
-
-    def _end_unused(self, run: str, feed: OutputFeed) -> None:
-        kept, task = self._feeds.get(run, (None, None))
-        if kept is feed and task is not None and not feed.clients and not feed.is_awaited:
-            del self._feeds[run]
-            task.cancel()
+        self.take(run.id, lambda: OutputFeed(run, self._heartbeat_seconds))
+        asyncio.get_running_loop().call_later(LATE_SECONDS, self.leave, run.id)
 
     async def blocks(self, run: ActiveRun, after: int | None) -> AsyncGenerator[bytes, None]:
         """The stream of one client."""
-        async with self._listening(run) as feed:
+        with self.following(run.id, lambda: OutputFeed(run, self._heartbeat_seconds)) as feed:
             async for block in feed.blocks(after):
                 yield block
-
-    def close(self) -> None:
-        """Let everybody go."""
-        for feed, _ in self._feeds.values():
-            feed.close()
-
-    def end(self) -> None:
-        for _, task in self._feeds.values():
-            task.cancel()
-
-
-async def _carry_on(feed: OutputFeed) -> None:
-    try:
-        await feed.carry_on()
-    except Exception:
-        LOGGER.exception("what a run writes cannot be followed any more")
