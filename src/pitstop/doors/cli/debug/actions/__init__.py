@@ -40,4 +40,5 @@ def _in_our_words(error: NotAllowed, stop: StopInfo | None) -> str:
         return str(error)
     command = next((spec.name for spec in TABLE if spec.verb == error.verb), error.verb)
     allowed = " ".join(name for names in allowed_commands(stop.allowed).values() for name in names)
-    return f"{command} is not possible {stop.position} {stop.occurrence or 'the end'}; can {allowed}"
+    where = "at the error of" if stop.position == "error" else stop.position
+    return f"{command} is not possible {where} {stop.occurrence or 'the end'}; can {allowed}"
