@@ -15,7 +15,6 @@ from pitstop.executors.workspace import (
     WorkspaceBusy,
     WorkspaceState,
     clean_orphans,
-    clear_way,
     find_workspaces,
     open_workspace,
     remove_tree,
@@ -152,7 +151,6 @@ def test_what_was_kept_is_taken_up_as_it_was_left_but_for_its_logs(workspaces: P
     (first.logs / "1").write_text("said before")
     first.keep()
 
-    clear_way(workspaces, "run-1")
     second = open_workspace(workspaces, epoch.name, "run-1")
 
     assert (second.home / "cache").read_text() == "warm"
@@ -211,8 +209,6 @@ def test_what_is_in_use_cannot_be_taken_or_removed_and_its_user_is_named(workspa
             open_workspace(workspaces, epoch.name, "run-1")
         with pytest.raises(WorkspaceBusy):
             remove_workspace(workspaces, "run-1")
-        with pytest.raises(WorkspaceBusy):
-            clear_way(workspaces, "run-1")
         user.kill()
 
     assert open_workspace(workspaces, epoch.name, "run-1").id == "run-1"
@@ -237,7 +233,6 @@ def test_what_was_not_removed_to_the_end_is_not_there_to_be_taken_up(workspaces:
     (workspaces / "run-1").rename(workspaces / "run-1.removing")  # as far as it came
 
     assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == []
-    clear_way(workspaces, "run-1")
     taken = open_workspace(workspaces, epoch.name, "run-1")
 
     assert [*taken.repo.iterdir()] == []

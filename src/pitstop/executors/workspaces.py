@@ -14,10 +14,10 @@ from pitstop.executors.workspace import (
     WorkspaceBusy,
     WorkspaceState,
     clean_orphans,
-    clear_way,
     find_workspaces,
     open_workspace,
     remove_workspace,
+    takes_long,
 )
 
 DEAD_OWNER_SECONDS = 10.0  # what is left of a dead executor ends its commands in this time
@@ -75,13 +75,27 @@ class Workspaces:
         wait_for_dead_until = max(wait_until, time.monotonic() + DEAD_OWNER_SECONDS)
         while True:
             try:
-                if placement.workspace is not None:
-                    await asyncio.to_thread(clear_way, self.folder, placement.workspace)
-                return open_workspace(self.folder, self.epoch.name, placement.workspace, folder)
+                return await self._open(placement.workspace, folder)
             except WorkspaceBusy as busy:
                 if time.monotonic() >= (wait_until if busy.owner_lives else wait_for_dead_until):
                     raise
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    async def _open(self, id: str | None, folder: Path | None) -> Workspace:
+        """In a thread only where it has to be: one that waits for the loop again and again takes ten times as long."""
+        epoch = self.epoch.name
+        workspaces = Path(self.epoch.path).parent
+        if id is None or not takes_long(workspaces, id):
+            return open_workspace(workspaces, epoch, id, folder)
+        loop = asyncio.get_running_loop()
+        opening = loop.run_in_executor(None, open_workspace, workspaces, epoch, id, folder)
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            await asyncio.wait([opening])
+            if opening.exception() is None:
+                opening.result().keep()  # nobody has it, so nobody would give it up
+            raise
 
     async def orphans(self) -> list[str]:
         """The ids of the named ones whose users died."""
