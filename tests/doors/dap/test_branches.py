@@ -205,7 +205,7 @@ async def test_pause_stops_at_the_next_step(adapter: AdapterClient, folder: Path
 
 async def test_a_pause_in_a_long_step_tells_what_is_still_at_work(adapter: AdapterClient, folder: Path) -> None:
     await adapter.launch("branches.yaml")
-    await adapter.event("output", lambda body: body["output"] == "quick two\n")
+    await adapter.event("thread", lambda body: body["reason"] == "exited")  # the quick branch has ended
     await adapter.ask("pause", threadId=1)
     stop = await adapter.stopped()
 
