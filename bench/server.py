@@ -204,8 +204,9 @@ async def restart_with_many(scratch: Path, count: int) -> dict[str, float]:
         client = Client(home, port)
         for first in range(0, count, 100):
             await asyncio.gather(*(client.start(WAITING) for _ in range(first, min(count, first + 100))))
-        while await client.status("running") < count:  # noqa: ASYNC110 - the server is asked
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(300):
+            while await client.status("running") < count:  # noqa: ASYNC110 - the server is asked
+                await asyncio.sleep(0.05)
         await client.close()
         process.kill()
         process.wait()
@@ -214,8 +215,9 @@ async def restart_with_many(scratch: Path, count: int) -> dict[str, float]:
         ready = time.perf_counter() - began
         client = Client(home, port)
         # run.started, frame.opened, step.interrupted, step.started
-        while await client.events() < 4 * count:  # noqa: ASYNC110 - run.started, frame.opened, step.interrupted, step.started
-            await asyncio.sleep(0.02)
+        async with asyncio.timeout(300):
+            while await client.events() < 4 * count:  # noqa: ASYNC110 - the server is asked
+                await asyncio.sleep(0.02)
         seconds = time.perf_counter() - began
         cpu = cpu_seconds(process.pid)
         await client.close()

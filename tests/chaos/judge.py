@@ -27,6 +27,8 @@ def judge(told: Told, counts: Path) -> list[str]:
             if event["occurrence"] in finished:
                 wrong.append(f"{event['occurrence']} finished twice")
             finished[event["occurrence"]] = event["at"]
+    if missing := told.done - told.audit:
+        wrong.append(f"it was answered and is not in the audit: {missing}")
     files = {path.name.removeprefix(f"{told.id}."): path for path in counts.glob(f"{told.id}.*")}
     if len(files) < FEWEST[told.is_stopping]:
         wrong.append(f"only {sorted(files)} ran")

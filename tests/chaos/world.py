@@ -56,7 +56,9 @@ class Told:
     id: str
     is_stopping: bool
     word: str = "nothing"
+    done: Counter[str] = field(default_factory=Counter)  # what was answered, as the audit calls it
     events: list[dict[str, Any]] = field(default_factory=list)
+    audit: Counter[str] = field(default_factory=Counter)
 
 
 class Servers:
@@ -149,6 +151,7 @@ class People:
         answer = await self.ask("POST", "/runs", json=body, headers={"Idempotency-Key": f"start-{number}"})
         assert answer.status_code == 201, answer.text
         told = Told(answer.json()["id"], is_stopping)
+        told.done["start_run"] += 1
         self.told.append(told)
         deadline = time.monotonic() + 120
         while True:
@@ -180,14 +183,18 @@ class People:
             body = {name: value for name, value in body.items() if name != "kind"}
         answer = await self.ask("POST", f"/runs/{told.id}/debug/{verb}", json=body)
         assert answer.status_code in (200, 409), f"{verb}: {answer.status_code} {answer.text}"
-        self.did[verb if answer.status_code == 200 else "refused"] += 1
-        return answer.status_code == 200
+        is_done = answer.status_code == 200
+        self.did[verb if is_done else "refused"] += 1
+        told.done[f"debug_{verb}"] += is_done
+        return is_done
 
     async def _read_events(self, told: Told) -> None:
         answer = await self.ask("GET", f"/runs/{told.id}/events")
         for line in answer.text.splitlines():
             if line.startswith("data: {") and '"kind"' in line:
                 told.events.append(httpx.Response(200, text=line[6:]).json())
+        entries = (await self.ask("GET", "/audit", params={"run": told.id, "limit": 1000})).json()["entries"]
+        told.audit.update(entry["action"] for entry in entries)
 
 
 def free_port() -> int:

@@ -41,7 +41,7 @@ async def fill(store: SqlStore, folder: Path) -> None:
     await store.put_secret("key", b"\xffsealed")
     await store.put_token("laptop", "viewer", b"hash")
     await store.write_flow_setting("build", "breakpoints", [1, 2])
-    await store.add_audit("ann", "start", "run-1")
+    await store.add_audit([(1.5, "ann", "start", "run-1", {"flow": "build"})])
 
 
 @pytest.mark.parametrize("new_url", ["sqlite", "postgres"], indirect=True)
@@ -61,7 +61,7 @@ async def test_a_backup_restores_everything_on_either_database(store: SqlStore, 
         assert await again.tokens() == await store.tokens()
         assert await again.read_flow_setting("build", "breakpoints") == [1, 2]
         assert await again.audit() == await store.audit()
-        await again.add_audit("bob", "pin")  # new rows have ids of their own
+        await again.add_audit([(2.5, "bob", "pin", None, {})])  # new rows have ids of their own
         assert len(await again.audit()) == 2
         assert (tmp_path / "backup.zip").stat().st_mode & 0o777 == 0o600
     finally:

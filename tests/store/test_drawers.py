@@ -33,7 +33,7 @@ async def test_a_token_is_found_by_its_hash(store: SqlStore) -> None:
 
 async def test_what_was_done_is_told_newest_first_and_in_pages(store: SqlStore) -> None:
     for number in range(5):
-        await store.add_audit("ann", "resume", "run-1" if number % 2 else None, stop=number)
+        await store.add_audit([(float(number), "ann", "resume", "run-1" if number % 2 else None, {"stop": number})])
 
     first = await store.audit(limit=3)
     assert [entry.detail["stop"] for entry in first] == [4, 3, 2]

@@ -223,6 +223,7 @@ async def test_a_database_that_is_restarted_in_mid_write_loses_and_repeats_nothi
                 number += 1
                 run.log.append(step(number))
                 write(run, "build", b"%d\n" % number)
+                await store.add_audit([(float(number), "ann", "step", "run-1", {})])
                 await run.log.settled()
             run.log.append(ENDED)
             await run.log.settled()
@@ -241,6 +242,8 @@ async def test_a_database_that_is_restarted_in_mid_write_loses_and_repeats_nothi
             is_over.set()
 
         expected = [*map(step, range(1, working.result() + 1)), ENDED]
+        done = [entry.at for entry in await store.audit(limit=1_000_000)]
+        assert done == list(range(working.result(), 0, -1))
         assert list((await store.open("run-1")).log.read()) == expected
         assert here.result() == elsewhere.result() == list(enumerate(expected, 1))
         lines = await lines_of(run, "build")

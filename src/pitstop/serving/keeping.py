@@ -26,7 +26,7 @@ class StoredAudit:
         self._store = store
 
     async def record(self, deeds: Sequence[Deed]) -> None:
-        await self._store.add_audits((each.at, each.who, each.action, each.run, each.detail) for each in deeds)
+        await self._store.add_audit((each.at, each.who, each.action, each.run, each.detail) for each in deeds)
 
     async def page(self, *, run: str | None = None, cursor: str | None = None, limit: int = 100) -> AuditPage:
         if cursor is not None and not (cursor.isascii() and cursor.isdigit()):

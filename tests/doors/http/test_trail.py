@@ -27,26 +27,31 @@ class LockedAudit(MemoryAudit):
         await super().record(deeds)
 
 
+class SlowAudit(MemoryAudit):
+    """An audit that keeps nothing before it is told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.goes_on = asyncio.Event()
+
+    async def record(self, deeds: Sequence[Deed]) -> None:
+        self.asked.set()
+        await self.goes_on.wait()
+        await super().record(deeds)
+
+
 async def actions(audit: MemoryAudit | StoredAudit) -> list[str]:
     return [entry.action for entry in (await audit.page()).entries]
 
 
-async def test_deeds_are_kept_in_their_order_when_somebody_looks() -> None:
+async def test_who_is_answered_has_left_a_trail() -> None:
     audit = MemoryAudit()
     trail = Trail(audit)
     async with trail.open():
         for action in ("one", "two", "three"):
             await trail.tell(ANN, action, None, {})
-        await trail.settle()
-        assert await actions(audit) == ["three", "two", "one"]
-
-
-async def test_what_is_on_its_way_when_the_server_ends_is_kept() -> None:
-    audit = MemoryAudit()
-    trail = Trail(audit)
-    async with trail.open():
-        await trail.tell(ANN, "last", "r1", {"stop": 1})
-    assert await actions(audit) == ["last"]
+            assert (await actions(audit))[0] == action
 
 
 async def test_what_cannot_be_kept_now_is_kept_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,21 +60,34 @@ async def test_what_cannot_be_kept_now_is_kept_later(monkeypatch: pytest.MonkeyP
     trail = Trail(audit)
     async with trail.open():
         await trail.tell(ANN, "one", None, {})
-        async with asyncio.timeout(10):
-            while not await actions(audit):
-                await trail.settle()
-    assert await actions(audit) == ["one"]
+        assert await actions(audit) == ["one"]
 
 
-async def test_who_is_much_faster_than_the_database_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trails, "MOST_WAITING", 10)
-    audit = MemoryAudit()
+async def test_nobody_waits_for_ever_for_what_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trails, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(trails, "PATIENCE_SECONDS", 0.05)
+    audit = LockedAudit()
+    audit.refusals = 1_000_000
     trail = Trail(audit)
     async with trail.open():
-        for number in range(100):
-            await trail.tell(ANN, str(number), None, {})
-        assert len(trail._waiting) <= 10
-    assert await actions(audit) == [str(number) for number in reversed(range(100))]
+        await trail.tell(ANN, "one", None, {})
+        assert await actions(audit) == []
+        audit.refusals = 0
+        async with asyncio.timeout(10):
+            while not await actions(audit):  # noqa: ASYNC110 - the audit is asked
+                await asyncio.sleep(0.01)
+
+
+async def test_a_client_that_leaves_leaves_its_trail() -> None:
+    audit = SlowAudit()
+    trail = Trail(audit)
+    async with asyncio.TaskGroup() as group, trail.open():
+        leaving = group.create_task(trail.tell(ANN, "one", None, {}))
+        await audit.asked.wait()
+        leaving.cancel()
+        await asyncio.wait([leaving])
+        audit.goes_on.set()
+    assert await actions(audit) == ["one"]
 
 
 async def test_deeds_are_found_in_the_database_again(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def create_app(
         flows.routes(service),
         steps.routes(service),
         secret_routes.routes(secrets or MemorySecrets()),
-        audits.routes(audit, trail),
+        audits.routes(audit),
     ):
         api.include_router(router)
     app.include_router(api)

@@ -9,11 +9,10 @@ from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.parameters import Cursor, Plain
 from pitstop.doors.http.ports import Audit
 from pitstop.doors.http.route import DoorRoute
-from pitstop.doors.http.trail import Trail
 from pitstop.service.wire import AuditPage
 
 
-def routes(audit: Audit, trail: Trail) -> APIRouter:
+def routes(audit: Audit) -> APIRouter:
     router = APIRouter(tags=["access"], route_class=DoorRoute)
 
     @router.get(
@@ -26,7 +25,6 @@ def routes(audit: Audit, trail: Trail) -> APIRouter:
     async def page(
         run: Plain = None, cursor: Cursor = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> Response:
-        await trail.settle()
         return answer(await audit.page(run=run, cursor=cursor, limit=limit))
 
     return router

@@ -12,6 +12,7 @@ from pitstop.doors.http.limits import Limits
 from pitstop.doors.http.streams import Streams
 
 MOST_CONNECTIONS = 10_000
+IDLE_SECONDS = 75  # longer than clients and proxies keep a connection: one that is closed as they use it is an error
 LAST_SECONDS = 5  # for requests that are being answered when the server ends
 LARGEST_FRAME = 16 * 1024 * 1024
 
@@ -28,6 +29,7 @@ class HttpServer(uvicorn.Server):
                 lifespan="on",
                 server_header=False,
                 limit_concurrency=MOST_CONNECTIONS,
+                timeout_keep_alive=IDLE_SECONDS,
                 timeout_graceful_shutdown=LAST_SECONDS,
                 ws_max_size=LARGEST_FRAME,
                 **options,

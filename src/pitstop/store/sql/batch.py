@@ -14,6 +14,7 @@ from pitstop.store.sql.blobs import keep_blobs
 from pitstop.store.sql.changes import Taken
 from pitstop.store.sql.columns import name_to_column
 from pitstop.store.sql.database import Database
+from pitstop.store.sql.deeds import Deeds, write_deeds
 from pitstop.store.sql.output_blocks import blocks_of
 from pitstop.store.sql.schema import events, output, runs
 
@@ -30,7 +31,9 @@ class BatchWriter:
         self._events = _driver_insert(database, events)
         self._output = _driver_insert(database, output)
 
-    def write(self, connection: Connection, batch: Sequence[Taken], is_doubtful: bool) -> list[Taken]:
+    def write(
+        self, connection: Connection, batch: Sequence[Taken], deeds: Sequence[Deeds], is_doubtful: bool
+    ) -> list[Taken]:
         """Write all that may be written; those whose run is another's now are given back.
 
         `is_doubtful` says that an attempt may have been kept without our hearing of it. Under our epoch nobody else
@@ -39,6 +42,8 @@ class BatchWriter:
         ours, lost = self._owned(connection, batch)
         self.write_rows(connection, ours, " ON CONFLICT DO NOTHING" if is_doubtful else "")
         _update(connection, ours)
+        if deeds:
+            write_deeds(connection, deeds, is_doubtful)
         return lost
 
     def write_rows(self, connection: Connection, ours: Sequence[Taken], rule: str = "") -> None:
@@ -54,6 +59,8 @@ class BatchWriter:
 
     def _owned(self, connection: Connection, batch: Sequence[Taken]) -> tuple[list[Taken], list[Taken]]:
         """Whose run is still ours; they are held until the transaction ends. Asked at every commit: kept short."""
+        if not batch:
+            return [], []
         names = [taken.changes.column for taken in batch]
         if self._database.is_sqlite:
             wanted: tuple[Any, ...] = tuple(names)

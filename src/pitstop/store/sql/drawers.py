@@ -1,10 +1,10 @@
 """What a server keeps beside its runs: settings, sealed secrets, hashed tokens, what was done, what was answered."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.schema import audit, flow_settings, idempotency, secrets, settings, tokens
@@ -115,19 +115,6 @@ class Drawers:
         return await self._delete(delete(tokens).where(tokens.c.name == name))
 
     # Who did what
-
-    async def add_audit(self, who: str, action: str, run: str | None = None, **detail: Any) -> None:
-        async with self.database.write() as connection:
-            row = {"at": self.database.now, "who": who, "run": run, "action": action, "detail": detail}
-            await connection.execute(insert(audit).values(row))
-
-    async def add_audits(self, entries: Iterable[tuple[float, str, str, str | None, Mapping[str, Any]]]) -> None:
-        """Several at once, each with the time at which it was done: (at, who, action, run, detail)."""
-        names = ("at", "who", "action", "run", "detail")
-        rows = [dict(zip(names, entry, strict=True)) for entry in entries]
-        if rows:
-            async with self.database.write() as connection:
-                await connection.execute(insert(audit), rows)
 
     async def audit(
         self, run: str | None = None, *, before: int | None = None, limit: int = 100

@@ -1,7 +1,7 @@
 """Runs in a database: the store of a server."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from pitstop.store.port import ENDED, Claim, RunFilter, RunRecord
 from pitstop.store.sql.backup import Backup, restore_backup
 from pitstop.store.sql.changes import Changes
 from pitstop.store.sql.database import Database
+from pitstop.store.sql.deeds import Deeds, Entry
 from pitstop.store.sql.drawers import Drawers
 from pitstop.store.sql.event_rows import last_number, read_log, read_logs
 from pitstop.store.sql.log import ReadLog, WrittenLog
@@ -97,6 +98,10 @@ class SqlStore(Ownership, Retention, Backup, Drawers):
     async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]:
         async with self.database.read() as connection:
             return tuple(to_record(row) for row in await connection.execute(matching(filter)))
+
+    async def add_audit(self, entries: Iterable[Entry]) -> None:
+        """Keep who did what, each with its time: (at, who, action, run, detail)."""
+        await self._writer.keep_deeds(Deeds(list(entries)))
 
     async def count_runs(self) -> dict[str, int]:
         """How many runs there are, by status."""

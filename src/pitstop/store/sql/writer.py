@@ -1,9 +1,10 @@
 """The one writer of a store: it takes all that has come, of all runs, and writes it in one transaction."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -13,12 +14,15 @@ from pitstop.errors import StoreUnavailable
 from pitstop.store.sql.batch import BatchWriter
 from pitstop.store.sql.changes import Changes, Taken
 from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of
+from pitstop.store.sql.deeds import Deeds
 from pitstop.store.sql.event_codec import without_large_values
 from pitstop.store.sql.news import News
 
 FIRST_DELAY_SECONDS = 0.02
 LONGEST_DELAY_SECONDS = 2.0
 _CLOSED = "it is closed"
+
+WriteBatch = Callable[[Connection], list[Taken]]
 
 
 class Writer:
@@ -32,6 +36,7 @@ class Writer:
         self._database = database
         self._news = news
         self._changed: list[Changes] = []
+        self._deeds: list[Deeds] = []
         self._wake = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
@@ -48,24 +53,37 @@ class Writer:
         self._wake.set()
         self._is_idle.clear()
 
+    async def keep_deeds(self, deeds: Deeds) -> None:
+        """Keep what was done with whatever is written next, which is most often what it did."""
+        if self._is_closed:
+            raise StoreUnavailable(_CLOSED)
+        self._deeds.append(deeds)
+        self._wake.set()
+        self._is_idle.clear()
+        await deeds.kept
+
     async def wait_idle(self) -> None:
         await self._is_idle.wait()
 
     async def write_for_ever(self) -> None:
         changed: list[Changes] = []
+        deeds: list[Deeds] = []
         try:
             while True:
-                if not self._changed:
+                if not self._changed and not self._deeds:
                     self._is_idle.set()
                 await self._wake.wait()
                 self._wake.clear()
                 changed, self._changed = self._changed, []
-                await self._write_until_kept([changes.take() for changes in changed])
-                changed = []
+                deeds, self._deeds = self._deeds, []
+                await self._write_until_kept([changes.take() for changes in changed], deeds)
+                changed, deeds = [], []
         finally:
             self._is_closed = True
             for changes in (*changed, *self._changed):
                 changes.refuse(StoreUnavailable(_CLOSED))
+            for each in (*deeds, *self._deeds):
+                each.refuse(StoreUnavailable(_CLOSED))
             await self._place.close()
 
     async def write_first(self, taken: Taken, make: Callable[[Connection], None]) -> None:
@@ -78,17 +96,18 @@ class Writer:
         await _move_large_values([taken])
         await self._database.transact(work)
 
-    async def _write_until_kept(self, batch: list[Taken], is_doubtful: bool = False) -> None:
+    async def _write_until_kept(self, batch: list[Taken], deeds: list[Deeds], is_doubtful: bool = False) -> None:
         delay = FIRST_DELAY_SECONDS
         lost: list[Taken] | None = None
         while lost is None:
             try:
                 await _move_large_values(batch)
-                lost = await self._place.write(self._batches, batch, is_doubtful)
+                write = partial(self._batches.write, batch=batch, deeds=deeds, is_doubtful=is_doubtful)
+                lost = await self._place.write(write)
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
                 await self._place.drop()
                 if not may_pass(error):
-                    await self._write_one_by_one(batch, is_doubtful, error)
+                    await self._write_one_by_one(batch, deeds, is_doubtful, error)
                     return
                 is_doubtful = True  # it may have been kept, and the answer lost
                 for taken in batch:
@@ -101,15 +120,23 @@ class Writer:
             else:
                 taken.changes.keep(taken)
             self._news.tell(taken.changes.run)
+        for each in deeds:
+            each.keep()
 
-    async def _write_one_by_one(self, batch: list[Taken], is_doubtful: bool, error: Exception) -> None:
+    async def _write_one_by_one(
+        self, batch: list[Taken], deeds: list[Deeds], is_doubtful: bool, error: Exception
+    ) -> None:
         """Something of one run cannot be written: it is not to harm the others."""
-        if len(batch) == 1:
-            changes = batch[0].changes
-            changes.refuse(StoreUnavailable(f"run {changes.run!r}: {reason_of(error)}"))
+        if len(batch) + len(deeds) == 1:
+            for taken in batch:
+                taken.changes.refuse(StoreUnavailable(f"run {taken.changes.run!r}: {reason_of(error)}"))
+            for each in deeds:
+                each.refuse(StoreUnavailable(reason_of(error)))
             return
         for taken in batch:
-            await self._write_until_kept([taken], is_doubtful)
+            await self._write_until_kept([taken], [], is_doubtful)
+        for each in deeds:
+            await self._write_until_kept([], [each], is_doubtful)
 
 
 class _Thread:
@@ -120,12 +147,12 @@ class _Thread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pitstop-writer")
         self._connection: Connection | None = None
 
-    async def write(self, batches: BatchWriter, batch: Sequence[Taken], is_doubtful: bool) -> list[Taken]:
+    async def write(self, write_batch: WriteBatch) -> list[Taken]:
         def work() -> list[Taken]:
             if self._connection is None:
                 self._connection = self._database.connect_writer()
             with self._connection.begin():
-                return batches.write(self._connection, batch, is_doubtful)
+                return write_batch(self._connection)
 
         async with self._database.writing:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -152,11 +179,11 @@ class _Loop:
         self._database = database
         self._connection: AsyncConnection | None = None
 
-    async def write(self, batches: BatchWriter, batch: Sequence[Taken], is_doubtful: bool) -> list[Taken]:
+    async def write(self, write_batch: WriteBatch) -> list[Taken]:
         if self._connection is None:
             self._connection = await self._database.engine.connect()
         async with self._connection.begin():
-            return await self._connection.run_sync(batches.write, batch, is_doubtful)
+            return await self._connection.run_sync(write_batch)
 
     async def drop(self) -> None:
         connection, self._connection = self._connection, None
