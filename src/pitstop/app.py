@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.executors.container import ContainerLauncher
     from pitstop.service.api import DebugRequest
     from pitstop.service.debugging import Debugger
+    from pitstop.service.graphs import Graphs
     from pitstop.service.local import LocalService
     from pitstop.service.local_debugger import Debugged
     from pitstop.service.parts import Masking, Parts
@@ -197,6 +198,7 @@ def _parts() -> "Parts":
         new_session=_new_session,
         new_debugger=_new_debugger,
         new_reference=_new_reference,
+        new_graphs=_new_graphs,
         built_in_types=StepTypes,
         all_types=find_step_types,
     )
@@ -254,3 +256,9 @@ def _new_reference() -> "Reference":
     from pitstop.steps.registry import find_step_types
 
     return Reference(find_step_types())
+
+
+def _new_graphs() -> "Graphs":
+    from pitstop.service.graphs import Graphs
+
+    return Graphs()

@@ -1,6 +1,7 @@
 """Steering a run that is held up: moving it, changing what it will do, and going back."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from pitstop.debugger.edits import Injectable, injected_step, outcome_of
@@ -125,8 +126,9 @@ class Steering(Gatekeeper):
         for left in self._returning.values():  # they go on as soon as they are there, with what was changed
             left.verb = verb
 
-    async def step_into(self, stop: Stop | int) -> None:
-        self._step(stop, "into")
+    async def step_into(self, stop: Stop | int, *, code: bool = False) -> None:
+        """With `code`, a function that the step calls waits at its first line for a debugger of its language."""
+        self._step(stop, "into", enters_code=code)
 
     async def step_over(self, stop: Stop | int) -> None:
         self._step(stop, "over")
@@ -142,12 +144,15 @@ class Steering(Gatekeeper):
             raise UnknownStep(step, self._running().plan.nearest(step))
         self._step(stop, "to", tuple(paths))
 
-    def _step(self, stop: Stop | int, verb: StepVerb, targets: tuple[str, ...] = ()) -> None:
+    def _step(
+        self, stop: Stop | int, verb: StepVerb, targets: tuple[str, ...] = (), *, enters_code: bool = False
+    ) -> None:
         held = self._at(stop, "run_to" if verb == "to" else f"step_{verb}")
         activation = held.point.activation
         parent = activation.parent.base if activation.parent is not None else None
         goal = goal_of(verb, activation.frame.id, activation.base, parent, targets)
-        self._resume(held, "run_to" if verb == "to" else f"step_{verb}", held.proceed(), goal)
+        verdict = replace(held.proceed(), enters_code=enters_code)
+        self._resume(held, "run_to" if verb == "to" else f"step_{verb}", verdict, goal)
 
     async def pause(self, frame: str | None = None) -> None:
         """Stop a frame, or every one, at the next point it comes to. A frame that is stopped stays as it is."""

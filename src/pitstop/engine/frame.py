@@ -94,6 +94,7 @@ class Activation:
         "base",
         "cancel_reason",
         "config",
+        "enters_code",
         "frame",
         "is_replayed",
         "meter",
@@ -121,6 +122,7 @@ class Activation:
         self.parent = parent
         self.attempt = attempt
         self.config: dict[str, Any] | None = None
+        self.enters_code = False  # whether somebody wants to step on in the function that it calls
         self.cancel_reason: str | None = None  # why what is inside it was ended, when it was not the frame that was
         self.is_replayed: bool = parent is not None and parent.is_replayed  # its end, or one around it, is known
         self.meter = Meter()

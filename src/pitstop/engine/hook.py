@@ -31,11 +31,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """Go on. `inject` runs first; `config` takes the place of keys of the step's own."""
+    """Go on. `inject` runs first; `config` takes the place of keys of the step's own.
+
+    With `enters_code` the step, if it calls a function, is to wait there for whoever wants to step on in its language.
+    """
 
     inject: tuple[Step, ...] = ()
     inject_after: tuple[Step, ...] = ()
     config: dict[str, Any] | None = None
+    enters_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ async def _ask_before(
         inject_after += verdict.inject_after
         if verdict.config is not None:
             activation.config = verdict.config
+        activation.enters_code = verdict.enters_code
         if not verdict.inject:
             break
         for injected in verdict.inject:

@@ -163,6 +163,18 @@ class Logged(Event, frozen=True, gc=False, tag="debug.logged"):
     message: str
 
 
+class PythonWaited(Event, frozen=True, gc=False, tag="debug.python_waited"):
+    """A function that was stepped into waits at its first line for a Python debugger to come."""
+
+    frame: str
+    step: str
+    occurrence: str
+    host: str
+    port: int
+    file: str | None = None
+    line: int | None = None
+
+
 class ScopeEdited(Event, frozen=True, gc=False, tag="debug.scope_edited"):
     stop: int
     frame: str
@@ -275,6 +287,7 @@ AnyEvent = (
     | BreakpointRemoved
     | BreakpointHit
     | Logged
+    | PythonWaited
     | ScopeEdited
     | EditUndone
     | ConfigOverridden

@@ -13,7 +13,7 @@ from pitstop.service.flow_files import FlowFiles
 from pitstop.service.info import tell_flow
 from pitstop.service.parts import Parts
 from pitstop.service.preview import resolved_configs
-from pitstop.service.run_maker import RunMaker
+from pitstop.service.run_maker import RunMaker, address_of
 from pitstop.service.stored_flows import StoredFlows
 from pitstop.settings import Settings
 from pitstop.store.port import RunStore
@@ -25,12 +25,18 @@ class FlowDesk:
     """The part of a Service that runs nothing."""
 
     def __init__(
-        self, parts: Parts, settings: Settings, store: RunStore, flow_folders: Sequence[Path] = (FLOW_FOLDER,)
+        self,
+        parts: Parts,
+        settings: Settings,
+        store: RunStore,
+        flow_folders: Sequence[Path] = (FLOW_FOLDER,),
+        *,
+        takes_graphs: bool = False,
     ) -> None:
         self._parts = parts
         self._settings = settings
         self._store = store
-        self._files = FlowFiles(parts)
+        self._files = FlowFiles(parts, takes_graphs=takes_graphs)
         self._stored = StoredFlows(flow_folders)
         self._maker = RunMaker(parts, store, self._files)
 
@@ -51,7 +57,7 @@ class FlowDesk:
         finally:
             await evaluator.close()
         told = tell_flow(prepared.planned.flow, prepared.plan, lambda step: configs[step.path])
-        given = prepared.values["inputs"]
+        given = prepared.values.get("inputs", {})
         inputs = tuple(replace(each, default=given[each.name], is_required=False) for each in told.inputs)
         return replace(told, inputs=inputs)
 
@@ -92,7 +98,7 @@ class FlowDesk:
 
     def _key(self, flow: str) -> str:
         """What is kept with a flow is kept with its file, however that is named."""
-        return str(Path(self._stored.path_of(flow)).resolve())
+        return address_of(self._stored.path_of(flow))
 
     def _problem(self, file: Path) -> str | None:
         try:

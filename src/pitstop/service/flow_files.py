@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from errno import ENOENT
 from pathlib import Path
 from posixpath import normpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pitstop.definition.flow import Flow
 from pitstop.definition.yaml_reader import read_flow
@@ -18,8 +18,12 @@ from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import plan_flow
+from pitstop.service.graph_targets import GraphTarget, read_target
 from pitstop.service.parts import Parts
 from pitstop.steps.registry import DescribedStepType, StepTypes
+
+if TYPE_CHECKING:
+    from pitstop.service.graphs import Graphs
 
 MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
 CHECKED_TOGETHER = 200
@@ -32,12 +36,18 @@ ReadFile = Callable[[str], bytes]
 
 @dataclass(frozen=True, slots=True)
 class PlannedFlow:
-    """A flow, its plan, and the step types that it was read with."""
+    """A flow, its plan, and the step types that it was read with. `graph` is set for one that is written in Python."""
 
     flow: Flow
     plan: Plan
     types: StepTypes
     texts: Mapping[str, str]
+    graph: GraphTarget | None = None
+
+    @property
+    def address(self) -> str:
+        """What it can be planned by again."""
+        return self.flow.source.file if self.graph is None else str(self.graph)
 
     @property
     def kinds(self) -> set[str]:
@@ -48,23 +58,37 @@ class PlannedFlow:
 class FlowFiles:
     """Reads flows. The types of other packages are looked for only where a flow does not do without.
 
-    A flow whose every file was read before, word for word and for the same inputs, is not planned again.
+    A flow whose every file was read before, word for word and for the same inputs, is not planned again. With
+    `takes_graphs` it imports those of users, too: their code then runs in this process.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, *, takes_graphs: bool = False) -> None:
         self._parts = parts
         self._known = KnownPlans()
+        self._takes_graphs = takes_graphs
+        self._graphs: Graphs | None = None
 
     def plan(self, path: str, inputs: Mapping[str, Any] | None, text: str | None = None) -> PlannedFlow:
         """The plan of the flow in a file, or in a text; None asks for no inputs. BadFlow, BadInputs."""
         if text is None:
-            return self._read(path, _first(path, read_file), inputs)
+            return self._plan_graph(path) or self._read(path, _first(path, read_file), inputs)
         texts = {normpath(path): text}
         return self._plan_once(path, texts, inputs, read_from(texts, read_file))
 
     def plan_again(self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None) -> PlannedFlow:
-        """The plan of a flow as its files were once, whatever is in them now; BadFlow, BadInputs."""
-        return self._plan_once(path, texts, inputs, read_from(texts))
+        """The plan of a flow as its files were once, whatever is in them now; BadFlow, BadInputs.
+
+        Code that was imported is gone: a graph is planned as it is now.
+        """
+        return self._plan_graph(path) or self._plan_once(path, texts, inputs, read_from(texts))
+
+    def _plan_graph(self, path: str) -> PlannedFlow | None:
+        """The plan of a graph, if the path names one that can be had here."""
+        target = read_target(path) if self._takes_graphs else None
+        if target is None:
+            return None
+        self._graphs = self._graphs or self._parts.new_graphs()
+        return self._graphs.plan(target)
 
     def _plan_once(
         self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None, read: ReadFile
@@ -77,6 +101,9 @@ class FlowFiles:
 
     async def check(self, path: str, evaluator: Evaluator, text: str | None = None) -> PlannedFlow:
         """The plan with every jq expression tried, and no inputs asked for; BadFlow."""
+        graph = self._plan_graph(path) if text is None else None
+        if graph is not None:
+            return graph
         source = _first(path, read_file if text is None else read_from({normpath(path): text}, read_file))
         expressions: dict[str, None] = {}
         async with asyncio.TaskGroup() as group:

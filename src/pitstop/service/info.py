@@ -105,8 +105,11 @@ def detail_of(kind: str, config: Mapping[str, Any]) -> str:
             detail = ", ".join(f"{name} {value}" for name, value in rules if value is not None)
         case "call":
             detail = str(config.get("call", ""))
-        case "sequence" | "parallel" | "background" | "conditional":
+        case "sequence" | "parallel" | "background" | "conditional" | "graph":
             detail = ""
+        case "node":
+            function = config.get("function")
+            detail = str(getattr(function, "__qualname__", None) or type(function).__name__)
         case _:
             detail = str(config.get(_TOLD.get(kind, ""), next(iter(config.values()), "")))
     first, newline, _ = detail.strip().partition("\n")

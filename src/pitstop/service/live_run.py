@@ -41,6 +41,7 @@ from pitstop.service.run_snapshots import NewSnapshots, RunSnapshots, bring_file
 from pitstop.service.workplaces import KillableWorkplace, OpenWorkplace
 from pitstop.steps.approvals import Decision, MemoryApprovals
 from pitstop.steps.containers import container_of
+from pitstop.steps.registry import ClosedStepType
 from pitstop.store.port import KeptRun, RunLog, RunStore
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
@@ -182,6 +183,9 @@ class LiveRun(PastRun):
         self._journal = Journal(self._kept, workplace.masker.mask_text if request.secrets else None, self._on_event)
         kinds = planned.kinds if self._own_session is None else {*planned.kinds, *planned.types.names}
         self._step_types.update(planned.types.for_run(workplace, kinds))
+        for step_type in self._step_types.values():
+            if isinstance(step_type, ClosedStepType):
+                stack.push_async_callback(step_type.close)
         snapshots = await self._set_up_snapshots(stack, workplace)
         ports = Ports(evaluator, SystemClock(), self._step_types, snapshots)
         run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=self._hook())

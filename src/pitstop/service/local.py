@@ -10,6 +10,7 @@ from pitstop.errors import BadDefinition, NotEnded, UnknownRun
 from pitstop.service.api import ENDED, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
 from pitstop.service.cursors import cursor_after, read_cursor
 from pitstop.service.flow_desk import FLOW_FOLDER, FlowDesk
+from pitstop.service.graph_targets import read_target
 from pitstop.service.info import tell_flow
 from pitstop.service.live_run import LiveRun
 from pitstop.service.parts import Parts
@@ -35,7 +36,7 @@ class LocalService(FlowDesk):
         flow_folders: Sequence[Path] = (FLOW_FOLDER,),
         end_elsewhere: EndElsewhere | None = None,
     ) -> None:
-        super().__init__(parts, settings, store, flow_folders)
+        super().__init__(parts, settings, store, flow_folders, takes_graphs=True)
         self._end_elsewhere = end_elsewhere
         self._live: dict[str, LiveRun] = {}
         self._carrying_out: dict[str, asyncio.Task[None]] = {}
@@ -124,7 +125,12 @@ class LocalService(FlowDesk):
         await self._store.delete(run)
 
     def _flow_of(self, record: RunRecord) -> FlowInfo:
-        """The flow of a run as it was then; without its steps where their types are not there any more."""
+        """The flow of a run as it was then; without its steps where their types are not there any more.
+
+        Nor has a graph its steps: to look at a run is no reason to import code.
+        """
+        if read_target(record.file) is not None:
+            return FlowInfo(record.flow, record.file, ())
         try:
             planned = self._files.plan_again(str(record.request.get("flow", record.file)), record.texts, None)
         except BadDefinition:

@@ -100,8 +100,8 @@ class LocalDebugger:
     async def continue_all(self) -> None:
         await self._kept(self._session.continue_all())
 
-    async def step_into(self, stop: int) -> None:
-        await self._kept(self._session.step_into(stop))
+    async def step_into(self, stop: int, *, code: bool = False) -> None:
+        await self._kept(self._session.step_into(stop, code=code))
 
     async def step_over(self, stop: int) -> None:
         await self._kept(self._session.step_over(stop))

@@ -13,6 +13,7 @@ from pitstop.steps.workplace import MaskedStream, Masker
 
 if TYPE_CHECKING:  # a run need not pay for what it does not use
     from pitstop.service.debugging import Debugger
+    from pitstop.service.graphs import Graphs
     from pitstop.service.local_debugger import Debugged
     from pitstop.service.reference import Reference
     from pitstop.service.run_snapshots import SnapshotKeeping
@@ -40,4 +41,5 @@ class Parts:
     new_debugger: Callable[["Debugged"], "Debugger"]
     new_reference: Callable[[], "Reference"]
     built_in_types: Callable[[], StepTypes]
+    new_graphs: Callable[[], "Graphs"]
     all_types: Callable[[], StepTypes]

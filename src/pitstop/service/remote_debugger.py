@@ -39,7 +39,8 @@ class RemoteDebugger:
     async def continue_all(self) -> None:
         await self._say("continue", all=True)
 
-    async def step_into(self, stop: int) -> None:
+    async def step_into(self, stop: int, *, code: bool = False) -> None:
+        """A function of a server's run is run through: nobody here could come to where it waits."""
         await self._say("step", stop=stop, kind="into")
 
     async def step_over(self, stop: int) -> None:

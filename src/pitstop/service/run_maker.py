@@ -15,9 +15,10 @@ from pitstop.plan.planner import first_values
 from pitstop.service.api import RerunRequest, RunRequest
 from pitstop.service.flow_breakpoints import with_flow_breakpoints
 from pitstop.service.flow_files import FlowFiles, PlannedFlow
+from pitstop.service.graph_targets import read_target
 from pitstop.service.parts import Parts
 from pitstop.service.requests import kept_request, request_of
-from pitstop.service.selection import events_before, inputs_in, known_steps, only_step, paths_of
+from pitstop.service.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
@@ -50,7 +51,7 @@ class RunMaker:
 
     async def prepare(self, request: RunRequest) -> PreparedRun:
         """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog."""
-        file = request.flow if request.text is not None else whole_path(request.flow)
+        file = request.flow if request.text is not None else address_of(request.flow)
         return await self._prepare(
             request, file, lambda inputs: self._files.plan(request.flow, inputs, request.text), request.from_run
         )
@@ -88,7 +89,8 @@ class RunMaker:
             from_run = await self._last_whole_run(file)
         past = await self._events_of(from_run) if needs_past and from_run is not None else []
         if past:
-            request = replace(request, inputs={**inputs_in(past), **request.inputs})
+            known = inputs_in(past) if read_target(file) is None else state_in(past)
+            request = replace(request, inputs={**known, **request.inputs})
         planned = make_plan(request.inputs)
         run = new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
@@ -98,7 +100,7 @@ class RunMaker:
             self._parts.new_session(debug)  # which refuses breakpoints that are none
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
         folder = None if request.folder is None else whole_path(request.folder)
-        request = replace(request, flow=planned.flow.source.file, folder=folder, from_run=from_run)
+        request = replace(request, flow=planned.address, folder=folder, from_run=from_run)
         mask = self._parts.new_masking(request.secrets).masker.mask_text if request.secrets else None
         record = RunRecord(
             id=run,
@@ -121,14 +123,21 @@ class RunMaker:
         """What is to run, and what its first step sees; the breakpoints that were asked for are looked up too."""
         plan = planned.plan if request.only is None else only_step(planned.plan, request.only)
         about = {"id": run, "flow": planned.flow.name}
+        if planned.graph is not None:
+            state = deepcopy(dict(request.inputs))  # which it begins with
+            return self._checked(plan, request), state
         # A copy, for the defaults of the flow may be those of other runs too
         values = deepcopy(first_values(planned.flow, request.inputs, secrets=request.secrets, run=about))
         if request.only is not None:
             values["steps"] = known_steps(planned.plan, past)
+        return self._checked(plan, request), values
+
+    def _checked(self, plan: Plan, request: RunRequest) -> Plan:
+        """The plan, if it has the steps of the breakpoints; UnknownStep."""
         for each in request.debug.breakpoints if request.debug is not None else ():
             if each.step is not None:
                 paths_of(plan, each.step)
-        return plan, values
+        return plan
 
     async def _last_whole_run(self, file: str) -> str | None:
         found = await self._store.find(RunFilter(file=file, limit=LOOKED_AT_RUNS))
@@ -140,6 +149,12 @@ class RunMaker:
         except UnknownRun as error:
             raise BadLog(f"run {run} is not there any more to go on from") from error
         return kept.log.read()
+
+
+def address_of(flow: str) -> str:
+    """What the runs of a flow file or a graph are found by, from wherever it is named."""
+    target = read_target(flow)
+    return whole_path(flow) if target is None else str(target)
 
 
 def whole_path(path: str) -> str:

@@ -23,6 +23,11 @@ def inputs_in(events: Iterable[AnyEvent]) -> Mapping[str, Any]:
     return {}
 
 
+def state_in(events: Iterable[AnyEvent]) -> Mapping[str, Any]:
+    """The state that the run of a graph began with."""
+    return next((event.inputs for event in events if isinstance(event, RunStarted)), {})
+
+
 def events_before(plan: Plan, events: Sequence[AnyEvent], step: str) -> list[AnyEvent]:
     """The events without those of the step and of what comes after it; UnknownStep, BadLog when it never was come to.
 

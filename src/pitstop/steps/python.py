@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from pitstop.plan.values import as_json
 from pitstop.steps import python_call
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.config import read_config
+from pitstop.steps.entering import entrance
 from pitstop.steps.failures import BadCall, CommandFailed
 from pitstop.steps.fields import StepConfig
 from pitstop.steps.workplace import Workplace
@@ -60,10 +61,12 @@ class PythonStep:
         workplace = self._workplace
         form = read_config(self.name, PythonConfig, config, workplace.masker.mask_text)
         env = {"PYTHONUNBUFFERED": "1", **await workplace.environment(activation, form.env)}
-        request = json.dumps({"call": form.call, "with": as_json(form.arguments)})
-        with ExitStack() as files:
-            request_file = files.enter_context(workplace.control_file("request", request))
-            answer_file = files.enter_context(workplace.control_file("answer"))
+        request = {"call": form.call, "with": as_json(form.arguments)}
+        async with AsyncExitStack() as stack:
+            if activation.enters_code:
+                request["enter"] = await stack.enter_async_context(entrance(workplace, activation, form.call))
+            request_file = stack.enter_context(workplace.control_file("request", json.dumps(request)))
+            answer_file = stack.enter_context(workplace.control_file("answer"))
             argv = (*form.interpreter, CALLER, str(request_file), str(answer_file))
             command = Command(key=workplace.next_key(activation), argv=argv, env=env)
             ended = await run_to_end(workplace, activation, command)

@@ -5,19 +5,23 @@ Started as a script with any Python 3.9 or newer, alone with the standard librar
     python_call.py REQUEST ANSWER
 
 REQUEST is a file with `{"call": "module:function", "with": {...}}`, ANSWER the file that is written:
-`{"outputs": {...}}`, or `{"reason": text, "trace": text}` for what went wrong.
+`{"outputs": {...}}`, or `{"reason": text, "trace": text}` for what went wrong. With `"enter": {...}`
+in the request somebody wants to step into the function: where a debugger waits for them is told to that port.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import importlib.util
 import inspect
 import json
 import os
+import socket
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +36,10 @@ def main() -> None:
     sys.argv[:] = [request["call"]]
     sys.path[:] = [*sys.path[1:], str(Path.cwd())]  # the workspace last, so that it hides nothing that is installed
     try:
-        answer: dict[str, Any] = {"outputs": outputs_of(call(find(request["call"]), request["with"]))}
+        function = find(request["call"])
+        with entered(function, request.get("enter")):
+            returned = call(function, request["with"])
+        answer: dict[str, Any] = {"outputs": outputs_of(returned)}
     except Wrong as wrong:
         cause = wrong.__cause__
         answer = {"reason": str(wrong), "trace": "" if cause is None else trace_of(cause)}
@@ -61,6 +68,44 @@ def find(name: str) -> Callable[..., Any]:
         raise Wrong(f"is no function, but {type(found).__name__}")
     function: Callable[..., Any] = found
     return function
+
+
+@contextmanager
+def entered(function: Callable[..., Any], wanted: dict[str, Any] | None) -> Iterator[None]:
+    """Let somebody step into the function, if that is wanted; what keeps them from it is told to whoever asked."""
+    if wanted is None:
+        yield
+        return
+    debugger = sibling("python_debugger")
+    try:
+        host, port = debugger.listen(__file__)
+    except debugger.NoDebugger as problem:
+        tell(wanted, {"problem": str(problem)})
+        yield
+        return
+    file, line = debugger.place_of(function)
+    tell(wanted, {"host": host, "port": port, "file": file, "line": line})
+    if debugger.wait_for_somebody():
+        with debugger.stopping_in(function):
+            yield
+        debugger.leave()
+    else:
+        sys.stderr.write(f"{debugger.NOBODY_CAME}\n")
+        yield
+
+
+def sibling(name: str) -> Any:
+    """A module beside this one, which is in no package here."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def tell(wanted: dict[str, Any], news: dict[str, Any]) -> None:
+    with socket.create_connection(("127.0.0.1", wanted["port"])) as connection:
+        connection.sendall(json.dumps({"token": wanted["token"], **news}).encode() + b"\n")
 
 
 def call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -38,6 +38,13 @@ class DescribedStepType(StepType, Protocol):
     Config: ClassVar[type[BaseModel]]
 
     def __init__(self, workplace: Workplace) -> None: ...
+
+
+@runtime_checkable
+class ClosedStepType(StepType, Protocol):
+    """A step type that holds something until the run is over."""
+
+    async def close(self) -> None: ...
 
 
 class StepTypes:

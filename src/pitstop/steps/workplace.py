@@ -170,13 +170,14 @@ class Listener:
 
     async def hear(self, chunk: LogChunk) -> None:
         """Waits now and then, until what was passed on is kept."""
-        self._hear(chunk)
+        self.hear_now(chunk)
         self._unsettled_bytes += len(chunk.data)
         if self._settle is not None and self._unsettled_bytes >= SETTLE_BYTES:
             self._unsettled_bytes = 0
             await self._settle()
 
-    def _hear(self, chunk: LogChunk) -> None:
+    def hear_now(self, chunk: LogChunk) -> None:
+        """For whoever cannot wait."""
         if self._masked_stream is None:
             self._on_output(self._occurrence, chunk)
             return

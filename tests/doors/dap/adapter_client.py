@@ -165,22 +165,31 @@ class AdapterClient:
         breakpoints: list[Body] | None = None,
         filters: tuple[str, ...] = (),
         initialize: Body | None = None,
+        source: str | None = None,
         **more: Any,
     ) -> list[Body]:
-        """All that an editor says until a run begins; gives the breakpoints as they were told."""
+        """All that an editor says until a run begins; gives its breakpoints, those in `source`, as they are told."""
         if not self.capabilities:
             await self.initialize(**(initialize or {}))
         path = str(self.folder / program)
         launching = self.send("launch", {"program": path, **more})
-        await self.event("initialized")
+        await self._initialized(launching)
         wanted = breakpoints if breakpoints is not None else [{"line": line} for line in lines]
-        told = (await self.ask("setBreakpoints", source={"path": path}, breakpoints=wanted))["breakpoints"]
+        file = path if source is None else str(self.folder / source)
+        told = (await self.ask("setBreakpoints", source={"path": file}, breakpoints=wanted))["breakpoints"]
         await self.ask("setExceptionBreakpoints", filters=list(filters))
         await self.ask("configurationDone")
         response = await self.answer(launching)
         assert response["success"], response
         result: list[Body] = told
         return result
+
+    async def _initialized(self, launching: int) -> None:
+        """Wait for `initialized`; a launch that is refused has none."""
+        async with asyncio.timeout(PATIENCE_SECONDS), self._heard:
+            await self._heard.wait_for(lambda: bool(self.events_named("initialized")) or launching in self._responses)
+        assert self.events_named("initialized"), self._responses[launching]
+        await self.event("initialized")
 
     async def stopped(self) -> Body:
         return await self.event("stopped")

@@ -122,6 +122,86 @@ steps:
     run: echo "${{ .vars. }}"
 """
 
+GRAPH = """\
+import asyncio
+
+from pitstop import END, START, Graph
+
+
+async def fetch(state):
+    print("fetching", state["count"])
+    count = state["count"] + 1
+    await asyncio.sleep(0)
+    return {"count": count}
+
+
+def double(state):
+    return {"count": state["count"] * 2}
+
+
+def left(state):
+    return {"left": state["count"]}
+
+
+def right(state):
+    return {"right": state["count"]}
+
+
+def add(state):
+    if state["port"] != 5432:
+        raise ConnectionError(f"nobody answers at {state['port']}")
+    return {"sum": state["left"] + state["right"]}
+
+
+def helper():
+    return 1
+
+
+inner = Graph("inner")
+inner.add_node("double", double)
+inner.add_edge(START, "double")
+inner.add_edge("double", END)
+
+graph = Graph("sums")
+for name, does in {"fetch": fetch, "inner": inner, "left": left, "right": right, "add": add}.items():
+    graph.add_node(name, does)
+graph.add_edge(START, "fetch")
+graph.add_edge("fetch", "inner")
+graph.add_edge("inner", ["left", "right"])
+graph.add_edge("left", "add")
+graph.add_edge("right", "add")
+graph.add_edge("add", END)
+app = graph.compile()
+"""
+
+CALLING = """\
+name: calling
+steps:
+  - id: price
+    python: prices:total
+    with: {prices: [100, 20, 3]}
+    timeout: 3s
+  - id: later
+    python: prices:later
+  - id: said
+    run: echo "${{ .steps.price.outputs.total }}"
+"""
+
+PRICES = """\
+import asyncio
+
+
+def total(prices):
+    found = sum(prices)
+    doubled = found * 2
+    return {"total": doubled}
+
+
+async def later():
+    await asyncio.sleep(0)
+    return {}
+"""
+
 FLOWS = {
     "shop.yaml": SHOP,
     "broken.yaml": BROKEN,
@@ -131,6 +211,9 @@ FLOWS = {
     "caller.yaml": CALLER,
     "called.yaml": CALLED,
     "wrong.yaml": WRONG,
+    "sums.py": GRAPH,
+    "calling.yaml": CALLING,
+    "prices.py": PRICES,
 }
 
 

@@ -65,6 +65,8 @@ export type RunEvent =
   | (At & { kind: "debug.breakpoint_removed"; breakpoint: number })
   | (At & { kind: "debug.breakpoint_hit"; breakpoint: number; hits: number; occurrence: string })
   | (At & OnStep & { kind: "debug.logged"; breakpoint: number; message: string })
+  | (At &
+      OnStep & { kind: "debug.python_waited"; host: string; port: number; file: string | null; line: number | null })
   | (At & OnStep & { kind: "debug.scope_edited"; stop: number; layer: string; path: (string | number)[] })
   | (At & { kind: "debug.edit_undone"; stop: number; frame: string; occurrence: string })
   | (At & OnStep & { kind: "debug.config_overridden"; stop: number })

@@ -47,7 +47,7 @@ class SessionOptions(Incoming, kw_only=True):
 
 
 class LaunchArguments(SessionOptions, kw_only=True):
-    """`program` is a flow file. `folder` is where its commands work."""
+    """`program` is a flow file, or a graph as `file.py:app` or `module:app`. `folder` is where its commands work."""
 
     program: str | None = None
     inputs: dict[str, Any] | None = None

@@ -19,6 +19,7 @@ from pitstop.doors.dap.dispatcher import Route
 from pitstop.doors.dap.exceptions import NAMES
 from pitstop.doors.dap.log_messages import to_template
 from pitstop.doors.dap.messages import Breakpoint, GivenSource
+from pitstop.doors.dap.places import PYTHON
 from pitstop.doors.dap.placing import tell_place
 from pitstop.doors.dap.variables import path_of
 from pitstop.service.api import BreakpointRequest, BreakPosition
@@ -63,7 +64,9 @@ def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: g
         return _failed(f"{name} is no file of {Path(debuggee.places.flow.file).name}", asked.line)
     step = debuggee.places.step_for(file, adapter.client.line_in(asked.line))
     if step is None:
-        return _failed("there is no step at this line, nor after it", asked.line)
+        is_code = file.endswith(PYTHON)
+        where = "no function of a node is at this line" if is_code else "there is no step at this line, nor after it"
+        return _failed(where, asked.line)
     if step.path not in debuggee.planned:
         return _failed(f"step {step.path} was written after the run began: restart to stop there", asked.line)
     mode = asked.mode or debuggee.default_mode

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from pitstop.doors.dap.places import Places
 from pitstop.errors import CommandRefused, PitstopError
 from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service
 from pitstop.service.debugging import Debugger, DebugState, StopInfo
+from pitstop.service.graph_targets import read_target
 
 LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
 END_SECONDS = 0.8  # how long a run that is killed is waited for
@@ -73,8 +75,15 @@ class Debuggee:
 
     @property
     def flow_file(self) -> str | None:
-        """The file of the flow, if it is one of ours that can be looked at."""
-        return self.origin.request.flow if isinstance(self.origin, Launch) and self.origin.is_local else None
+        """The file of the flow, if it is one of ours that can be read again; code is not imported while it runs."""
+        origin = self.origin
+        is_ours = isinstance(origin, Launch) and origin.is_local and read_target(origin.request.flow) is None
+        return origin.request.flow if isinstance(origin, Launch) and is_ours else None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the run is in this process."""
+        return isinstance(self.origin, Launch) and self.origin.is_local
 
     @property
     def default_mode(self) -> Mode:
@@ -204,6 +213,8 @@ class Debuggee:
                 self._hear_finished(fields, event.at)
             case "debug.logged":
                 self._say_at(fields["step"], fields["message"])
+            case "debug.python_waited":
+                self._tell_python(fields)
             case "debug.lease_ended":
                 self._adapter.say("nobody attended to the stop, so it has ended by itself", "stderr")
             case kind if kind in _CHANGES:
@@ -233,6 +244,23 @@ class Debuggee:
                 line=None if step is None or step.line is None else self._adapter.client.line_out(step.line),
                 seconds=None if started is None else round(at - started, 3),
                 error=None if error is None else error["message"],
+            ),
+        )
+
+    def _tell_python(self, fields: Mapping[str, Any]) -> None:
+        """The extension of VS Code goes there by itself; whoever has another editor is told how."""
+        host, port, line = fields["host"], fields["port"], fields["line"]
+        attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
+        self._say_at(
+            fields["step"], f"{fields['occurrence']} waits for a Python debugger at {host}:{port}; attach with {attach}"
+        )
+        self._adapter.tell(
+            "pitstop/python",
+            bodies.PythonEvent(
+                host=host,
+                port=port,
+                file=fields["file"],
+                line=None if line is None else self._adapter.client.line_out(line),
             ),
         )
 
@@ -299,5 +327,5 @@ class Debuggee:
 
     async def outlive(self) -> None:
         """A run of this process that was left to itself is over when it is over, not when its client has gone."""
-        if self._is_left_to_itself and self.flow_file is not None:
+        if self._is_left_to_itself and self.is_here:
             await self._ended.wait()

@@ -9,6 +9,7 @@ from pitstop.doors.dap.debuggee import Attachment, Debuggee, Launch
 from pitstop.doors.dap.failures import RequestFailed
 from pitstop.errors import BadFlow
 from pitstop.service.api import RunRequest, Service
+from pitstop.service.graph_targets import read_target
 
 FRESH = "fresh"
 
@@ -48,9 +49,11 @@ async def _service(adapter: Adapter, server: str | None, token: str | None) -> S
 
 def _request(arguments: LaunchArguments) -> RunRequest:
     if not arguments.program:
-        raise RequestFailed("launch needs `program`: a flow file")
+        raise RequestFailed("launch needs `program`: a flow file, or a graph as file.py:app or module:app")
     cwd = Path(arguments.cwd or ".").absolute()
     program = str(cwd / arguments.program)
+    if arguments.server is not None and read_target(program) is not None:
+        raise RequestFailed("a graph runs where its code is: launch it without `server`")
     folder = str(cwd) if arguments.folder is None else str(cwd / arguments.folder)
     return RunRequest(
         flow=program,

@@ -6,6 +6,8 @@ from os.path import realpath
 
 from pitstop.service.api import FlowInfo, StepInfo
 
+PYTHON = ".py"
+
 
 class Places:
     """The steps of a flow by file and line. Files are compared as they are on disk, whatever they are called."""
@@ -50,9 +52,14 @@ class Places:
             parent = outer.parent
 
     def step_for(self, file: str, line: int) -> StepInfo | None:
-        """The innermost step that owns the line, or else the next one; None past the last step."""
+        """The innermost step that owns the line, or else the next one; None past the last step.
+
+        Of Python only the functions of nodes are steps, and what is between them is nobody's.
+        """
         steps, lines = self._steps.get(file, []), self._lines.get(file, [])
         at = bisect_right(lines, line)
+        if file.endswith(PYTHON):
+            return next((each for each in reversed(steps[:at]) if (each.end_line or _line(each)) >= line), None)
         found = steps[at - 1] if at else None
         while found is not None and (found.end_line or _line(found)) < line:
             found = next((each for each in self.around(found) if each.file == file), None)

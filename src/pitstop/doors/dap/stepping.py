@@ -41,7 +41,7 @@ async def step_in(adapter: Adapter, arguments: given.StepInArguments) -> None:
     if target is not None:
         await step(adapter, arguments, lambda debugger, stop: debugger.run_to(stop, target))
     else:
-        await step(adapter, arguments, lambda debugger, stop: debugger.step_into(stop))
+        await step(adapter, arguments, lambda debugger, stop: debugger.step_into(stop, code=True))
 
 
 async def step_out(adapter: Adapter, arguments: given.MoveArguments) -> None:

@@ -1,0 +1,36 @@
+"""What a graph in Python is called where a flow could be: `file.py:app` or `module:app`."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_TARGET = re.compile(r"(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.DOTALL)
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_NO_NAMES = (".yaml", ".yml")  # what files of flows end in
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTarget:
+    """A name in a file, or in a module that is looked for in `folder` first."""
+
+    folder: Path
+    module: str
+    name: str
+
+    @property
+    def file(self) -> Path | None:
+        """The file, where one is named; None for a module."""
+        return self.folder / self.module if self.module.endswith(".py") else None
+
+    def __str__(self) -> str:
+        return f"{self.folder / self.module}:{self.name}"
+
+
+def read_target(text: str) -> GraphTarget | None:
+    """The graph that is meant, from wherever it is looked at; None for what names no graph."""
+    found = _TARGET.fullmatch(text)
+    if found is None or text.endswith(_NO_NAMES) or Path(text).is_file():
+        return None
+    if not found["module"].endswith(".py") and _MODULE.fullmatch(found["module"]) is None:
+        return None
+    return GraphTarget(Path(found["place"] or ".").absolute(), found["module"], found["name"])
