@@ -1,6 +1,7 @@
 """The way in from the command line."""
 
 import atexit
+import gc
 import os
 import sys
 
@@ -11,7 +12,11 @@ if TYPE_CHECKING:
     from pitstop.service.api import Service
 
 
+GARBAGE_THRESHOLD = 20_000  # objects: the usual 700 means a search every few modules, all of which stay
+
+
 def main() -> None:
+    gc.set_threshold(GARBAGE_THRESHOLD)
     interrupts = Interrupts()
     interrupts.listen()
     from pitstop.doors.cli.app import run_cli

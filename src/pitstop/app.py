@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import AnyEvent, Event, RunStarted
 from pitstop.events.view import interventions_in
 from pitstop.executors.jq_worker import JqWorker
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import plan_graph
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.service.run_snapshots import SnapshotKeeping
     from pitstop.service.sessions import LocalSession
     from pitstop.settings import Settings
+    from pitstop.steps.registry import StepTypes
     from pitstop.steps.workplace import OnOutput
 
 
@@ -187,7 +189,7 @@ def server_parts() -> "Parts":
 
 def _parts() -> "Parts":
     from pitstop.service.parts import Parts
-    from pitstop.steps.registry import StepTypes, find_step_types
+    from pitstop.steps.registry import StepTypes
 
     return Parts(
         new_executor=_new_executor,
@@ -200,7 +202,7 @@ def _parts() -> "Parts":
         new_reference=_new_reference,
         new_graphs=_new_graphs,
         built_in_types=StepTypes,
-        all_types=find_step_types,
+        all_types=_all_types,
     )
 
 
@@ -253,9 +255,14 @@ def _new_debugger(run: "Debugged") -> "Debugger":
 
 def _new_reference() -> "Reference":
     from pitstop.service.reference import Reference
-    from pitstop.steps.registry import find_step_types
 
-    return Reference(find_step_types())
+    return Reference(_all_types())
+
+
+def _all_types() -> "StepTypes":
+    from pitstop.steps.added_types import find_step_types
+
+    return find_step_types()
 
 
 def _new_graphs() -> "Graphs":

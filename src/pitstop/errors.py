@@ -68,7 +68,8 @@ Each has a stable `code` for machines and keeps its values as attributes.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from pitstop.lazy_dataclass import dataclass
 
 
 class PitstopError(Exception):

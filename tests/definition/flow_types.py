@@ -65,10 +65,15 @@ class Type:
     summary: str = "Does something."
 
 
+@dataclass(frozen=True)
+class TextType(Type):
+    text_fields: frozenset[str] = frozenset()
+
+
 STEP_TYPES: Mapping[str, StepTypeInfo] = {
     each.name: each
     for each in (
-        Type("run", RunConfig, "script", "Run a script."),
+        TextType("run", RunConfig, "script", "Run a script.", frozenset(("script", "shell"))),
         Type("http", HttpConfig, "url", "Send a request."),
         Type("check", CheckConfig, "expression"),
         Type("wait", WaitConfig, None),

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pitstop.definition.flow import StepTypeInfo
-from pitstop.definition.forms import COMMON_KEYS
 from pitstop.definition.mistakes import Mistakes
+from pitstop.definition.plain import COMMON_KEYS
 from pitstop.definition.schema import DIALECT, flow_schema
 from pitstop.definition.step_kinds import step_kinds
 from pitstop.definition.yaml_nodes import read_document

@@ -2,8 +2,10 @@
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple, Protocol
+
+from pitstop.lazy_dataclass import dataclass
 
 InputType = Literal["string", "number", "boolean", "array", "object"]  # jq's words, for jq is what sees the values
 Effects = Literal["workspace", "external"]
@@ -115,7 +117,11 @@ class StepTypeInfo(Protocol):
 
     @property
     def shorthand_field(self) -> str | None:
-        """The field that takes the value of the shorthand: with "script", `run: make` is `with: {script: make}`."""
+        """The field that takes the value of the shorthand: with "script", `run: make` is `with: {script: make}`.
+
+        A type may have `text_fields` as well, a frozenset with this one in it: a config of nothing but texts for these
+        is right, whatever they are, so that `Config` need not be asked.
+        """
 
 
 def type_of(value: object) -> InputType | None:

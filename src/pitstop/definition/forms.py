@@ -29,8 +29,8 @@ from pitstop.definition.flow import (
     Workspace,
     type_of,
 )
+from pitstop.definition.plain import ID_PATTERN, Options
 
-ID_PATTERN = "^[A-Za-z_][A-Za-z0-9_-]*$"
 ACTION_PATTERN = r"^(next|stop|fix|pause|merge:\S+|card:\S+)$"
 _ID = re.compile(ID_PATTERN)
 _ACTION = re.compile(ACTION_PATTERN)
@@ -127,8 +127,15 @@ class StepForm(Form):
     )
     snapshot: bool | None = Field(None, description="Whether the workspace is kept as it is before the step.")
 
+    def options(self) -> Options:
+        """What was said, as the StepSpec has it."""
+        told: Options = {name: getattr(self, name) for name in self.model_fields_set}
+        if self.retry is not None:
+            told["retry"] = self.retry.spec()
+        return {_INSIDE.get(name, name): value for name, value in told.items()}
 
-COMMON_KEYS = frozenset(field.alias or name for name, field in StepForm.model_fields.items())
+
+_INSIDE = {"if_": "condition", "timeout": "timeout_seconds"}  # what a key is called past the file
 
 
 # --- Ways of combining steps -----------------------------------------------------------------------------------------
@@ -386,10 +393,21 @@ class FlowForm(Form):
     cleanup: Steps = Field((), description="What is done at the end, whatever happened before.")
     outputs: dict[str, Any] = Field(default_factory=dict, description="What a flow that calls this one gets from it.")
 
-    def input_specs(self) -> dict[str, InputSpec]:
-        return {name: (each or InputForm()).spec() for name, each in self.inputs.items()}
+    def options(self) -> Options:
+        """What was said, as the Flow has it."""
+        return {
+            "name": self.name,
+            "steps": self.steps,
+            "cleanup": self.cleanup,
+            "inputs": {name: (each or InputForm()).spec() for name, each in self.inputs.items()},
+            "vars": self.vars,
+            "env": self.env,
+            "timeout_seconds": self.timeout,
+            "on": self._triggers(),
+            "outputs": self.outputs,
+        }
 
-    def triggers(self) -> Mapping[str, Mapping[str, Any]]:
+    def _triggers(self) -> Mapping[str, Mapping[str, Any]]:
         """By name, each with what was said about it, which may be nothing."""
         told = {} if self.on is None else self.on.model_dump(exclude_unset=True)
         return {name: details or {} for name, details in told.items()}

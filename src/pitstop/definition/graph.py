@@ -4,11 +4,12 @@ import inspect
 import typing
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any
 
 from pitstop.definition.flow import OnInterrupt
+from pitstop.lazy_dataclass import dataclass
 
 START = "__start__"
 END = "__end__"

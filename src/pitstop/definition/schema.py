@@ -7,7 +7,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from pitstop.definition.flow import StepTypeInfo
-from pitstop.definition.forms import COMMON_KEYS, STEPS_FORMAT, FlowForm, MatrixForm, StepForm
+from pitstop.definition.forms import STEPS_FORMAT, FlowForm, MatrixForm, StepForm
+from pitstop.definition.plain import COMMON_KEYS
 from pitstop.definition.step_kinds import StepKind, combining_kinds, step_kinds
 
 Schema = dict[str, Any]

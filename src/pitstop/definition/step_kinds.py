@@ -2,7 +2,6 @@
 
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from inspect import getdoc
 from types import UnionType
@@ -11,7 +10,9 @@ from typing import Any, Union
 from pydantic import BaseModel
 
 from pitstop.definition.flow import StepTypeInfo
-from pitstop.definition.forms import COMBINING_FORMS, COMMON_KEYS, CombiningForm
+from pitstop.definition.forms import COMBINING_FORMS, CombiningForm
+from pitstop.definition.plain import COMMON_KEYS
+from pitstop.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class StepKind:
     def form(self) -> type[CombiningForm] | None:
         """The form of a way of combining; None for a step type."""
         return self.model if issubclass(self.model, CombiningForm) else None
+
+    @property
+    def step_lists(self) -> tuple[str, ...]:
+        """The fields that are lists of steps."""
+        return () if self.form is None else self.form.step_lists
 
 
 def step_kinds(step_types: Mapping[str, StepTypeInfo]) -> dict[str, StepKind]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -11,6 +11,7 @@ from yaml.nodes import MappingNode, Node, SequenceNode
 
 from pitstop.definition.mistakes import did_you_mean, listed, quoted
 from pitstop.definition.yaml_nodes import Document, Entry
+from pitstop.lazy_dataclass import dataclass
 
 Model = TypeVar("Model", bound=BaseModel)
 

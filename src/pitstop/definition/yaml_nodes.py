@@ -1,7 +1,7 @@
 """YAML as nodes that know their places: composed by libyaml within limits, read as YAML 1.2."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from yaml import MarkedYAMLError, YAMLError
@@ -10,7 +10,7 @@ from yaml.composer import ComposerError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pitstop.definition.flow import Place, Position
-from pitstop.definition.mistakes import Mistakes, quoted
+from pitstop.definition.mistakes import Mistakes, nearest, quoted
 
 MOST_CHARACTERS = 10 * 1024 * 1024
 MOST_LEVELS = 100
@@ -104,6 +104,23 @@ class Document:
         if node.tag is not _TEXT and node.tag != _TAG + name:
             tag = quoted(node.tag.replace(_TAG, "!!"))
             self.tell(node, f"the tag {tag} is not known, or this is no value for it", "leave the tag out")
+
+
+def known_entries(
+    document: Document, entries: dict[str, Entry], names: frozenset[str], owner: str, others: Iterable[str] = ()
+) -> tuple[dict[str, Entry], frozenset[str]]:
+    """The entries that `owner` knows, and the names that were most likely meant by those that are told.
+
+    `others` are names that could have been meant as well.
+    """
+    if entries.keys() <= names:
+        return entries, frozenset()
+    meant = {name: nearest(name, [*names, *others]) for name in entries if name not in names}
+    for name, near in meant.items():
+        hint = f"did you mean `{near}`?" if near else None
+        document.tell(entries[name][0], f"{owner} has no key {quoted(name)}", hint)
+    known = {name: entry for name, entry in entries.items() if name in names}
+    return known, frozenset(near for near in meant.values() if near)
 
 
 def position_of(node: Node) -> Position:

@@ -1,31 +1,29 @@
 """The reader of flow files: from text to a Flow, or to every mistake in it at once."""
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from pitstop.definition.containers import CONTAINER_KEYS, with_containers
+from pitstop.definition.containers import with_containers
 from pitstop.definition.flow import Flow, Place, Position, StepSpec, StepTypeInfo, resolve_file
-from pitstop.definition.forms import COMMON_KEYS, CombiningForm, FlowForm, StepForm
-from pitstop.definition.mistakes import Mistakes, did_you_mean, listed, nearest, quoted
-from pitstop.definition.step_kinds import StepKind, owners_among, step_kinds
+from pitstop.definition.mistakes import Mistakes, quoted
+from pitstop.definition.plain import COMMON_KEYS, FLOW_KEYS, PLAIN_KEYS, Options, plain_flow, plain_step
 from pitstop.definition.template_checks import CheckExpression, ParseTemplate, TemplateChecks
-from pitstop.definition.validation import Section, check_config, validated
-from pitstop.definition.yaml_nodes import MOST_NODES, Document, Entry, position_of, read_document
+from pitstop.definition.yaml_nodes import MOST_NODES, Document, Entry, known_entries, position_of, read_document
+
+if TYPE_CHECKING:
+    from pitstop.definition.by_models import ByModels
+    from pitstop.definition.step_kinds import StepKind
 
 ReadFile = Callable[[str], str | bytes]
 
 MOST_STEP_LEVELS = 50
-_FLOW_KEYS = frozenset(field.alias or name for name, field in FlowForm.model_fields.items())
 _FREE_KEYS = "x-"  # top-level keys that begin so are the author's own: a place for anchors
-_NO_OPTIONS = StepForm.model_construct()
-
-# The kind of a step, its config by the names of the fields, and the fields that were misspelt
-Chosen = tuple[StepKind, dict[str, Entry], frozenset[str]]
 
 
 def read_flow(
@@ -43,7 +41,7 @@ def read_flow(
     `parse_template` checks each `${{ }}` (it is `pitstop.plan.expressions.parse_template`), `check_expression` says
     what is wrong with some jq. Without them templates are judged when the flow is planned.
     """
-    reading = _Reading(step_kinds(step_types), read_file, TemplateChecks(parse_template, check_expression))
+    reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression))
     with _collector_paused():
         document = reading.open(file, text)
         flow = None if document is None else _FileReader(reading, document, (resolve_file(file),)).read_flow()
@@ -67,8 +65,9 @@ def _collector_paused() -> Iterator[None]:
 class _Reading:
     """What is known over all the files of one flow."""
 
-    def __init__(self, kinds: dict[str, StepKind], read_file: ReadFile, templates: TemplateChecks) -> None:
-        self.kinds = kinds
+    def __init__(self, step_types: Mapping[str, StepTypeInfo], read_file: ReadFile, templates: TemplateChecks) -> None:
+        self.step_types = step_types
+        self.text_fields = {name: each.text_fields for name, each in step_types.items() if hasattr(each, "text_fields")}
         self.templates = templates
         self.mistakes = Mistakes()
         self.ids: dict[str, Place] = {}
@@ -126,36 +125,27 @@ class _FileReader:
         entries = {
             name: entry for name, entry in self._document.entries(root).items() if not name.startswith(_FREE_KEYS)
         }
-        known, misspelt = self._known(entries, _FLOW_KEYS, "a flow")
+        known, misspelt = known_entries(self._document, entries, FLOW_KEYS, "a flow")
         values = {name: self._flow_value(name, node) for name, (_, node) in known.items()}
-        form = validated(FlowForm, values, Section(self._document, "flow", known, root, misspelt))
-        if form is None:
+        containers: Mapping[str, Any] = {}
+        options = None if misspelt else plain_flow(values)
+        if options is None:
+            options = self._models.flow_options(values, known, root, misspelt)
+            containers = self._models.containers(values, known, root)
+        if options is None:
             return None
-        containers = self._containers(known, values, root)
         if isinstance(known["steps"][1], SequenceNode) and not known["steps"][1].value:
             self._tell(known["steps"][1], "`steps` is empty: a flow has at least one step")
-        return Flow(
-            name=form.name or PurePosixPath(self._document.file).stem,
-            source=self._document.place_of(root),
-            steps=with_containers(form.steps, containers),
-            cleanup=with_containers(form.cleanup, containers),
-            inputs=form.input_specs(),
-            vars=form.vars,
-            env=form.env,
-            timeout_seconds=form.timeout,
-            on=form.triggers(),
-            outputs=form.outputs,
-            texts=self._reading.mistakes.texts,
-        )
+        options["name"] = options.get("name") or PurePosixPath(self._document.file).stem
+        for name in ("steps", "cleanup"):
+            options[name] = with_containers(options.get(name, ()), containers)
+        return Flow(source=self._document.place_of(root), texts=self._reading.mistakes.texts, **options)
 
-    def _containers(self, known: dict[str, Entry], values: dict[str, Any], root: Node) -> dict[str, Any]:
-        """What the flow says of containers, checked as a `run` step that says it would be."""
-        entries = {name: known[name] for name in CONTAINER_KEYS if name in known}
-        containers = {name: values[name] for name in entries}
-        run = self._reading.kinds.get("run")
-        if containers and run is not None:
-            check_config(run.model, {"script": "", **containers}, Section(self._document, "flow", entries, root))
-        return containers
+    @cached_property
+    def _models(self) -> "ByModels":
+        from pitstop.definition.by_models import ByModels
+
+        return ByModels(self._document, self._reading.step_types)
 
     def _flow_value(self, name: str, node: Node) -> Any:
         if name in ("steps", "cleanup"):
@@ -194,7 +184,7 @@ class _FileReader:
                 self._tell(each, "a step is a mapping, such as `run: make`", hint)
                 continue
             entries = self._document.entries(each)
-            if "include" in entries and "include" not in reading.kinds:
+            if "include" in entries and "include" not in reading.step_types:
                 steps += self._include(entries)
             else:
                 step = self._read_step(each, entries)
@@ -237,8 +227,37 @@ class _FileReader:
         own: dict[str, Entry] = {}
         for name, entry in entries.items():
             (common if name in COMMON_KEYS else own)[name] = entry
-        options = self._options(common, node) if common else _NO_OPTIONS
-        chosen = self._choose_kind(own, node)
+        options = self._options(common, node) if common else {}
+        plain = self._plain_config(own) if common.keys() <= PLAIN_KEYS else None
+        if plain is not None:
+            kind, fields, values = plain
+            return StepSpec(
+                kind=kind,
+                source=self._document.place_of(node),
+                config=values,
+                positions=self._positions(fields),
+                **options,
+            )
+        return self._modelled_step(node, common, own, options)
+
+    def _plain_config(self, own: dict[str, Entry]) -> tuple[str, dict[str, Entry], dict[str, Any]] | None:
+        """Step type, fields and config of a step that says only what any text is right for."""
+        for key in own:
+            text_fields = self._reading.text_fields.get(key)
+            if text_fields is None:
+                continue
+            shorthand = self._reading.step_types[key].shorthand_field
+            fields = {(shorthand or name) if name == key else name: entry for name, entry in own.items()}
+            if not fields.keys() <= text_fields or len(fields) < len(own):
+                return None
+            values = {name: self._document.value(value) for name, (_, value) in fields.items()}
+            return (key, fields, values) if all(type(each) is str for each in values.values()) else None
+        return None
+
+    def _modelled_step(
+        self, node: MappingNode, common: dict[str, Entry], own: dict[str, Entry], options: Options
+    ) -> StepSpec | None:
+        chosen = self._models.choose_kind(own, node)
         if chosen is None:
             return None
         kind, fields, misspelt = chosen
@@ -246,38 +265,16 @@ class _FileReader:
             if name in common:
                 fields.setdefault(name, common[name])
         values = {name: self._config_value(kind, name, value) for name, (_, value) in fields.items()}
-        section = Section(self._document, kind.key, fields, own.get(kind.key, (node,))[0], misspelt)
-        form: CombiningForm | None = None
-        if kind.form is None:
-            check_config(kind.model, values, section)
-        else:
-            self._check_children(kind.form, fields, values)
-            form = validated(kind.form, values, section)
-            if form is None:
-                return None
-        return StepSpec(
-            kind=kind.key if form is None else form.kind,
-            source=self._document.place_of(node),
-            config=values if form is None else form.config(),
-            positions=self._positions(fields),
-            children=() if form is None else form.children(),
-            id=options.id,
-            name=options.name or (None if form is None else form.title),
-            condition=options.if_,
-            env=options.env,
-            timeout_seconds=options.timeout,
-            retry=None if options.retry is None else options.retry.spec(),
-            continue_on_error=options.continue_on_error,
-            requires=options.requires,
-            workspace=options.workspace,
-            on_success=options.on_success,
-            on_failure=options.on_failure,
-            on_interrupt=options.on_interrupt,
-            effects=options.effects,
-            snapshot=options.snapshot,
-        )
+        if kind.form is not None:
+            self._check_children(kind, fields, values)
+        spec = self._models.step(kind, values, fields, own.get(kind.key, (node,))[0], misspelt)
+        if spec is None:
+            return None
+        if "name" in spec and options.get("name"):
+            del spec["name"]
+        return StepSpec(source=self._document.place_of(node), positions=self._positions(fields), **{**spec, **options})
 
-    def _options(self, common: dict[str, Entry], node: MappingNode) -> StepForm:
+    def _options(self, common: dict[str, Entry], node: MappingNode) -> Options:
         values = {
             name: self._environment(value) if name == "env" else self._document.value(value)
             for name, (_, value) in common.items()
@@ -286,7 +283,8 @@ class _FileReader:
             self._take_id(values["id"], common["id"][1])
         if isinstance(values.get("if"), str):
             self._reading.templates.check_condition(self._document, common["if"][1], values["if"])
-        return validated(StepForm, values, Section(self._document, "step", common, node)) or _NO_OPTIONS
+        options = plain_step(values)
+        return self._models.step_options(values, common, node) if options is None else options
 
     def _take_id(self, step_id: str, node: Node) -> None:
         place = self._document.place_of(node)
@@ -308,100 +306,10 @@ class _FileReader:
                 self._tell(value, f"{quoted(name)} must be text: an environment has no lists or mappings")
         return variables
 
-    # --- What a step is ----------------------------------------------------------------------------------------------
-
-    def _choose_kind(self, own: dict[str, Entry], node: MappingNode) -> Chosen | None:
-        """What a step is and its config; None with the reason told."""
-        kinds = self._reading.kinds
-        keys = owners_among(kinds, own)
-        if "uses" in own:
-            keys.append("uses")
-        if len(keys) == 1:
-            return self._used_kind(own) if keys[0] == "uses" else self._named_kind(kinds[keys[0]], own)
-        if len(keys) > 1:
-            key = own[keys[1]][0]
-            self._tell(key, f"a step does one thing, and this one says {' and '.join(map(quoted, keys))}")
-        elif own:
-            hints = {name: did_you_mean(name, [*kinds, "uses", "include", *COMMON_KEYS]) for name in own}
-            for name in [name for name in own if hints[name]] or list(own)[:1]:
-                self._tell(own[name][0], f"no step type is called {quoted(name)}", hints[name])
-        else:
-            self._tell(node, f"the step does nothing: it needs one of {listed(kinds)}")
-        return None
-
-    def _used_kind(self, own: dict[str, Entry]) -> Chosen | None:
-        """The long form: `uses` and `with`."""
-        kinds = self._reading.kinds
-        node = own["uses"][1]
-        used = self._document.value(node)
-        kind = kinds.get(used) if isinstance(used, str) else None
-        misplaced = {name for name in own if kind is not None and name in kind.fields} - {"with"}
-        for name, (key, _) in own.items():
-            if name in misplaced:
-                self._tell(key, f"{quoted(name)} belongs into `with`")
-            elif name not in ("uses", "with"):
-                self._tell(
-                    key, f"{quoted(name)} is not known beside `uses`", did_you_mean(name, ["with", *COMMON_KEYS])
-                )
-        if kind is None:
-            self._tell(node, f"there is no step type {quoted(str(used))}", did_you_mean(str(used), kinds))
-            return None
-        fields = self._mapping(own["with"][1], "`with` takes a mapping") if "with" in own else {}
-        if fields is None:
-            return None
-        known, misspelt = self._known(fields, kind.fields, f"`{kind.key}`")
-        return kind, known, misspelt | misplaced
-
-    def _named_kind(self, kind: StepKind, own: dict[str, Entry]) -> Chosen | None:
-        """The short form: the kind's key with its value, and the other fields beside it."""
-        entry = own[kind.key]
-        value = entry[1]
-        inside: dict[str, Entry] | None
-        if kind.key == "group" and isinstance(value, SequenceNode):
-            inside = {"steps": entry}
-        elif kind.shorthand is not None and (kind.is_mapping or not isinstance(value, MappingNode)):
-            inside = {kind.shorthand: entry}
-        else:
-            inside = self._mapping(value, f"{quoted(kind.key)} takes a mapping of {listed(sorted(kind.fields))}")
-        beside = {name: each for name, each in own.items() if name != kind.key}
-        if inside is None:
-            return None
-        for name in inside.keys() & beside.keys():
-            first = position_of(inside[name][0])
-            self._tell(beside[name][0], f"{quoted(name)} is given twice: first at {first.line}:{first.column}")
-        inside, misspelt = self._known(inside, kind.fields, f"`{kind.key}`")
-        beside, misspelt_beside = self._known(beside, kind.fields, f"`{kind.key}`", COMMON_KEYS)
-        return kind, {**beside, **inside}, misspelt | misspelt_beside
-
-    def _mapping(self, node: Node, message: str) -> dict[str, Entry] | None:
-        """The entries of a mapping, where nothing at all is an empty one; None with the message told."""
-        if isinstance(node, MappingNode):
-            return self._document.entries(node)
-        if isinstance(node, ScalarNode) and self._document.value(node) is None:
-            return {}
-        self._tell(node, message)
-        return None
-
-    def _known(
-        self, entries: dict[str, Entry], names: frozenset[str], owner: str, others: Iterable[str] = ()
-    ) -> tuple[dict[str, Entry], frozenset[str]]:
-        """The entries that `owner` knows, and the names that were most likely meant by those that are told.
-
-        `others` are names that could have been meant as well.
-        """
-        if entries.keys() <= names:
-            return entries, frozenset()
-        meant = {name: nearest(name, [*names, *others]) for name in entries if name not in names}
-        for name, near in meant.items():
-            hint = f"did you mean `{near}`?" if near else None
-            self._tell(entries[name][0], f"{owner} has no key {quoted(name)}", hint)
-        known = {name: entry for name, entry in entries.items() if name in names}
-        return known, frozenset(near for near in meant.values() if near)
-
     # --- The config of a step ----------------------------------------------------------------------------------------
 
-    def _config_value(self, kind: StepKind, name: str, node: Node) -> Any:
-        if kind.form is not None and name in kind.form.step_lists:
+    def _config_value(self, kind: "StepKind", name: str, node: Node) -> Any:
+        if name in kind.step_lists:
             return self.read_steps(node)
         value = self._document.value(node)
         if kind.form is not None and name == "until" and isinstance(value, str):
@@ -418,15 +326,15 @@ class _FileReader:
         return positions
 
     def _check_children(
-        self, form: type[CombiningForm], fields: dict[str, Entry], values: Mapping[str, tuple[StepSpec, ...]]
+        self, kind: "StepKind", fields: dict[str, Entry], values: Mapping[str, tuple[StepSpec, ...]]
     ) -> None:
-        for name in form.step_lists:
+        for name in kind.step_lists:
             if name in fields and isinstance(fields[name][1], SequenceNode) and not fields[name][1].value:
                 self._tell(fields[name][1], f"{quoted(name)} is empty: it has at least one step")
-        if form.kind == "conditional":
+        if kind.key == "choose":
             for child in values.get("choose", ())[:-1]:
                 if child.condition is None:
                     message = "a step without `if` is the else, so nothing after it is ever chosen"
                     self._reading.mistakes.add(child.source.file, child.source.line, child.source.column, message)
-        elif form.kind == "call" and "${{" in str(values.get("call")):
+        elif kind.key == "call" and "${{" in str(values.get("call")):
             self._tell(fields["call"][1], "a flow that is called is known before the run: it cannot be an expression")

@@ -1,8 +1,10 @@
 """What a command asks of the container that it runs in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from pitstop.lazy_dataclass import dataclass
 
 PullPolicy = Literal["missing", "always", "never"]
 

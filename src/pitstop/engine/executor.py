@@ -5,10 +5,11 @@ at most once, tells what it said and how it ended, and leaves nothing of it behi
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from pitstop.engine.container import ContainerOptions
+from pitstop.lazy_dataclass import dataclass
 
 RunnerState = Literal["ready", "busy", "unavailable", "lost"]
 Stream = Literal["stdout", "stderr"]

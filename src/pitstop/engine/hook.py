@@ -1,10 +1,10 @@
 """The one seam for those who may hold a run up."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pitstop.events.outcome import Outcome
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
 

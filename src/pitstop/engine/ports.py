@@ -1,10 +1,11 @@
 """What the engine asks of the world outside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pitstop.events.log import EventLog
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import Evaluator
 
 if TYPE_CHECKING:

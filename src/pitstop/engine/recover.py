@@ -1,7 +1,7 @@
 """What a run need not do again, because its log says how it went."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pitstop.events.outcome import Outcome, Status
@@ -23,6 +23,7 @@ from pitstop.events.types import (
     Stopped,
 )
 from pitstop.events.view import events_that_count
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
 

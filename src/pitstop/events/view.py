@@ -1,7 +1,7 @@
 """The state of a run: a fold over its events, and nothing else."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
@@ -31,6 +31,7 @@ from pitstop.events.types import (
     Stopped,
     WatchesChanged,
 )
+from pitstop.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ Used by the keeper too: only light imports here.
 
 import fcntl
 import os
-import secrets
 import struct
 
 from pitstop.executors.process_table import start_of_process
@@ -61,7 +60,7 @@ class Epoch:
 def begin_epoch(workspaces: str) -> Epoch:
     """A new epoch. Raises OSError if its file cannot be made."""
     while True:
-        path = f"{workspaces}/{secrets.token_hex(8)}{SUFFIX}"
+        path = f"{workspaces}/{os.urandom(8).hex()}{SUFFIX}"
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX)
         epoch = Epoch(path, fd)

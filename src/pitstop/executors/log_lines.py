@@ -1,9 +1,9 @@
 """Log chunks as text to show: whole characters and lines, progress bars folded, long lines cut."""
 
 import codecs
-from dataclasses import dataclass
 
 from pitstop.engine.executor import LogChunk, Stream
+from pitstop.lazy_dataclass import dataclass
 
 LINE_LIMIT = 8192
 ESCAPE = "\x1b"

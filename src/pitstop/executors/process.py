@@ -7,7 +7,7 @@ import platform
 import tempfile
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pitstop.engine.container import ContainerOptions
@@ -35,6 +35,7 @@ from pitstop.executors.supervisors import Supervised, Supervisors
 from pitstop.executors.terminal import TerminalShell, open_terminal
 from pitstop.executors.workspace import Workspace
 from pitstop.executors.workspaces import Workspaces
+from pitstop.lazy_dataclass import dataclass
 
 LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
 SNAPSHOT_CHUNK_BYTES = 1024 * 1024

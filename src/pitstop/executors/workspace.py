@@ -17,10 +17,8 @@ import fcntl
 import json
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -30,6 +28,7 @@ from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.epoch import SUFFIX, lasts
 from pitstop.executors.leftovers import sweep_epoch
 from pitstop.executors.process_table import start_of_process
+from pitstop.lazy_dataclass import dataclass
 
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
@@ -372,7 +371,7 @@ def _lock(root: Path) -> int:
 def _root(workspaces: Path, id: str | None) -> Path:
     if id is not None and not ID.fullmatch(id):
         raise ValueError(f"{id!r} cannot be the id of a workspace: only letters, digits, - and _ can be in it")
-    return workspaces / (id or UNNAMED + secrets.token_hex(6))
+    return workspaces / (id or UNNAMED + os.urandom(6).hex())
 
 
 def _epoch_file(root: Path, record: Record) -> str:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
 import msgspec
 
 from pitstop.errors import BadExpression
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.jq_text import tokens
 from pitstop.plan.paths import Parts, plain_path, read_path
 from pitstop.plan.values import Json, as_json

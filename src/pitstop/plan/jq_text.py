@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from pitstop.errors import BadExpression
+from pitstop.lazy_dataclass import dataclass
 
 
 class Token(NamedTuple):

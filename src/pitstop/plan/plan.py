@@ -1,10 +1,11 @@
 """A plan: a definition that was checked and frozen; only plans run."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any, Literal
 
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import expressions_in
 
 Effects = Literal["workspace", "external"]

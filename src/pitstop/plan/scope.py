@@ -1,10 +1,10 @@
 """Scopes: what a step sees, as a chain of layers that are read through."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pitstop.errors import BadEdit, BadExpression
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.paths import format_path, read_path, with_value, without
 
 Path = tuple[str | int, ...]

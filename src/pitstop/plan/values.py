@@ -4,7 +4,7 @@ import base64
 import operator
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, cast
 from uuid import UUID
 
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.paths import Parts, format_path
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

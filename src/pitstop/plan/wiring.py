@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import NO_RETRY, Reducer, Step
 
 Route = str | Iterable[str]

@@ -5,8 +5,10 @@ has a secret in it. The debugger of a run has a protocol of its own in `debuggin
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+from pitstop.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pitstop.service.debugging import Debugger

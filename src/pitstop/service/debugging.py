@@ -1,9 +1,10 @@
 """What a door can say to the debugger of a run, and the plain values that it answers with, none with a secret in it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
+from pitstop.lazy_dataclass import dataclass
 from pitstop.service.api import BreakpointRequest, BreakPosition, SessionState
 
 FrameState = Literal["running", "pausing", "paused", "done"]

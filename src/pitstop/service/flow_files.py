@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from errno import ENOENT
 from pathlib import Path
 from posixpath import normpath
@@ -14,6 +13,7 @@ from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
 from pitstop.engine.run import COMBINING
 from pitstop.errors import BadExpression, BadFlow, Mistake
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
 from pitstop.plan.plan import Plan

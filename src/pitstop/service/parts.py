@@ -1,12 +1,12 @@
 """What the service is given by whoever puts the house together: the tools that it does not choose itself."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pitstop.engine.executor import Executor
 from pitstop.engine.ports import Evaluator
+from pitstop.lazy_dataclass import dataclass
 from pitstop.service.api import DebugRequest
 from pitstop.steps.registry import StepTypes
 from pitstop.steps.workplace import MaskedStream, Masker

@@ -4,12 +4,13 @@ import secrets as randomness
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pitstop.errors import BadLog, UnknownRun
 from pitstop.events.types import AnyEvent
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
 from pitstop.service.api import RerunRequest, RunRequest

@@ -4,12 +4,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
 from pitstop.engine.frame import Activation
 from pitstop.errors import WorkspaceLost
+from pitstop.lazy_dataclass import dataclass
 from pitstop.service.parts import Parts
 from pitstop.steps.approvals import Approvals, NoApprovals
 from pitstop.steps.workplace import NoSecrets, OnOutput, Settle, Workplace

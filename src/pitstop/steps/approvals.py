@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from pitstop.errors import NotAsked
+from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.failures import NobodyToApprove
 
 

@@ -4,10 +4,10 @@ import asyncio
 import re
 import signal
 from collections import deque
-from dataclasses import dataclass
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult
 from pitstop.engine.frame import Activation
+from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.workplace import Workplace
 
 LAST_LINES = 10

@@ -2,9 +2,9 @@
 
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.failures import CannotWrite, NothingMatches, OutsideWorkspace
 
 # What tells a file that was written again from one that was not: inode, size, time of the last change

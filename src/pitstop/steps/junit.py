@@ -1,11 +1,12 @@
 """Test reports in JUnit's XML, read as they stream by: counts, and the cases that failed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.failures import BadReport
 
 MOST_BYTES = 64 * 1024 * 1024

@@ -2,77 +2,54 @@
 
 import asyncio
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+import msgspec
 
+from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandResult
 from pitstop.engine.frame import Activation
 from pitstop.errors import StepFailure
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
-from pitstop.steps.config import read_config
-from pitstop.steps.containers import InContainer
 from pitstop.steps.failures import CommandFailed, NotAvailable, NothingMatches
-from pitstop.steps.fields import OneOrMoreCodes, OneOrMoreTexts
 from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
-from pitstop.steps.junit import TestCounts, read_report
 from pitstop.steps.script_outputs import read_outputs
-from pitstop.steps.workplace import BASH, SH, Workplace
+from pitstop.steps.workplace import SH, Workplace
 
-SHELLS = {"bash": BASH, "sh": SH, "python": ("python3", "-u")}
+if TYPE_CHECKING:
+    from pitstop.steps.run_config import RunConfig
+
 _PLACEHOLDER = re.compile(r"\{(file|script)\}")
 _NAMED_TESTS = 5
 
 
-class RunConfig(InContainer):
-    script: str = Field(description="What to run, in one line or many.")
-    shell: str | tuple[str, ...] | None = Field(
-        None,
-        description="`bash` (`bash -eo pipefail`, the default where there is one), `sh` (the default with an `image`), "
-        "`python`, or any other "
-        "command, as text or as a list. `{file}` in it stands for a file with the script, `{script}` for its text; "
-        "with neither, `-c` and the script come last.",
-    )
-    working_directory: str = Field(".", description="The folder to run in; it cannot be outside the workspace.")
-    env: dict[str, Any] = Field({}, description="Variables for this script, over those of the flow and of the step.")
-    stdin: str | None = Field(None, description="Text that the script can read; without it the input is empty.")
-    accept: OneOrMoreCodes = Field(
-        (0,), description="The exit codes that count as passed, such as `[0, 3]`.", min_length=1
-    )
-    tests: OneOrMoreTexts = Field(
-        (),
-        description="Patterns of the JUnit XML reports that the script writes, such as `reports/*.xml`: counted, and "
-        "the failing cases listed, in the output `tests`.",
-    )
-    artifacts: OneOrMoreTexts = Field(
-        (),
-        description="Patterns of files that are kept: copied to `$PITSTOP_ARTIFACTS`, and listed in the output "
-        "`artifacts`.",
-    )
-    requires: dict[str, Any] = Field({}, description="What the machine must have, by label.")
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `run` step is told, checked. Every text is right for a field that `RunStep.text_fields` names."""
 
-    @field_validator("shell")
-    @classmethod
-    def _is_a_command(cls, shell: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """The words of the command, whichever way it was written."""
-        if shell is None:
-            return None
-        words = SHELLS.get(shell) or tuple(shlex.split(shell)) if isinstance(shell, str) else shell
-        if not words or not words[0]:
-            raise ValueError("name the command that runs the script")
-        return words
+    script: str
+    shell: tuple[str, ...] | None = None
+    working_directory: str = "."
+    env: Mapping[str, Any] = {}
+    stdin: str | None = None
+    accept: tuple[int, ...] = (0,)
+    tests: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    requires: Mapping[str, Any] = {}
+    image: str | None = None
+    container: ContainerOptions = ContainerOptions()
 
-    @field_validator("accept")
-    @classmethod
-    def _are_exit_codes(cls, codes: tuple[int, ...]) -> tuple[int, ...]:
-        if not all(0 <= code <= 255 for code in codes):
-            raise ValueError("exit codes are between 0 and 255")
-        return codes
+
+class _ConfigWhenAsked:
+    """The model, which takes longer to load than a short flow runs: only what checks or explains a step asks for it."""
+
+    def __get__(self, step: object, step_type: object) -> "type[RunConfig]":
+        from pitstop.steps.run_config import RunConfig
+
+        return RunConfig
 
 
 class RunStep:
@@ -84,14 +61,15 @@ class RunStep:
     name: ClassVar[str] = "run"
     summary: ClassVar[str] = "Run a script in a shell."
     shorthand_field: ClassVar[str | None] = "script"
-    Config: ClassVar[type[RunConfig]] = RunConfig
+    text_fields: ClassVar[frozenset[str]] = frozenset(("script", "working_directory", "stdin"))
+    Config = _ConfigWhenAsked()
 
     def __init__(self, workplace: Workplace) -> None:
         self._workplace = workplace
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
         workplace = self._workplace
-        form = read_config(self.name, RunConfig, config, workplace.masker.mask_text)
+        form = self._read(config)
         _refuse_other_places(form)
         before = await asyncio.to_thread(self._trace_reports, form) if form.tests else {}
         env = await workplace.environment(activation, form.env)
@@ -99,7 +77,7 @@ class RunStep:
             env = workplace.without_own_home(env)
         with ExitStack() as files:
             output_file = files.enter_context(workplace.control_file("output"))
-            if form.user is not None:
+            if form.container.user is not None:
                 output_file.touch()
                 output_file.chmod(0o666)  # whoever that is, writes to it
             command = Command(
@@ -108,7 +86,7 @@ class RunStep:
                 env={**env, "PITSTOP_OUTPUT": str(output_file)},
                 stdin=None if form.stdin is None else form.stdin.encode(errors="surrogateescape"),
                 image=form.image,
-                container=form.container_options(),
+                container=form.container,
                 **self._what_to_run(form, files),
             )
             ended = await run_to_end(workplace, activation, command)
@@ -119,7 +97,18 @@ class RunStep:
             raise problems[0]
         return outputs
 
-    def _what_to_run(self, form: RunConfig, files: ExitStack) -> dict[str, Any]:
+    def _read(self, config: Mapping[str, Any]) -> RunOptions:
+        if (
+            "script" in config
+            and config.keys() <= self.text_fields
+            and all(type(value) is str for value in config.values())
+        ):
+            return RunOptions(**config)
+        from pitstop.steps.run_config import read_run_config
+
+        return read_run_config(self.name, config, self._workplace.masker.mask_text)
+
+    def _what_to_run(self, form: RunOptions, files: ExitStack) -> dict[str, Any]:
         shell = form.shell or (self._workplace.shell if form.image is None else SH)
         named = {name for word in shell for name in _PLACEHOLDER.findall(word)}
         if not named:
@@ -130,7 +119,7 @@ class RunStep:
         return {"argv": tuple(_PLACEHOLDER.sub(lambda name: meant[name[1]], word) for word in shell)}
 
     async def _gather(
-        self, form: RunConfig, result: CommandResult, output_file: Path, before: Traces
+        self, form: RunOptions, result: CommandResult, output_file: Path, before: Traces
     ) -> tuple[dict[str, Any], list[StepFailure]]:
         """What the script handed on, also when it failed, and what was wrong with it."""
         outputs: dict[str, Any] = {"exit_code": result.exit_code}
@@ -148,15 +137,17 @@ class RunStep:
         masked: dict[str, Any] = self._workplace.masked(outputs)
         return masked, problems
 
-    def _find(self, form: RunConfig, field: str, patterns: tuple[str, ...]) -> FoundFiles:
+    def _find(self, form: RunOptions, field: str, patterns: tuple[str, ...]) -> FoundFiles:
         folder = self._workplace.path("working_directory", form.working_directory)
         return find_files(field, patterns, folder, self._workplace.repo.resolve())
 
-    def _trace_reports(self, form: RunConfig) -> Traces:
+    def _trace_reports(self, form: RunOptions) -> Traces:
         return trace_files(self._find(form, "tests", form.tests))
 
-    def _read_reports(self, form: RunConfig, before: Traces, problems: list[StepFailure]) -> dict[str, Any]:
+    def _read_reports(self, form: RunOptions, before: Traces, problems: list[StepFailure]) -> dict[str, Any]:
         """The counts of the reports that this command wrote: one from an earlier run tells nothing of it."""
+        from pitstop.steps.junit import TestCounts, read_report
+
         found = self._find(form, "tests", form.tests)
         written = only_written(found, before)
         counts, files = TestCounts(), []
@@ -170,7 +161,7 @@ class RunStep:
                 files.append(shown_path)
         return counts.as_outputs(files)
 
-    def _collect_artifacts(self, form: RunConfig, problems: list[StepFailure]) -> list[dict[str, object]]:
+    def _collect_artifacts(self, form: RunOptions, problems: list[StepFailure]) -> list[dict[str, object]]:
         found = self._find(form, "artifacts", form.artifacts)
         with _noted_in(problems):
             require_all("artifacts", found, "the script left no file that matches")
@@ -210,9 +201,10 @@ def _failing_tests(tests: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def _refuse_other_places(form: RunConfig) -> None:
-    if form.services and form.image is None:
-        raise NotAvailable("services", ", ".join(form.services), "only a step with an `image` can reach services")
+def _refuse_other_places(form: RunOptions) -> None:
+    services = [service.name for service in form.container.services]
+    if services and form.image is None:
+        raise NotAvailable("services", ", ".join(services), "only a step with an `image` can reach services")
     if form.requires:
         asked = ", ".join(f"{name}={value}" for name, value in form.requires.items())
         raise NotAvailable("requires", asked, "this executor has one machine only, so a step cannot choose another")

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ import msgspec
 
 from pitstop.engine.executor import Executor, LogChunk, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
 from pitstop.steps.approvals import Approvals, NoApprovals

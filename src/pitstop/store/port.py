@@ -5,13 +5,14 @@ suite in `tests/contracts/store.py`.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pitstop.engine.executor import LogChunk, Stream
 from pitstop.events.log import EventLog
 from pitstop.events.types import AnyEvent
+from pitstop.lazy_dataclass import dataclass
 
 Status = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
 

@@ -2,12 +2,13 @@
 
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pitstop.doors.cli.choosing import server_of
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.own_name import command_line
 from pitstop.doors.cli.run_options import FRESH
+from pitstop.lazy_dataclass import dataclass
 from pitstop.service.api import ActiveRun, Failure, RunSummary
 
 SHOWN_FAILURES = 3

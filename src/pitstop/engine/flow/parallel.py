@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pitstop.engine.flow.sequence import PASSED, take_over
 from pitstop.engine.frame import Activation, Frame, FrameRewound, end_frame, live_frame, open_frames
 from pitstop.engine.step import record_in_steps, run_step
 from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Scope
 
