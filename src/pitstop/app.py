@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.debugger.session import Session
     from pitstop.engine.executor import Executor
     from pitstop.executors.container import ContainerLauncher
-    from pitstop.service.api import DebugRequest
+    from pitstop.service.api import DebugRequest, Terminal
     from pitstop.service.debugging import Debugger
     from pitstop.service.graphs import Graphs
     from pitstop.service.local import LocalService
@@ -199,6 +199,7 @@ def _parts() -> "Parts":
         new_snapshots=_new_snapshots,
         new_session=_new_session,
         new_debugger=_new_debugger,
+        open_shell=_open_shell,
         new_reference=_new_reference,
         new_graphs=_new_graphs,
         built_in_types=StepTypes,
@@ -251,6 +252,12 @@ def _new_debugger(run: "Debugged") -> "Debugger":
     from pitstop.service.local_debugger import LocalDebugger
 
     return LocalDebugger(run)
+
+
+async def _open_shell(*where: Any) -> "Terminal":
+    from pitstop.service.shells import open_shell
+
+    return await open_shell(*where)
 
 
 def _new_reference() -> "Reference":

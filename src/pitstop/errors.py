@@ -20,6 +20,7 @@
     │   ├── UnknownBreakpoint    there is no breakpoint with that id
     │   ├── UnknownFrame         there is no frame with that id
     │   ├── UnknownPoint         the history has no such point
+    │   ├── NoFiles              no files were kept at a point of the history
     │   ├── UnknownStep          the plan has no such step
     │   ├── BadBreakpoint        its parts do not make a breakpoint
     │   ├── BadEdit              the path cannot be set in that layer
@@ -37,6 +38,7 @@
     ├── BrokenStepType           a package has added a step type that cannot be used
     ├── BadCommand               a line at the debugger's prompt that is no command
     ├── BadCursor                a place in a list that no page gave
+    ├── BadCommit                a commit that is not there, or cannot be checked out
     ├── SealBroken               secrets that were sealed with another key
     ├── Elsewhere                the run is at work on another server
     ├── StoreProblem             runs cannot be kept or read
@@ -299,6 +301,19 @@ class UnknownPoint(CommandRefused):
         self.point = point
 
 
+class NoFiles(CommandRefused):
+    """What the workspace looked like is not known: nothing was kept there, or it is gone."""
+
+    code = "refused.no_files"
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"no files are kept of {where}: they are kept before each step of a run that is debugged in a workspace of "
+            f"its own, and before a step with `snapshot: true`"
+        )
+        self.where = where
+
+
 class UnknownStep(CommandRefused):
     """The plan has no such step."""
 
@@ -356,6 +371,17 @@ class WorkspaceInUse(CommandRefused):
             f"the workspace cannot be put back while {', '.join(self.frames)} may be writing to it: "
             f"pause every frame and wait until they are stopped"
         )
+
+
+class BadCommit(PitstopError):
+    """A commit that is not there to be run at, and why."""
+
+    code = "request.commit"
+
+    def __init__(self, commit: str, reason: str) -> None:
+        super().__init__(f"commit {commit!r} cannot be taken: {reason}")
+        self.commit = commit
+        self.reason = reason
 
 
 class BadLog(PitstopError):

@@ -22,6 +22,7 @@ from pitstop.errors import (
 from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RerunRequest, RunQuery, RunRequest
 from tests.contracts.service_debugger import DebuggerContract
 from tests.contracts.service_desk import SHOP, Desk, collected, next_stop, until, wait_for
+from tests.contracts.service_workspace import WorkspaceContract
 
 __all__ = ["Desk", "ServiceContract"]
 
@@ -30,7 +31,7 @@ JUNIT = """\
     """
 
 
-class ServiceContract(DebuggerContract):
+class ServiceContract(DebuggerContract, WorkspaceContract):
     """The promises. `desk` is the subclass's fixture."""
 
     # --- Flows

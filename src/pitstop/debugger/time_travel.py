@@ -114,6 +114,22 @@ def snapshot_at(events: Sequence[AnyEvent], occurrence: str, position: str, numb
     return found
 
 
+def files_at(events: Sequence[AnyEvent], point: HistoryPoint) -> str | None:
+    """The snapshot with the files of a point: its own, or the next one, if no step was at work in between."""
+    if point.snapshot is not None:
+        return point.snapshot
+    began: list[str] = []
+    for number, event in events_that_count(events):
+        if number <= point.number:
+            continue
+        if isinstance(event, StepStarted):
+            began.append(event.occurrence)
+        elif isinstance(event, SnapshotTaken):  # what began by then can only be what this is in
+            is_still = all(event.occurrence.startswith((f"{each}.", f"{each}[")) for each in began)
+            return event.snapshot if is_still else None
+    return None
+
+
 def way_back(current: Frame, frames: Iterable[Frame], point: HistoryPoint) -> GoBack:
     """What the engine has to do to be at the point again: start the lowest frame anew that both have in common."""
     by_id = {frame.id: frame for frame in frames}

@@ -250,6 +250,10 @@ class Executor(Protocol):
         """
         ...
 
+    async def image_digest(self, image: str) -> str:
+        """The very image that a command with this name of one would run in, if it is there already; else nothing."""
+        ...
+
     def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
         """The files of the workspace, as a stream that `restore` takes on any runner."""
         ...

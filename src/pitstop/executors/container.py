@@ -125,6 +125,13 @@ class ContainerLauncher:
         started.cancel(grace, ending)
         await started.wait_ended()
 
+    async def image_digest(self, image: str) -> str:
+        """The digest of an image that is here; nothing when it is not, or no engine answers."""
+        try:
+            return await (await self._open_yard()).images.digest(image)
+        except (Unavailable, EngineGone):
+            return ""
+
     # --- Shells
 
     async def shell(

@@ -45,6 +45,14 @@ class Images:
             raise NotRun(f"image {name} is not on this machine: {why}")
         return _image(name, found)
 
+    async def digest(self, name: str) -> str:
+        """Of the image that is there under this name; nothing if none is."""
+        try:
+            found = await self._find(name)
+        except NotRun:
+            return ""
+        return "" if found is None else _image(name, found).digest
+
     async def _find(self, name: str) -> dict[str, Any] | None:
         try:
             found: dict[str, Any] | None = await self._engine.find(f"/images/{name}/json")

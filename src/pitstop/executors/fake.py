@@ -312,6 +312,9 @@ class FakeExecutor:
         self._shells[workspace.id].append(shell)
         return shell
 
+    async def image_digest(self, image: str) -> str:
+        return ""
+
     async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
         files = self._find(workspace)
         yield json.dumps({name: content.hex() for name, content in files.items()}).encode()

@@ -150,6 +150,9 @@ class PlacingExecutor:
             beside=beside,
         )
 
+    async def image_digest(self, image: str) -> str:
+        return await self._containers.image_digest(image)
+
     async def close(self, *, keep: bool = False) -> None:
         try:
             for workspace in [*self._held.values()]:

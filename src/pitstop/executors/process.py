@@ -134,6 +134,9 @@ class ProcessExecutor:
     async def remove_workspace(self, workspace: str) -> None:
         await self._workspaces.remove(workspace)
 
+    async def image_digest(self, image: str) -> str:
+        return ""
+
     async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
         held = self._find(workspace)
         with tempfile.TemporaryFile(dir=held.workspace.control) as file:

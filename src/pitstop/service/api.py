@@ -18,6 +18,7 @@ BreakPosition = Literal["before", "after", "error"]
 RunStatus = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
 SessionState = Literal["none", "pending", "waiting", "connected", "ended", "timeout"]
 ShellMode = Literal["shell", "sidecar"]
+ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it showed, or also what was typed
 
 EVENT_SCHEMA = 1  # the shape of `EventInfo.as_json`; a changed meaning is a new kind of event instead
 ENDED: tuple[RunStatus, ...] = ("passed", "failed", "cancelled", "timed_out")
@@ -157,8 +158,9 @@ class RunRequest:
     """What to run. `flow` is a file, or the name of a stored flow; with `text` it only says what the text is called.
 
     `folder` is the workspace, in place; None makes a fresh one. `from_step` takes what was finished before that step
-    over from the run `from_run`, or from the last run of the flow; `only` leaves the other steps out. Secrets are
-    masked in everything that the run shows or keeps.
+    over from the run `from_run`, or from the last run of the flow; `only` leaves the other steps out. With `commit` the
+    run has a workspace of its own, with that commit of the repository in `folder`. Secrets are masked in all that the
+    run shows or keeps.
     """
 
     flow: str
@@ -169,19 +171,30 @@ class RunRequest:
     from_step: str | None = None
     from_run: str | None = None
     only: str | None = None
+    commit: str | None = None
     debug: DebugRequest | None = None
     can_ask: bool = False  # whether somebody is there to answer questions; if not, a step that has one fails
     priority: int = 0  # of those that wait, the highest first
 
+    @property
+    def place(self) -> str | None:
+        """The folder to work in, in place; None for a workspace of its own."""
+        return self.folder if self.commit is None else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerunRequest:
-    """A run again: its flow as it was then, unless `use_file` asks for the file as it is now."""
+    """A run again: its flow as it was then, unless `use_file` asks for the file as it is now.
+
+    `commit` is a commit, branch or tag of the repository that the run worked in: it is checked out into a workspace of
+    the new run's own. Without it the new run works where the old one did, or with the files that its workspace had.
+    """
 
     from_step: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)  # laid over those it had
     secrets: Mapping[str, str] = field(default_factory=dict)  # they are kept nowhere, so they have to be given again
     use_file: bool = False
+    commit: str | None = None
     debug: DebugRequest | None = None
     can_ask: bool = False
     priority: int = 0
@@ -282,6 +295,16 @@ class RunSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitInfo:
+    """The commit that a run worked on. `has_changes`: the folder was not just as the commit has it when it began."""
+
+    sha: str
+    message: str  # its first line
+    branch: str | None = None
+    has_changes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
     """A run as a list shows it. Times are seconds since the epoch."""
 
@@ -306,6 +329,7 @@ class RunInfo:
     kept_until: float | None = None  # when its workspace goes; None when that is gone, or it is pinned
     is_pinned: bool = False
     problem: str | None = None  # why not all of it is kept, if that is so: the disk is full
+    commit: CommitInfo | None = None  # of the repository that it works in, if it is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,8 +447,20 @@ class ActiveRun(Protocol):
         """End everything now, cleaning up too; returns at once."""
         ...
 
-    async def shell(self, stop: int, *, mode: ShellMode = "shell", rows: int = 24, cols: int = 80) -> Terminal:
-        """A shell where the stopped step works, with its environment; a sidecar sees the workspace read-only."""
+    async def shell(
+        self,
+        stop: int,
+        *,
+        mode: ShellMode = "shell",
+        rows: int = 24,
+        cols: int = 80,
+        record: ShellRecord | None = None,
+    ) -> Terminal:
+        """A shell where the stopped step works, with its environment; a sidecar sees the workspace read-only.
+
+        Commands such as `@retry` that are entered in it are carried out, and end it. It ends with the run at the
+        latest. What is to be recorded is an artifact of the run when the shell has ended, as an asciicast.
+        """
         ...
 
     async def wait(self) -> RunSummary:

@@ -1,8 +1,18 @@
 """The frames of a run as its log tells them: a fold that goes on where it was."""
 
 from pitstop.events.log import events_to_json
-from pitstop.events.types import AnyEvent, Rewound, RunStarted, StepFinished, StepStarted
+from pitstop.events.types import (
+    AnyEvent,
+    LeaseEnded,
+    Rewound,
+    RunStarted,
+    SessionOpened,
+    StepFinished,
+    StepStarted,
+    Stopped,
+)
 from pitstop.events.view import RunView, is_intervention
+from pitstop.service.api import SessionState
 from pitstop.service.debugging import FrameInfo, FrameState
 from pitstop.service.log_pages import Page
 from pitstop.service.telling import intervention_text
@@ -14,6 +24,9 @@ class DebugView:
     def __init__(self) -> None:
         self.interventions: list[str] = []
         self._view = RunView()
+        self._had_session = False
+        self._last_stop = 0
+        self._timed_out = -1
         self._open: dict[str, dict[str, str]] = {}  # by frame, the occurrences that are open in it and their steps
 
     @property
@@ -26,6 +39,13 @@ class DebugView:
             if number == self._view.last_event + 1:
                 self._view.apply(event)
                 self._apply(event)
+
+    @property
+    def past_session(self) -> SessionState:
+        """What a session of a run that is over was in the end."""
+        if not self._last_stop and not self._had_session:
+            return "none"
+        return "timeout" if self._timed_out == self._last_stop else "ended"
 
     def frames(self) -> tuple[FrameInfo, ...]:
         stops = {stop.frame: stop for stop in self._view.stops.values()}
@@ -42,6 +62,12 @@ class DebugView:
         match event:
             case RunStarted():
                 self._open.clear()
+            case SessionOpened():
+                self._had_session = True
+            case Stopped():
+                self._last_stop = event.stop
+            case LeaseEnded():
+                self._timed_out = event.stop
             case StepStarted():
                 self._open.setdefault(event.frame, {})[event.occurrence] = event.step
             case StepFinished():

@@ -5,9 +5,10 @@ from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from pitstop.lazy_dataclass import dataclass
-from pitstop.service.api import BreakpointRequest, BreakPosition, SessionState
+from pitstop.service.api import BreakpointRequest, BreakPosition, CommitInfo, SessionState
 
 FrameState = Literal["running", "pausing", "paused", "done"]
+FileChangeKind = Literal["added", "removed", "changed", "mode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,65 @@ class ChangeInfo:
     after: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class FileChangeInfo:
+    """What became of one path between two points. `mode` is a change of the permissions only."""
+
+    path: str
+    kind: FileChangeKind
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """The files that differ between two points, by path; `total` counts those too that were left off."""
+
+    changes: tuple[FileChangeInfo, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDiff:
+    """One file at two points. `diff` is in the unified format, and empty for what is no text; no `kind`, no change."""
+
+    path: str
+    kind: FileChangeKind | Literal[""]
+    is_text: bool
+    diff: str = ""
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextInfo:
+    """Where a stop is, for somebody who comes to it from elsewhere. The step is the `number`-th of all `steps`.
+
+    `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files;
+    both are empty for a run that only its own terminal can come to.
+    """
+
+    stop: int
+    step: str
+    occurrence: str
+    kind: str
+    title: str
+    position: BreakPosition
+    number: int
+    steps: int
+    machine: str
+    platform: str
+    executor: Literal["process", "container"]
+    workspace: str
+    in_place: bool
+    session: SessionState
+    commit: CommitInfo | None = None
+    image: str | None = None
+    image_digest: str | None = None
+    log: tuple[str, ...] = ()
+    join: str = ""
+    join_sidecar: str = ""
+    lease_ends_at: float | None = None
+
+
 class Debugger(Protocol):
     """The debugger of one run. A command is applied before it returns, or refused whole with a CommandRefused.
 
@@ -270,6 +330,18 @@ class Debugger(Protocol):
         ...
 
     async def diff_points(self, before: int, after: int) -> tuple[ChangeInfo, ...]: ...
+
+    async def file_changes(self, before: int, after: int | None = None, *, limit: int = 1000) -> FileChanges:
+        """What changed in the workspace between two points, or from one until now; NoFiles."""
+        ...
+
+    async def file_diff(self, path: str, before: int, after: int | None = None) -> FileDiff:
+        """One file of the workspace at two points, or at one and now; NoFiles, UnknownSnapshot."""
+        ...
+
+    async def context(self, stop: int) -> ContextInfo:
+        """Where the stop is: commit, machine, image, step, the last lines of its log, and how to join."""
+        ...
 
     # The session itself
 

@@ -1,8 +1,6 @@
 """A run that this process carries out, as doors see it."""
 
 import asyncio
-import os
-import shlex
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -10,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pitstop.engine.clock import SystemClock
-from pitstop.engine.executor import LogChunk, Shell
-from pitstop.engine.frame import Activation
+from pitstop.engine.executor import LogChunk
 from pitstop.engine.hook import Hook
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
@@ -29,7 +26,10 @@ from pitstop.service.api import (
     RunSummary,
     SessionState,
     ShellMode,
+    ShellRecord,
+    Terminal,
 )
+from pitstop.service.commits import check_out
 from pitstop.service.info import tell_failures, tell_flow
 from pitstop.service.journal import Journal
 from pitstop.service.late_session import LateSession
@@ -38,9 +38,8 @@ from pitstop.service.parts import Parts
 from pitstop.service.past_run import PastRun, tell_run
 from pitstop.service.run_maker import PreparedRun
 from pitstop.service.run_snapshots import NewSnapshots, RunSnapshots, bring_files, wants_snapshots
-from pitstop.service.workplaces import KillableWorkplace, OpenWorkplace
+from pitstop.service.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
 from pitstop.steps.approvals import Decision, MemoryApprovals
-from pitstop.steps.containers import container_of
 from pitstop.steps.registry import ClosedStepType
 from pitstop.store.port import KeptRun, RunLog, RunStore
 
@@ -69,22 +68,22 @@ class LiveRun(PastRun):
         new_snapshots: NewSnapshots | None = None,
     ) -> None:
         flow = tell_flow(prepared.planned.flow, prepared.plan)
-        super().__init__(store, kept, prepared.record, flow, parts.new_debugger)
+        super().__init__(store, kept, prepared.record, flow, parts.new_debugger, new_snapshots=new_snapshots)
         self._parts = parts
         self._prepared = prepared
         self._open_workplace = open_workplace
         self._on_event = on_event
-        self._new_snapshots = new_snapshots
         self._listeners: list[Callable[[Output], None]] = []
         self._approvals = MemoryApprovals(HOW_TO_APPROVE) if prepared.request.can_ask else None
         self._own_session: LocalSession | None = None
         if prepared.request.debug is not None or _had_session(kept.log):
             asked = prepared.request.debug or DebugRequest(stop_on_error=False)
             self._own_session = parts.new_session(asked)
-            self._own_session.snapshots = prepared.request.folder is None
+            self._own_session.snapshots = prepared.request.place is None
         self._late_session = LateSession(self._make_late_session)
         self._step_types: dict[str, StepType] = {}
         self._workplace: KillableWorkplace | None = None
+        self._snapshots: RunSnapshots | None = None
         self._run: Run | None = None
         self._journal: Journal | None = None
         self._cancel_reason: str | None = None
@@ -115,9 +114,13 @@ class LiveRun(PastRun):
     def session_state(self) -> SessionState:
         if self.session is None:
             return "none"
+        if self.session.is_timed_out:
+            return "timeout"
         if self.is_over:
             return "ended"
-        return "connected" if self._ready.done() else "pending"
+        if not self.session.stops:
+            return "pending"
+        return "connected" if self.session.is_attended else "waiting"
 
     def wake(self) -> "LocalSession":
         return self._own_session or self._late_session.wake()
@@ -127,6 +130,17 @@ class LiveRun(PastRun):
 
     def mask_text(self, text: str) -> str:
         return text if self._workplace is None else self._workplace.masker.mask_text(text)
+
+    @property
+    def workplace(self) -> KillableWorkplace | None:
+        return None if self.is_over else self._workplace
+
+    @property
+    def in_place(self) -> bool:
+        return self._prepared.request.place is not None
+
+    async def keep_files(self) -> str | None:
+        return None if self._snapshots is None or self.is_over else await self._snapshots.take("", "now")
 
     def _make_late_session(self) -> "LocalSession":
         if self._workplace is not None:  # any type of step may be put in from now on
@@ -170,7 +184,7 @@ class LiveRun(PastRun):
         stack.push_async_callback(evaluator.close)
         workplace = await stack.enter_async_context(
             self._open_workplace(
-                folder=request.folder,
+                folder=request.place,
                 secrets=request.secrets,
                 run=self.id,
                 workspace=self._record.workspace,
@@ -197,17 +211,24 @@ class LiveRun(PastRun):
         """What keeps the files at each point, where it is wanted. A run from a step begins with the files of then."""
         record, request, plan = self._record, self._prepared.request, self._prepared.plan
         is_new = len(self._kept.log) == self._kept.log.carried_over
-        begins_later = is_new and record.from_step is not None and record.from_run is not None and not request.folder
-        is_wanted = wants_snapshots(plan, request.debug, request.folder)
+        begins_later = is_new and record.from_step is not None and record.from_run is not None and not request.place
+        is_wanted = wants_snapshots(plan, request.debug, request.place)
+        if is_new and request.commit is not None and request.folder is not None:
+            await check_out(request.folder, request.commit, Path(workplace.workspace.repo))
         if self._new_snapshots is None or not (begins_later or is_wanted):
             return None
         keeping = self._new_snapshots()
         stack.callback(keeping.close)
         if begins_later and record.from_run is not None and record.from_step is not None:
             old = await self._store.open(record.from_run)
-            await bring_files(keeping, workplace, await old.record(), old.log.read(), plan, record.from_step)
-        in_place = request.folder is not None
-        return RunSnapshots(keeping, workplace.workspace, in_place=in_place) if is_wanted else None
+            old_record = await old.record()
+            with_repo = request.commit is None or request.commit == old_record.request.get("commit")
+            await bring_files(
+                keeping, workplace, old_record, old.log.read(), plan, record.from_step, with_repo=with_repo
+            )
+        in_place = request.place is not None
+        self._snapshots = RunSnapshots(keeping, workplace.workspace, in_place=in_place) if is_wanted else None
+        return self._snapshots
 
     def _hook(self) -> Hook:
         return self._own_session or self._late_session
@@ -251,6 +272,7 @@ class LiveRun(PastRun):
         intervened = bool(interventions_in(events))
         if self._workplace is not None:
             await self._kept.keep_artifacts(Path(self._workplace.workspace.artifacts))
+            await self.keep_recordings()
         await self._kept.update(
             status=outcome.status.value,
             ended_at=time.time(),
@@ -272,7 +294,8 @@ class LiveRun(PastRun):
         record = await self._kept.record()
         status = "paused" if stops and record.status == "running" else record.status
         told = {"status": status, "session": self.session_state, "stops": stops, "last_event": len(self._kept.log)}
-        return tell_run(record, problem=self._kept.problem, **told)
+        problem = self._kept.problem or (None if self._snapshots is None else self._snapshots.problem)
+        return tell_run(record, problem=problem, **told)
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         self._listeners.append(listener)
@@ -288,6 +311,7 @@ class LiveRun(PastRun):
     async def artifacts(self) -> tuple[ArtifactInfo, ...]:
         if self._workplace is not None and not self.is_over:
             await self._kept.keep_artifacts(Path(self._workplace.workspace.artifacts))
+            await self.keep_recordings()
         return await super().artifacts()
 
     async def questions(self) -> tuple[Question, ...]:
@@ -338,32 +362,24 @@ class LiveRun(PastRun):
     async def wait(self) -> RunSummary:
         return await asyncio.shield(self._ended)
 
-    async def shell(self, stop: int, *, mode: ShellMode = "shell", rows: int = 24, cols: int = 80) -> Shell:
-        if self.session is None or self.is_over or self._workplace is None:
+    async def shell(
+        self,
+        stop: int,
+        *,
+        mode: ShellMode = "shell",
+        rows: int = 24,
+        cols: int = 80,
+        record: ShellRecord | None = None,
+    ) -> Terminal:
+        if self.session is None or self._workplace is None or self.is_over:
             raise NotRunning
-        activation = self.session.activation_at(stop)
-        config = (await self.session.config(stop)).resolved
-        own = config.get("env", {}) if activation.step.kind == "run" else {}
-        env = await self._workplace.environment(activation, own)
-        image, container = container_of(config) if activation.step.kind == "run" else (None, None)
-        if image is not None:
-            env = self._workplace.without_own_home(env)
-        control = Path(self._workplace.workspace.control)
-        env["PITSTOP_OUTPUT"] = str(control / "shell.output")
-        folder = str(config.get("working_directory", ".")) if activation.step.kind == "run" else "."
-        argv = _shell_with_history(control, activation, config.get("script"), in_container=image is not None)
-        executor, workspace = self._workplace.executor, self._workplace.workspace
-        return await executor.shell(
-            workspace,
-            argv,
-            image,
-            rows,
-            cols,
-            cwd=folder,
-            env=env,
-            container=container,
-            read_only=mode == "sidecar",
-        )
+        return await self._parts.open_shell(self, stop, mode, rows, cols, record)
+
+    async def keep_recordings(self) -> None:
+        """Keep what was recorded of shells among the artifacts."""
+        recordings = None if self._workplace is None else Path(self._workplace.workspace.control) / RECORDINGS
+        if recordings is not None and recordings.exists():
+            await self._kept.keep_artifacts(recordings)
 
 
 def _had_session(log: RunLog) -> bool:
@@ -378,20 +394,3 @@ def _end_in(log: RunLog) -> RunEnded | None:
 
 def failure_as_json(failure: Any) -> dict[str, str]:
     return {name: getattr(failure, name) for name in ("step", "occurrence", "type", "message")}
-
-
-def _shell_with_history(
-    control: Path, activation: Activation, script: Any, *, in_container: bool
-) -> tuple[str, ...] | None:
-    """bash with the step's command one key away, in a history of its own; None for the shell of the place."""
-    if not in_container and not os.environ.get("SHELL", "bash").endswith("bash"):
-        return None
-    start = control / "shell.rc"
-    prompt = shlex.quote(f"({activation.step.title.replace(chr(92), '')}) ")
-    lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f'PS1={prompt}"$PS1"']
-    if isinstance(script, str):
-        lines.append(f"history -s -- {shlex.quote(script)}")
-    start.write_text("\n".join(lines) + "\n", errors="surrogateescape")
-    if in_container:  # where there may be no bash
-        return ("sh", "-c", 'command -v bash >/dev/null && exec bash --rcfile "$0" -i; exec sh -i', str(start))
-    return ("bash", "--rcfile", str(start), "-i")

@@ -99,7 +99,8 @@ class LocalService(FlowDesk):
             return self._live[run]
         kept = await self._store.open(run, events=False)
         record = await kept.record()
-        return PastRun(self._store, kept, record, self._flow_of(record), self._parts.new_debugger, self._end_elsewhere)
+        flow, snapshots = self._flow_of(record), self._new_snapshots
+        return PastRun(self._store, kept, record, flow, self._parts.new_debugger, self._end_elsewhere, snapshots)
 
     async def runs(self, query: RunQuery) -> RunPage:
         before = None if query.cursor is None else read_cursor(query.cursor)

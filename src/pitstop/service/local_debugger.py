@@ -12,25 +12,34 @@ from pitstop.events.outcome import Outcome
 from pitstop.events.types import AnyEvent
 from pitstop.plan.paths import format_path, parse_path, read_path
 from pitstop.plan.values import Change, as_json
-from pitstop.service.api import BreakpointRequest, SessionState
+from pitstop.service.api import BreakpointRequest, CommitInfo, FlowInfo, SessionState
 from pitstop.service.debug_view import DebugView
 from pitstop.service.debugging import (
     BreakpointInfo,
     ChangeInfo,
     ConfigInfo,
+    ContextInfo,
     DebugState,
     EditInfo,
+    FileChanges,
+    FileDiff,
     OutcomeInfo,
     PointInfo,
     StopInfo,
     VariablePage,
 )
 from pitstop.service.log_pages import Page
+from pitstop.service.run_context import context_at
+from pitstop.service.run_files import RunFiles
+from pitstop.service.run_snapshots import NewSnapshots
 from pitstop.service.sessions import LocalSession, parts_of
 from pitstop.service.telling import MaskText, masked, without_secrets
 from pitstop.service.variables import children_of, page_of
+from pitstop.steps.workplace import Workplace
 
 T = TypeVar("T")
+
+CONTEXT_LINES = 50
 
 
 class Debugged(Protocol):
@@ -55,6 +64,33 @@ class Debugged(Protocol):
         """The session, made if there is none; NotRunning."""
         ...
 
+    @property
+    def new_snapshots(self) -> NewSnapshots | None:
+        """Where its files are kept."""
+        ...
+
+    async def keep_files(self) -> str | None:
+        """A snapshot of its files as they are now; None when they are not there, or are not kept."""
+        ...
+
+    @property
+    def workplace(self) -> Workplace | None:
+        """Where its steps work, while they do."""
+        ...
+
+    @property
+    def in_place(self) -> bool:
+        """Whether that is in a folder of somebody's own."""
+        ...
+
+    @property
+    def flow(self) -> FlowInfo: ...
+
+    @property
+    def commit(self) -> CommitInfo | None: ...
+
+    async def log_tail(self, occurrence: str, lines: int = 20) -> list[str]: ...
+
     async def settled(self) -> None:
         """Wait until all that happened is kept."""
         ...
@@ -75,7 +111,7 @@ class LocalDebugger:
             self._view.follow(page)
         is_ended = run.is_over
         return DebugState(
-            session=run.session_state,
+            session=self._view.past_session if session is None and is_ended else run.session_state,
             frames=self._view.frames(),
             stops=() if session is None or is_ended else tuple(self._stop(session, each) for each in session.stops),
             breakpoints=() if session is None else tuple(self._breakpoint(each) for each in session.breakpoints),
@@ -247,7 +283,7 @@ class LocalDebugger:
                 at=point.at,
                 status=None if point.status is None else point.status.value,
                 stop=point.stop,
-                has_snapshot=bool(getattr(point, "snapshot", None)),
+                has_snapshot=point.snapshot is not None,
             )
             for point in points_in(await self._events())
         )
@@ -260,6 +296,34 @@ class LocalDebugger:
 
     async def diff_points(self, before: int, after: int) -> tuple[ChangeInfo, ...]:
         return self._changes(await self._session.diff_points(before, after))
+
+    async def file_changes(self, before: int, after: int | None = None, *, limit: int = 1000) -> FileChanges:
+        return await self._files.changes(await self._events(), before, after, limit=limit)
+
+    async def file_diff(self, path: str, before: int, after: int | None = None) -> FileDiff:
+        return await self._files.diff(await self._events(), path, before, after)
+
+    @property
+    def _files(self) -> RunFiles:
+        return RunFiles(self._run.new_snapshots, self._run.keep_files, self._mask)
+
+    async def context(self, stop: int) -> ContextInfo:
+        run, session = self._run, self._session
+        activation = session.activation_at(stop)
+        if run.workplace is None:
+            raise NotRunning
+        return await context_at(
+            next(each for each in session.stops if each.id == stop),
+            (await session.config(stop)).resolved,
+            workplace=run.workplace,
+            flow=run.flow,
+            events=await self._events(),
+            commit=run.commit,
+            in_place=run.in_place,
+            session=run.session_state,
+            log=await run.log_tail(activation.occurrence, CONTEXT_LINES),
+            lease_ends_at=session.lease_ends_at(stop),
+        )
 
     # The session itself
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pitstop.engine.executor import Executor
 from pitstop.engine.ports import Evaluator
 from pitstop.lazy_dataclass import dataclass
-from pitstop.service.api import DebugRequest
+from pitstop.service.api import DebugRequest, Terminal
 from pitstop.steps.registry import StepTypes
 from pitstop.steps.workplace import MaskedStream, Masker
 
@@ -39,7 +39,8 @@ class Parts:
     new_snapshots: Callable[[Path], "SnapshotKeeping"]
     new_session: Callable[[DebugRequest], "LocalSession"]
     new_debugger: Callable[["Debugged"], "Debugger"]
+    open_shell: Callable[..., Awaitable[Terminal]]  # as `shells.open_shell` takes it
     new_reference: Callable[[], "Reference"]
-    built_in_types: Callable[[], StepTypes]
     new_graphs: Callable[[], "Graphs"]
+    built_in_types: Callable[[], StepTypes]
     all_types: Callable[[], StepTypes]

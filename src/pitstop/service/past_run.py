@@ -10,6 +10,7 @@ from pitstop.events.types import StepFinished
 from pitstop.service.api import (
     ENDED,
     ArtifactInfo,
+    CommitInfo,
     EventInfo,
     Failure,
     FlowInfo,
@@ -21,11 +22,14 @@ from pitstop.service.api import (
     RunSummary,
     SessionState,
     ShellMode,
+    ShellRecord,
     Terminal,
     TestCase,
 )
 from pitstop.service.log_pages import Page, pages_of
 from pitstop.service.reports import compared_tests
+from pitstop.service.requests import commit_of
+from pitstop.service.run_snapshots import NewSnapshots
 from pitstop.service.telling import tell_event
 from pitstop.store.port import KeptRun, RunRecord, RunStore
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from pitstop.service.debugging import Debugger
     from pitstop.service.local_debugger import Debugged
     from pitstop.service.sessions import LocalSession
+    from pitstop.service.workplaces import KillableWorkplace
 
 TAIL_BYTES = 64 * 1024
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -58,6 +63,7 @@ class PastRun:
         flow: FlowInfo,
         new_debugger: NewDebugger,
         end_elsewhere: EndElsewhere | None = None,
+        new_snapshots: NewSnapshots | None = None,
     ) -> None:
         self.flow = flow
         self._record = record  # as it was when it was asked for
@@ -65,6 +71,7 @@ class PastRun:
         self._kept = kept
         self._new_debugger = new_debugger
         self._end_elsewhere = end_elsewhere
+        self._new_snapshots = new_snapshots
         self._debugger: Debugger | None = None
         self.refusal: PitstopError = NotRunning()  # of what can only be said to a run that lives here
 
@@ -109,6 +116,25 @@ class PastRun:
 
     def wake(self) -> "LocalSession":
         raise self.refusal
+
+    @property
+    def new_snapshots(self) -> NewSnapshots | None:
+        return self._new_snapshots
+
+    async def keep_files(self) -> str | None:
+        return None
+
+    @property
+    def workplace(self) -> "KillableWorkplace | None":
+        return None
+
+    @property
+    def in_place(self) -> bool:
+        return False
+
+    @property
+    def commit(self) -> CommitInfo | None:
+        return commit_of(self._record.request)
 
     async def settled(self) -> None:
         """Nothing is on its way."""
@@ -188,7 +214,15 @@ class PastRun:
             raise self.refusal
         self._end_elsewhere(self.id, at_once)
 
-    async def shell(self, stop: int, *, mode: ShellMode = "shell", rows: int = 24, cols: int = 80) -> Terminal:
+    async def shell(
+        self,
+        stop: int,
+        *,
+        mode: ShellMode = "shell",
+        rows: int = 24,
+        cols: int = 80,
+        record: ShellRecord | None = None,
+    ) -> Terminal:
         return self._refuse_shell()
 
     def _refuse_shell(self) -> NoReturn:
@@ -205,7 +239,10 @@ def tell_run(record: RunRecord, **more: Any) -> RunInfo:
     """A record as a list shows it."""
     inputs = record.request.get("inputs", {})
     told: dict[str, Any] = {name: getattr(record, name) for name in _TOLD}
-    return RunInfo(**{**told, "failures": tell_failed(record), "inputs": inputs, **more})
+    commit = commit_of(record.request)
+    had_session = record.status in ENDED and record.request.get("debug") is not None
+    told["session"] = "ended" if had_session else "none"
+    return RunInfo(**{**told, "failures": tell_failed(record), "inputs": inputs, "commit": commit, **more})
 
 
 def tell_failed(record: RunRecord) -> tuple[Failure, ...]:

@@ -9,7 +9,10 @@ from pitstop.service.debugging import (
     BreakpointInfo,
     ChangeInfo,
     ConfigInfo,
+    ContextInfo,
     DebugState,
+    FileChanges,
+    FileDiff,
     PointInfo,
     VariablePage,
 )
@@ -157,6 +160,17 @@ class RemoteDebugger:
     async def diff_points(self, before: int, after: int) -> tuple[ChangeInfo, ...]:
         asked = {"from": before, "to": after}
         return await self._connection.get(f"{self._path}/diff", tuple[ChangeInfo, ...], **asked)
+
+    async def file_changes(self, before: int, after: int | None = None, *, limit: int = 1000) -> FileChanges:
+        asked = {"from": before, "to": after, "limit": limit}
+        return await self._connection.get(f"{self._path}/files", FileChanges, **asked)
+
+    async def file_diff(self, path: str, before: int, after: int | None = None) -> FileDiff:
+        asked = {"path": path, "from": before, "to": after}
+        return await self._connection.get(f"{self._path}/files/diff", FileDiff, **asked)
+
+    async def context(self, stop: int) -> ContextInfo:
+        return await self._connection.get(f"{self._path}/context", ContextInfo, stop=stop)
 
     # The session itself
 

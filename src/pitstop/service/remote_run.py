@@ -20,6 +20,7 @@ from pitstop.service.api import (
     RunInfo,
     RunSummary,
     ShellMode,
+    ShellRecord,
     Stream,
     TestCase,
 )
@@ -150,9 +151,17 @@ class RemoteRun:
     async def kill(self) -> None:
         await self._connection.ask("POST", f"{self._path}/cancel", {"now": True})
 
-    async def shell(self, stop: int, *, mode: ShellMode = "shell", rows: int = 24, cols: int = 80) -> RemoteTerminal:
+    async def shell(
+        self,
+        stop: int,
+        *,
+        mode: ShellMode = "shell",
+        rows: int = 24,
+        cols: int = 80,
+        record: ShellRecord | None = None,
+    ) -> RemoteTerminal:
         terminal = RemoteTerminal(self._connection, self.id, rows, cols, self._background)
-        await terminal.open(stop, mode)
+        await terminal.open(stop, mode, record)
         return terminal
 
     async def wait(self) -> RunSummary:

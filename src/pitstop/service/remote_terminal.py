@@ -9,7 +9,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from pitstop.errors import PitstopError, ServerUnreachable
-from pitstop.service.api import ShellMode
+from pitstop.service.api import ShellMode, ShellRecord
 from pitstop.service.remote_http import API, Background, Connection, error_in
 from pitstop.service.wire import ShellToken
 
@@ -31,10 +31,10 @@ class RemoteTerminal:
         self._is_closed = False
         self._lock = asyncio.Lock()
 
-    async def open(self, stop: int, mode: ShellMode) -> None:
+    async def open(self, stop: int, mode: ShellMode, record: ShellRecord | None = None) -> None:
         """StaleStop, and whatever keeps a shell from being opened there."""
         path = f"/runs/{quote(self._run, safe='')}/shell-tokens"
-        made = await self._connection.post(path, {"stop": stop, "mode": mode}, ShellToken)
+        made = await self._connection.post(path, {"stop": stop, "mode": mode, "record": record}, ShellToken)
         self._socket = await self._connect(token=made.token)
 
     async def _connect(self, **how: str) -> ClientConnection:

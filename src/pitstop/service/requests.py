@@ -7,24 +7,31 @@ from typing import Any
 import msgspec
 
 from pitstop.plan.values import as_json
-from pitstop.service.api import BreakpointRequest, RunRequest
+from pitstop.service.api import BreakpointRequest, CommitInfo, RunRequest
 from pitstop.service.telling import MaskText, masked
 
 
-def kept_request(request: RunRequest, mask: MaskText | None = None) -> dict[str, Any]:
-    """The request to keep. Of secrets only the names; the text is kept with the other files of the flow."""
+def kept_request(request: RunRequest, mask: MaskText | None = None, commit: CommitInfo | None = None) -> dict[str, Any]:
+    """The request to keep, and the commit that the run is of. Of secrets only the names; the text is kept elsewhere."""
     told: dict[str, Any] = msgspec.to_builtins(replace(request, secrets={}, inputs={}))
     told["inputs"] = as_json(dict(request.inputs))
     kept = {name: value for name, value in told.items() if name not in ("secrets", "text")}
     kept["secret_names"] = sorted(request.secrets)
+    kept["at_commit"] = None if commit is None else msgspec.to_builtins(commit)
     shown: dict[str, Any] = kept if mask is None else masked(kept, mask)
     return shown
 
 
 def request_of(kept: Mapping[str, Any], secrets: Mapping[str, str]) -> RunRequest:
     """The request that was kept, with its secrets."""
-    fields = {name: value for name, value in kept.items() if name != "secret_names"}
+    fields = {name: value for name, value in kept.items() if name not in ("secret_names", "at_commit")}
     return msgspec.convert({**fields, "secrets": dict(secrets)}, RunRequest)
+
+
+def commit_of(kept: Mapping[str, Any]) -> CommitInfo | None:
+    """The commit that was kept with a request."""
+    told = kept.get("at_commit")
+    return None if told is None else CommitInfo(**told)
 
 
 def kept_breakpoints(breakpoints: Iterable[BreakpointRequest]) -> list[dict[str, Any]]:

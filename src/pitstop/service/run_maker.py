@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pitstop.errors import BadLog, UnknownRun
+from pitstop.errors import BadCommit, BadLog, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
-from pitstop.service.api import RerunRequest, RunRequest
+from pitstop.service.api import CommitInfo, RerunRequest, RunRequest
+from pitstop.service.commits import commit_in, find_commit
 from pitstop.service.flow_breakpoints import with_flow_breakpoints
 from pitstop.service.flow_files import FlowFiles, PlannedFlow
 from pitstop.service.graph_targets import read_target
@@ -51,7 +52,7 @@ class RunMaker:
         self._files = files
 
     async def prepare(self, request: RunRequest) -> PreparedRun:
-        """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog."""
+        """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog, BadCommit."""
         file = request.flow if request.text is not None else address_of(request.flow)
         return await self._prepare(
             request, file, lambda inputs: self._files.plan(request.flow, inputs, request.text), request.from_run
@@ -66,6 +67,7 @@ class RunMaker:
             inputs={**first.inputs, **request.inputs},
             from_step=request.from_step,
             from_run=run,
+            commit=request.commit or first.commit,
             debug=request.debug,
             can_ask=request.can_ask,
             priority=request.priority,
@@ -101,14 +103,16 @@ class RunMaker:
             self._parts.new_session(debug)  # which refuses breakpoints that are none
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
         folder = None if request.folder is None else whole_path(request.folder)
-        request = replace(request, flow=planned.address, folder=folder, from_run=from_run)
+        commit = await _commit_of(request.commit, folder)
+        sha = None if commit is None or request.commit is None else commit.sha
+        request = replace(request, flow=planned.address, folder=folder, from_run=from_run, commit=sha)
         mask = self._parts.new_masking(request.secrets).masker.mask_text if request.secrets else None
         record = RunRecord(
             id=run,
             flow=planned.flow.name,
             file=file,
             created_at=time.time(),
-            request=kept_request(request, mask),
+            request=kept_request(request, mask, commit),
             texts=dict(planned.texts),
             from_run=from_run,
             from_step=request.from_step,
@@ -150,6 +154,15 @@ class RunMaker:
         except UnknownRun as error:
             raise BadLog(f"run {run} is not there any more to go on from") from error
         return kept.log.read()
+
+
+async def _commit_of(asked: str | None, folder: str | None) -> CommitInfo | None:
+    """The commit that a run is of: the one that was asked for, or the one that its folder is at; BadCommit."""
+    if asked is None:
+        return None if folder is None else await commit_in(folder)
+    if folder is None:
+        raise BadCommit(asked, "the run worked in no folder that is a repository")
+    return await find_commit(folder, asked)
 
 
 def address_of(flow: str) -> str:

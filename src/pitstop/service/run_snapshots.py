@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pitstop.engine.executor import Placement, WorkspaceRef
+from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
 from pitstop.service.api import DebugRequest
 from pitstop.steps.workplace import Workplace
 from pitstop.store.port import RunRecord
+
+if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
+    from pitstop.service.debugging import FileChangeKind
 
 
 class TakenSnapshot(Protocol):
@@ -17,6 +21,19 @@ class TakenSnapshot(Protocol):
 
     @property
     def id(self) -> str: ...
+
+
+class ChangedFile(Protocol):
+    """What became of one path between two snapshots."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def kind(self) -> "FileChangeKind": ...
+
+    @property
+    def is_text(self) -> bool: ...
 
 
 class SnapshotKeeping(Protocol):
@@ -27,6 +44,18 @@ class SnapshotKeeping(Protocol):
     ) -> TakenSnapshot: ...
 
     async def restore(self, folders: Mapping[str, Path], id: str, *, without: Collection[Path] = ()) -> None: ...
+
+    async def diff(self, before: str, after: str) -> Sequence[ChangedFile]: ...
+
+    async def file(self, id: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
+        """UnknownSnapshot when there is no such file in it."""
+        ...
+
+    async def gc(self, keep: Collection[str] | None = None) -> int:
+        """Forget every snapshot but those to keep, and return how many bytes that gave back."""
+        ...
+
+    async def size(self) -> int: ...
 
     def close(self) -> None: ...
 
@@ -42,9 +71,15 @@ class RunSnapshots:
         self._folders = {"repo": Path(workspace.repo)} if in_place else folders_of(workspace)
         self._without = (Path(workspace.control).parents[1],) if in_place else ()  # our own state may be in it
         self._last: str | None = None
+        self.problem: str | None = None  # why the files could not be kept, if that was so
 
     async def take(self, frame: str, occurrence: str) -> str | None:
-        self._last = (await self._keeping.take(self._folders, self._last, without=self._without)).id
+        """None when it cannot be: too much is in the workspace, or the disk is full. The step runs all the same."""
+        try:
+            self._last = (await self._keeping.take(self._folders, self._last, without=self._without)).id
+        except (SnapshotTooLarge, Unavailable) as error:
+            self.problem = f"the files of the workspace could not be kept before {occurrence}: {error}"
+            return None
         return self._last
 
     async def restore(self, snapshot: str) -> None:
@@ -67,15 +102,28 @@ def folders_of(workspace: WorkspaceRef) -> dict[str, Path]:
 
 
 async def bring_files(
-    keeping: SnapshotKeeping, workplace: Workplace, old: RunRecord, events: Sequence[AnyEvent], plan: Plan, step: str
+    keeping: SnapshotKeeping,
+    workplace: Workplace,
+    old: RunRecord,
+    events: Sequence[AnyEvent],
+    plan: Plan,
+    step: str,
+    *,
+    with_repo: bool = True,
 ) -> None:
-    """Make a fresh workspace what that of another run was before the step: as it was kept then, or as it was left."""
+    """Make a fresh workspace what that of another run was before the step: as it was kept then, or as it was left.
+
+    Without `with_repo` the repository stays as it is, for it is another commit's.
+    """
     found = snapshot_before(events, plan, step)
     executor, target = workplace.executor, folders_of(workplace.workspace)
+    if not with_repo:
+        del target["repo"]
     if found is None and old.workspace is not None and old.workspace in await executor.kept():
         source = await executor.acquire(Placement(workspace=old.workspace))
         try:
-            found = (await keeping.take(folders_of(source))).id
+            left = {name: folder for name, folder in folders_of(source).items() if name in target}
+            found = (await keeping.take(left)).id
         finally:
             await executor.release(source, keep=True)
     if found is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pitstop.debugger.breakpoints import UNSET
 from pitstop.debugger.session import Session
+from pitstop.debugger.stops import Held, Stop
 from pitstop.engine.frame import Activation
 from pitstop.plan.scope import Edit
 from pitstop.service.api import BreakpointRequest, DebugRequest
@@ -14,6 +15,31 @@ from pitstop.service.api import BreakpointRequest, DebugRequest
 
 class LocalSession(Session):
     """A session of a run in this process."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._attended: set[int] = set()
+        self._timed_out = 0
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether somebody has come to a stop that lasts: has asked about it, or has done something there."""
+        return any(stop in self._attended for stop in self._held)
+
+    @property
+    def is_timed_out(self) -> bool:
+        """Whether the last stop ended because nobody attended to it."""
+        return self._timed_out == self._last_stop > 0
+
+    def _at(self, stop: Stop | int, verb: str) -> Held:
+        held = super()._at(stop, verb)
+        self._attended.add(held.stop.id)
+        return held
+
+    def _end_lease(self, held: Held) -> None:
+        if not held.verdict.done():
+            self._timed_out = held.stop.id
+        super()._end_lease(held)
 
     def activation_at(self, stop: int) -> Activation:
         """The step that is held at a stop; StaleStop when the stop is over."""

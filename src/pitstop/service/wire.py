@@ -18,6 +18,7 @@ from pitstop.service.api import (
     RunInfo,
     RunRequest,
     ShellMode,
+    ShellRecord,
 )
 from pitstop.service.debugging import DebugState
 
@@ -167,6 +168,7 @@ class RunForm(_Starting):
     folder: PathText | None = Field(None, description="The workspace, in place; none makes a fresh one.")
     only: Text | None = None
     from_run: Text | None = None
+    commit: Text | None = Field(None, description="Work on this commit of the folder's repository, and not in it.")
 
     def to_request(self) -> RunRequest:
         return RunRequest(**{**self._fields(), "flow": self.flow.flow, "text": self.flow.text})
@@ -174,6 +176,7 @@ class RunForm(_Starting):
 
 class RerunForm(_Starting):
     use_file: bool = Field(False, description="Take the flow's file as it is now, and not as it was then.")
+    commit: Text | None = Field(None, description="Check this commit, branch or tag out into a workspace of its own.")
 
     def to_request(self) -> RerunRequest:
         return RerunRequest(**self._fields())
@@ -200,7 +203,8 @@ class CheckForm(FlowChoice):
 
 class ShellForm(Form):
     stop: Stop
-    mode: ShellMode = "shell"
+    mode: ShellMode = Field("shell", description="A sidecar sees the workspace and cannot change it.")
+    record: ShellRecord | None = Field(None, description="Keep the shell as an asciicast among the run's artifacts.")
 
 
 class EnableForm(Form):

@@ -17,6 +17,7 @@ from pitstop.steps.workplace import NoSecrets, OnOutput, Settle, Workplace
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
 
+RECORDINGS = "recordings"  # of shells: apart from the artifacts of steps, which going back puts back
 NOBODY_HERE = "run the flow in a terminal, where you can answer"
 
 

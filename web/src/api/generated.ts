@@ -127,6 +127,14 @@ export type CheckedFlow = {
   mistakes: MistakeInfo[];
 };
 
+/** The commit that a run worked on. `has_changes`: the folder was not just as the commit has it when it began. */
+export type CommitInfo = {
+  branch: string | null;
+  has_changes: boolean;
+  message: string;
+  sha: string;
+};
+
 export type ConfigForm = {
   config: Record<string, unknown>;
   /** The stop that it acts on; one that is over answers 409. */
@@ -139,6 +147,31 @@ export type ConfigInfo = {
   problems: Record<string, string>;
   raw: Record<string, unknown>;
   resolved: Record<string, unknown>;
+};
+
+/** Where a stop is, for somebody who comes to it from elsewhere. The step is the `number`-th of all `steps`. `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files; both are empty for a run that only its own terminal can come to. */
+export type ContextInfo = {
+  commit: CommitInfo | null;
+  executor: "process" | "container";
+  image: string | null;
+  image_digest: string | null;
+  in_place: boolean;
+  join: string;
+  join_sidecar: string;
+  kind: string;
+  lease_ends_at: number | null;
+  log: string[];
+  machine: string;
+  number: number;
+  occurrence: string;
+  platform: string;
+  position: "before" | "after" | "error";
+  session: "none" | "pending" | "waiting" | "connected" | "ended" | "timeout";
+  step: string;
+  steps: number;
+  stop: number;
+  title: string;
+  workspace: string;
 };
 
 export type ContinueForm = {
@@ -208,6 +241,28 @@ export type Failure = {
   occurrence: string;
   step: string;
   type: string;
+};
+
+/** What became of one path between two points. `mode` is a change of the permissions only. */
+export type FileChangeInfo = {
+  is_text: boolean;
+  kind: "added" | "removed" | "changed" | "mode";
+  path: string;
+};
+
+/** The files that differ between two points, by path; `total` counts those too that were left off. */
+export type FileChanges = {
+  changes: FileChangeInfo[];
+  total: number;
+};
+
+/** One file at two points. `diff` is in the unified format, and empty for what is no text; no `kind`, no change. */
+export type FileDiff = {
+  diff: string;
+  is_cut: boolean;
+  is_text: boolean;
+  kind: "added" | "removed" | "changed" | "mode" | "";
+  path: string;
 };
 
 /** Something that was looked at on this machine. `is_needed` is False for what Pitstop can do without. */
@@ -399,6 +454,8 @@ export type Question = {
 
 export type RerunForm = {
   can_ask?: boolean;
+  /** Check this commit, branch or tag out into a workspace of its own. */
+  commit?: string | null;
   debug?: DebugForm | null;
   from_step?: string | null;
   inputs?: Record<string, unknown>;
@@ -426,6 +483,7 @@ export type RewindForm = {
 /** A run with its flow, and each of its files as it was when the flow was read. */
 export type RunDetail = {
   carried_over: number;
+  commit: CommitInfo | null;
   created_at: number;
   ended_at: number | null;
   error: string | null;
@@ -452,6 +510,8 @@ export type RunDetail = {
 
 export type RunForm = {
   can_ask?: boolean;
+  /** Work on this commit of the folder's repository, and not in it. */
+  commit?: string | null;
   debug?: DebugForm | null;
   flow: FlowChoice;
   /** The workspace, in place; none makes a fresh one. */
@@ -467,6 +527,7 @@ export type RunForm = {
 /** A run as a list shows it. Times are seconds since the epoch. */
 export type RunInfo = {
   carried_over: number;
+  commit: CommitInfo | null;
   created_at: number;
   ended_at: number | null;
   error: string | null;
@@ -513,7 +574,10 @@ export type SetForm = {
 };
 
 export type ShellForm = {
+  /** A sidecar sees the workspace and cannot change it. */
   mode?: "shell" | "sidecar";
+  /** Keep the shell as an asciicast among the run's artifacts. */
+  record?: "screen" | "keys" | null;
   /** The stop that it acts on; one that is over answers 409. */
   stop: number;
 };

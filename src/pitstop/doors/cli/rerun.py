@@ -4,14 +4,17 @@ import argparse
 import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import (
     add_break_option,
+    add_commit_options,
     add_given_options,
     read_breakpoints,
+    read_commit,
     read_inputs,
     read_secrets,
 )
@@ -26,6 +29,7 @@ def rerun_command(words: Sequence[str], open_service: OpenService, interrupts: I
         inputs=read_inputs(options.inputs, options.given),
         secrets=read_secrets(options.secret, os.environ),
         use_file=options.use_file,
+        commit=options.commit,
         debug=_debug_request(options),
         can_ask=is_at_terminal(options),
     )
@@ -41,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
     add_given_options(parser)
     parser.add_argument("--use-file", action="store_true", help="take the flow as it is in its file now")
+    add_commit_options(parser)
     add_break_option(parser)
     parser.add_argument("--debug", action="store_true", help="stop at the first step, and where one fails")
     add_display_options(parser)
@@ -59,6 +64,9 @@ def _debug_request(options: argparse.Namespace) -> DebugRequest | None:
 
 async def _rerun(service: Service, request: RerunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:
     async with service:
+        if options.same_commit:
+            info = await (await service.run(options.run)).info()
+            request = replace(request, commit=read_commit(options, info))
         run = await service.rerun(options.run, request)
         if request.debug is None or not is_at_terminal(options):
             return await watch_run(run, options, interrupts)

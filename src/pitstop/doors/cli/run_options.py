@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pitstop.errors import BadBreakpoint, BadInputs
 
 if TYPE_CHECKING:
-    from pitstop.service.api import BreakpointRequest, DebugRequest, RunRequest
+    from pitstop.service.api import BreakpointRequest, DebugRequest, RunInfo, RunRequest
 
 FRESH = "fresh"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -48,6 +48,23 @@ def add_given_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", metavar="STEP", dest="from_step", help="begin at this step; what came before is that of the last run"
     )
+
+
+def add_commit_options(parser: argparse.ArgumentParser) -> None:
+    """Which commit a run again is of."""
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--commit", metavar="REV", help="run again on this commit, branch or tag, in a fresh checkout")
+    chosen.add_argument("--same-commit", action="store_true", help="run again on the commit that the run was of")
+
+
+def read_commit(options: argparse.Namespace, info: "RunInfo") -> str | None:
+    """BadInputs when the run was of no commit."""
+    if not options.same_commit:
+        commit: str | None = options.commit
+        return commit
+    if info.commit is None:
+        raise BadInputs([f"--same-commit: run {info.id} worked in no git repository"])
+    return info.commit.sha
 
 
 def add_break_option(parser: argparse.ArgumentParser) -> None:

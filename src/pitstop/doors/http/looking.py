@@ -1,8 +1,9 @@
 """Looking into a stopped run: variables, scope, config, watches, history, differences, and all of it as a file."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
@@ -12,7 +13,16 @@ from pitstop.doors.http.parameters import Limit, RunId, Search, StopId
 from pitstop.doors.http.route import DoorRoute
 from pitstop.errors import BadRequest
 from pitstop.service.api import Service
-from pitstop.service.debugging import ChangeInfo, ConfigInfo, Debugger, PointInfo, VariablePage
+from pitstop.service.debugging import (
+    ChangeInfo,
+    ConfigInfo,
+    ContextInfo,
+    Debugger,
+    FileChanges,
+    FileDiff,
+    PointInfo,
+    VariablePage,
+)
 from pitstop.service.wire import WholeScope
 
 JqPath = Annotated[str, Query(max_length=4096, description="A jq path, such as `.vars.list[0]`.")]
@@ -103,6 +113,48 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         if stop is None and before is not None and after is not None:
             return answer(await debugger.diff_points(before, after))
         raise BadRequest("say `stop`, or `from` and `to`")
+
+    @router.get(
+        "/files",
+        operation_id="list_file_changes",
+        summary="What changed in the workspace between two points, or from one until now",
+        response_model=FileChanges,
+        responses=at_stop,
+    )
+    async def files(
+        run: RunId,
+        before: Annotated[int, Query(alias="from", ge=0, lt=2**53)],
+        after: Annotated[Point, Query(alias="to")] = None,
+        limit: Annotated[int, Query(ge=1, le=100_000)] = 1000,
+    ) -> Response:
+        return answer(await (await debugger_of(run)).file_changes(before, after, limit=limit))
+
+    @router.get(
+        "/files/diff",
+        operation_id="get_file_diff",
+        summary="One file of the workspace at two points, or at one and now",
+        response_model=FileDiff,
+        responses=at_stop,
+    )
+    async def file_diff(
+        run: RunId,
+        path: Annotated[str, Query(max_length=4096, description="As the list of changes has it.")],
+        before: Annotated[int, Query(alias="from", ge=0, lt=2**53)],
+        after: Annotated[Point, Query(alias="to")] = None,
+    ) -> Response:
+        return answer(await (await debugger_of(run)).file_diff(path, before, after))
+
+    @router.get(
+        "/context",
+        operation_id="get_context",
+        summary="Where a stop is: commit, machine, image, step, the end of its log, and how to join it",
+        response_model=ContextInfo,
+        responses=at_stop,
+    )
+    async def context(request: Request, run: RunId, stop: StopId) -> Response:
+        told = await (await debugger_of(run)).context(stop)
+        join = f"pitstop debug {run} --server {str(request.base_url).rstrip('/')}"
+        return answer(replace(told, join=f"{join} --shell", join_sidecar=f"{join} --sidecar"))
 
     @router.get(
         "/export",

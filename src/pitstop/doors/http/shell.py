@@ -46,7 +46,7 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
         state = await (await service.run(run)).debugger.state()
         if not any(each.id == form.stop for each in state.stops):
             raise StaleStop(form.stop)
-        token, ends_at = tokens.make(run, form.stop, form.mode, request.state.identity.name)
+        token, ends_at = tokens.make(run, form.stop, form.mode, request.state.identity.name, form.record)
         return answer(ShellToken(token, ends_at), 201)
 
     @router.websocket("/shell")

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pitstop.doors.http.answers import LOGGER
 from pitstop.doors.http.limits import Limits
 from pitstop.errors import AccessDenied, PitstopError, TooMany, Unknown
-from pitstop.service.api import ActiveRun, ShellMode, Terminal
-from pitstop.service.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
+from pitstop.service.api import ActiveRun, ShellMode, ShellRecord, Terminal
 
 TOKEN_SECONDS = 60.0
 SCREEN_BYTES = 256 * 1024
@@ -29,6 +28,7 @@ class Ticket:
     mode: ShellMode
     who: str
     ends_at: float
+    record: ShellRecord | None = None
 
 
 class ShellTokens:
@@ -38,13 +38,15 @@ class ShellTokens:
         self._now = now
         self._tickets: dict[str, Ticket] = {}
 
-    def make(self, run: str, stop: int, mode: ShellMode, who: str) -> tuple[str, float]:
+    def make(
+        self, run: str, stop: int, mode: ShellMode, who: str, record: ShellRecord | None = None
+    ) -> tuple[str, float]:
         now = self._now()
         self._tickets = {token: each for token, each in self._tickets.items() if each.ends_at > now}
         if len(self._tickets) >= MOST_TOKENS:
             raise TooMany(f"{MOST_TOKENS} shells were asked for and not opened: open some")
         token = secrets.token_urlsafe(32)
-        self._tickets[token] = Ticket(run, stop, mode, who, now + TOKEN_SECONDS)
+        self._tickets[token] = Ticket(run, stop, mode, who, now + TOKEN_SECONDS, record)
         return token, now + TOKEN_SECONDS
 
     def take(self, token: str, run: str, who: str) -> Ticket:
@@ -58,15 +60,13 @@ class ShellTokens:
 class ShellSession:
     """One shell. `pump` is its task: it reads the terminal no faster than the client takes it."""
 
-    def __init__(self, run: ActiveRun, stop: int, who: str, terminal: Terminal, limits: Limits) -> None:
+    def __init__(self, run: ActiveRun, who: str, terminal: Terminal, limits: Limits) -> None:
         self.id = secrets.token_urlsafe(16)
         self.run = run
         self.who = who
         self.over = asyncio.Event()
-        self._stop = stop
         self._terminal = terminal
         self._limits = limits
-        self._line = CommandLine()
         self._screen = bytearray()
         self._lock = asyncio.Lock()  # around what is shown, so that a client that comes sees all of it in order
         self._client: Send | None = None
@@ -82,7 +82,6 @@ class ShellSession:
         """Show what the terminal says until it ends."""
         try:
             while data := await self._terminal.read():
-                self._line.see(data)
                 await self._show(data)
         finally:
             self.over.set()
@@ -117,24 +116,7 @@ class ShellSession:
             self._left_at = asyncio.get_running_loop().time()
 
     async def type(self, data: bytes) -> None:
-        """What a client types: to the shell, but for commands to Pitstop."""
-        for typed in self._line.type(data):
-            match typed:
-                case ToShell():
-                    await self._terminal.write(typed.data)
-                case ToScreen():
-                    await self._show(typed.data)
-                case Entered():
-                    await self._carry_out(typed.command)
-
-    async def _carry_out(self, command: str) -> None:
-        text, is_over = await carry_out(command, self.run.debugger, self._stop)
-        await self._show(b"".join(b"[pitstop] %s\r\n" % line.encode() for line in text.splitlines()))
-        if is_over:
-            await self._terminal.close()
-            self.over.set()
-        else:
-            await self._terminal.write(b"\r")  # for the shell to show its prompt again
+        await self._terminal.write(data)
 
     def resize(self, rows: int, cols: int) -> None:
         self._terminal.resize(rows, cols)
@@ -157,8 +139,8 @@ class ShellSessions:
         """A new shell; TooMany, StaleStop, and whatever keeps one from being opened."""
         if sum(each.who == ticket.who for each in self._sessions.values()) >= self._limits.shells_of_one:
             raise TooMany(f"you have {self._limits.shells_of_one} shells open, which is as many as you may: close some")
-        terminal = await run.shell(ticket.stop, mode=ticket.mode, rows=rows, cols=cols)
-        session = ShellSession(run, ticket.stop, ticket.who, terminal, self._limits)
+        terminal = await run.shell(ticket.stop, mode=ticket.mode, rows=rows, cols=cols, record=ticket.record)
+        session = ShellSession(run, ticket.who, terminal, self._limits)
         self._sessions[session.id] = session
         tasks.create_task(self._live(session), name=f"shell {run.id}")
         return session

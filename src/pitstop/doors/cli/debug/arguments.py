@@ -69,6 +69,15 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesWanted:
+    """`[A [B]] [PATH]`."""
+
+    before: int | None = None
+    after: int | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LogPart:
     """`[STEP] [LINES]`."""
 
@@ -214,6 +223,16 @@ def read_points(text: str) -> tuple[int, int] | None:
     if len(words) != 2 or not all(word.isdigit() for word in words):
         raise BadCommand("give two points, as `history` shows them, or none")
     return int(words[0]), int(words[1])
+
+
+def read_files(text: str) -> FilesWanted:
+    numbers: list[int] = []
+    rest = text
+    while len(numbers) < 2 and (first := rest.split(" ", 1))[0].isdigit():
+        numbers.append(int(first[0]))
+        rest = first[1].strip() if len(first) > 1 else ""
+    before, after = [*numbers, None, None][:2]
+    return FilesWanted(before, after, rest or None)
 
 
 def read_line_number(text: str) -> int | None:

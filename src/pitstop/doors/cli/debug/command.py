@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING
 from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
 from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.doors.cli.run_options import add_run_options, read_breakpoints, read_inputs, read_request, read_secrets
+from pitstop.doors.cli.run_options import (
+    add_commit_options,
+    add_run_options,
+    read_breakpoints,
+    read_commit,
+    read_inputs,
+    read_request,
+    read_secrets,
+)
 from pitstop.errors import CommandRefused, NotRunning, UnknownRun
 
 if TYPE_CHECKING:  # what `--help` need not pay for
-    from pitstop.service.api import ActiveRun, DebugRequest, Service
+    from pitstop.service.api import ActiveRun, DebugRequest, Service, ShellRecord
 
 EPILOG = """\
 commands are those of the prompt: `help` lists them there. -c and -x need no terminal: the commands are carried out in
@@ -24,6 +32,7 @@ order, a move up to its next stop. In a terminal the prompt follows; without one
   pitstop debug ci.yaml
   pitstop debug ci.yaml -c 'break tests' -c continue -c 'p .vars' -c quit
   pitstop debug 20260131-120000-a1b2c3     a run that is over begins again where it failed; one that is not is paused
+  pitstop debug 20260131-120000-a1b2c3 --shell     the same, with a shell at the stop before the prompt
 """
 HISTORY = "debug_history"
 LEASE_SECONDS = 4 * 3600.0  # somebody who has a prompt before them attends to the stop
@@ -37,7 +46,9 @@ def debug_command(words: Sequence[str], open_service: Callable[[], "Service"], i
     except OSError as error:
         print(f"pitstop debug: -x {error.filename}: {error.strerror}", file=sys.stderr)
         return BAD_USAGE
-    if not commands and not has_terminal():
+    if options.shell is not None:
+        commands.append(options.shell)
+    if not has_terminal() and (not commands or options.shell is not None):
         print(_no_terminal(options.flow), file=sys.stderr)
         return DETACHED
     return asyncio.run(_debug(open_chosen(options, open_service), options, interrupts, commands))
@@ -55,7 +66,7 @@ async def _debug(
             run = await service.start(request)
         else:
             run = await _take_up(service, run, options)
-        return await debug_run(run, interrupts, commands, is_on_server=is_on_server)
+        return await debug_run(run, interrupts, commands, is_on_server=is_on_server, record=options.record)
 
 
 async def _find_run(service: "Service", name: str) -> "ActiveRun | None":
@@ -94,6 +105,7 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
             from_step=from_step,
             inputs=read_inputs(options.inputs, options.given),
             secrets=read_secrets(options.secret, os.environ),
+            commit=read_commit(options, info),
             debug=_debug_request(options, from_step),
             can_ask=has_terminal(),
         ),
@@ -111,14 +123,19 @@ def _debug_request(options: argparse.Namespace, from_step: str | None) -> "Debug
 
 
 async def debug_run(
-    run: "ActiveRun", interrupts: Interrupts, commands: Sequence[str] = (), *, is_on_server: bool = False
+    run: "ActiveRun",
+    interrupts: Interrupts,
+    commands: Sequence[str] = (),
+    *,
+    is_on_server: bool = False,
+    record: "ShellRecord | None" = None,
 ) -> int:
     """Steer a run until it is over: by these commands, then at a prompt. Gives the exit code."""
     from pitstop.doors.cli.debug.steering import steer
     from pitstop.settings import read_settings
 
     history_file = read_settings().home / HISTORY if has_terminal() else None
-    return await steer(run, interrupts, commands, history_file, is_on_server=is_on_server)
+    return await steer(run, interrupts, commands, history_file, is_on_server=is_on_server, record=record)
 
 
 def has_terminal() -> bool:
@@ -160,6 +177,21 @@ def _parser() -> argparse.ArgumentParser:
         type=lambda file: lambda: read_commands(Path(file)),
         help="carry out the commands in a file, one per line",
     )
+    joining = parser.add_mutually_exclusive_group()
+    joining.add_argument(
+        "--shell", action="store_const", const="shell", dest="shell", help="begin with a shell where the step works"
+    )
+    joining.add_argument(
+        "--sidecar", action="store_const", const="sidecar", dest="shell", help="with one that cannot change its files"
+    )
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        choices=("screen", "keys"),
+        const="screen",
+        help="keep each shell as an asciicast among the artifacts of the run; `keys` keeps what is typed, too",
+    )
+    add_commit_options(parser)
     add_server_option(parser)
     return parser
 

@@ -14,11 +14,11 @@ from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.trail import Trail, label_of
 from pitstop.doors.cli.signs import sign_of
 from pitstop.errors import BadCommand, CommandRefused
-from pitstop.service.api import ActiveRun, EventInfo, Output, StepInfo
+from pitstop.service.api import ActiveRun, EventInfo, Output, ShellMode, ShellRecord, StepInfo
 from pitstop.service.debugging import Debugger, DebugState, StopInfo
 
 Ask = Callable[[str], Awaitable[bool]]
-OpenShell = Callable[["Console", str | None], Awaitable[None]]
+OpenShell = Callable[["Console", str | None, ShellMode], Awaitable[None]]
 
 SHOWN_SECONDS = 0.05
 NOTHING_KNOWN = DebugState(
@@ -53,8 +53,10 @@ class Console:
         open_shell: OpenShell,
         ask: Ask = always_yes,
         is_on_server: bool = False,
+        record: ShellRecord | None = None,
     ) -> None:
         self.run = run
+        self.record = record  # what is kept of its shells
         self.is_on_server = is_on_server
         self.state = NOTHING_KNOWN
         self.screen = screen

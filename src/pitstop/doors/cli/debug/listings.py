@@ -11,11 +11,20 @@ from pitstop.doors.cli.debug.table import GROUPS, TABLE, CommandSpec
 from pitstop.doors.cli.debug.trail import Caller
 from pitstop.doors.cli.signs import SIGNS, sign_of
 from pitstop.service.api import BreakpointRequest, RunSummary
-from pitstop.service.debugging import BreakpointInfo, ConfigInfo, FrameInfo, PointInfo, StopInfo, VariablePage
+from pitstop.service.debugging import (
+    BreakpointInfo,
+    ConfigInfo,
+    ContextInfo,
+    FrameInfo,
+    PointInfo,
+    StopInfo,
+    VariablePage,
+)
 
 VALUE_CHARACTERS = 60
 SHORT_ALIAS = 2
 LONGEST_USAGE = 34
+CONTEXT_LOG_LINES = 10
 ENDS = {
     "passed": "the run passed",
     "failed": "the run failed",
@@ -114,7 +123,7 @@ def history_list(points: Iterable[PointInfo], frames: Sequence[str]) -> list[Tex
     rows = []
     for point in points:
         told = point.status if point.status is not None else f"stop {point.stop}" if point.stop else ""
-        time = datetime.fromtimestamp(point.at).astimezone().strftime("%H:%M:%S")
+        time = _clock(point.at)
         rows.append(
             (
                 Text(str(point.number), style="bold"),
@@ -122,9 +131,33 @@ def history_list(points: Iterable[PointInfo], frames: Sequence[str]) -> list[Tex
                 Text(point.frame, style=frame_style(point.frame, frames)),
                 Text(f"{point.position} {point.occurrence}"),
                 Text(told, style=sign_of(told).style if told in SIGNS else "dim"),
+                Text("files" if point.has_snapshot else "", style="dim"),
             )
         )
     return columns(rows) or [Text("nothing has happened yet", style="dim")]
+
+
+def context_lines(context: ContextInfo) -> list[Text]:
+    """Where a stop is, for somebody who has just come."""
+    commit = context.commit
+    changed = ", with changes" if commit is not None and commit.has_changes else ""
+    branch = f" on {commit.branch}" if commit is not None and commit.branch else ""
+    told = {
+        "step": f"{context.title} ({context.occurrence}), {context.number} of {context.steps}",
+        "commit": "" if commit is None else f"{commit.sha[:12]}{branch}{changed}: {commit.message}",
+        "machine": f"{context.machine} ({context.platform})",
+        "image": "" if context.image is None else f"{context.image} {context.image_digest or '(not here yet)'}",
+        "workspace": context.workspace + (", in place" if context.in_place else ""),
+        "session": context.session + (f" until {_clock(context.lease_ends_at)}" if context.lease_ends_at else ""),
+        "join": context.join,
+    }
+    rows = [(Text(name, style="cyan"), Text(value)) for name, value in told.items() if value]
+    log = [Text(f"  {line}", style="dim") for line in context.log[-CONTEXT_LOG_LINES:]]
+    return [*columns(rows, indent="  "), *log]
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
 
 
 def config_lines(preview: ConfigInfo) -> list[Text]:

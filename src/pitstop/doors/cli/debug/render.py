@@ -10,7 +10,7 @@ from pitstop.doors.cli.debug.commands import allowed_commands
 from pitstop.doors.cli.debug.table import CHANGING, MOVING, TIME
 from pitstop.doors.cli.signs import sign_of
 from pitstop.service.api import StepInfo
-from pitstop.service.debugging import BreakpointInfo, ChangeInfo, StopInfo
+from pitstop.service.debugging import BreakpointInfo, ChangeInfo, FileChanges, FileDiff, StopInfo
 
 FRAME_STYLES = ("cyan", "magenta", "yellow", "green", "blue", "bright_red")
 POSITION_STYLES = {"before": "bold", "after": "bold", "error": "bold red"}
@@ -151,6 +151,29 @@ def change_lines(changes: Sequence[ChangeInfo], most: int | None = None) -> list
     if len(shown) < len(changes):
         lines.append(Text(f"{_INDENT}… {len(changes) - len(shown)} more: diff", style="dim"))
     return lines
+
+
+def file_lines(found: FileChanges) -> list[Text]:
+    """Files that changed, by path."""
+    signs = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow"), "mode": ("m", "yellow")}
+    lines = []
+    for change in found.changes:
+        sign, style = signs[change.kind]
+        lines.append(Text(_INDENT).append(f"{sign} {change.path}", style=style))
+    if len(found.changes) < found.total:
+        lines.append(Text(f"{_INDENT}… {found.total - len(found.changes)} more", style="dim"))
+    return lines
+
+
+def file_diff_lines(diff: FileDiff) -> list[Text]:
+    if not diff.kind:
+        return [Text(f"{_INDENT}{diff.path} is the same", style="dim")]
+    if not diff.diff:
+        told = "its permissions changed" if diff.kind == "mode" else f"{diff.kind}; it is no text"
+        return [Text(f"{_INDENT}{diff.path}: {told}", style="dim")]
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    lines = [Text(line, style=styles.get(line[:1], "default")) for line in diff.diff.splitlines()]
+    return [*lines, Text("… only the beginning was compared", style="dim")] if diff.is_cut else lines
 
 
 def _change_line(change: ChangeInfo) -> Text:

@@ -15,18 +15,22 @@ from rich.text import Text
 
 from pitstop.doors.cli.debug.console import Console
 from pitstop.errors import BadCommand
-from pitstop.service.api import Terminal
+from pitstop.service.api import ShellMode, Terminal
 
 READ_BYTES = 64 * 1024
 MARK = b"\x1e"  # a control character that nobody types, around what a command says
+SHELLS: dict[ShellMode, str] = {
+    "shell": "a shell where {} works, with its environment",
+    "sidecar": "a shell beside {}, which cannot change the workspace",
+}
 _EXIT_CODE = re.compile(rb"\x1e(\d+)\x1e")
 
 
-async def open_shell(console: Console, command: str | None) -> None:
+async def open_shell(console: Console, command: str | None, mode: ShellMode) -> None:
     """A shell on the person's terminal, or one command and what it says. The run goes on meanwhile, unseen."""
     stop = console.stopped()
     if command is not None:
-        terminal = await _open(console, stop.id)
+        terminal = await _open(console, stop.id, mode)
         try:
             await _run_command(console, terminal, command)
         finally:
@@ -34,19 +38,21 @@ async def open_shell(console: Console, command: str | None) -> None:
         return
     if not sys.stdin.isatty():
         raise BadCommand("sh: there is no terminal for a shell; give it a command: sh make test")
-    terminal = await _open(console, stop.id)
-    told = f"a shell where {stop.occurrence} works, with its environment; exit or Ctrl-D comes back"
+    terminal = await _open(console, stop.id, mode)
+    told = f"{SHELLS[mode].format(stop.occurrence)}; exit or Ctrl-D comes back, @help tells more"
     console.screen.say(Text(told, style="dim"))
     with console.screen.held():
         try:
             await join_terminals(terminal, sys.stdin.fileno(), sys.stdout.fileno())
         finally:
             await terminal.close()
+    if console.record is not None:
+        console.screen.say(Text("recorded: it is an artifact of the run, in shells/", style="dim"))
 
 
-async def _open(console: Console, stop: int) -> Terminal:
+async def _open(console: Console, stop: int, mode: ShellMode) -> Terminal:
     rows, cols = _size()
-    return await console.run.shell(stop, rows=rows, cols=cols)
+    return await console.run.shell(stop, mode=mode, rows=rows, cols=cols, record=console.record)
 
 
 async def join_terminals(shell: Terminal, stdin: int, stdout: int) -> None:

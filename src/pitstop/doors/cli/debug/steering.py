@@ -12,7 +12,7 @@ from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.service.api import ActiveRun, RunSummary
+from pitstop.service.api import ActiveRun, RunSummary, ShellRecord
 
 
 async def steer(
@@ -22,10 +22,11 @@ async def steer(
     history_file: Path | None = None,
     *,
     is_on_server: bool = False,
+    record: ShellRecord | None = None,
 ) -> int:
     """The exit code. `history_file` is for a terminal; without it the run goes on by itself after the commands."""
     screen = Screen()
-    async with Console(run, screen, open_shell=open_shell, is_on_server=is_on_server) as console:
+    async with Console(run, screen, open_shell=open_shell, is_on_server=is_on_server, record=record) as console:
         with interrupts.taken_by(console.take_signal):
             is_good = await run_script(console, commands)
             if is_good and not console.is_ending:

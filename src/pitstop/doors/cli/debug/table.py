@@ -99,6 +99,16 @@ TABLE = (
     CommandSpec(
         "diff", "diff [A B]", "What changed since the last stop, or between two points.", LOOKING, read.read_points
     ),
+    CommandSpec(
+        "files",
+        "files [A [B]] [PATH]",
+        "Files that the last step changed, or from point A to B or now; or how one did.",
+        LOOKING,
+        read.read_files,
+    ),
+    CommandSpec(
+        "context", "context", "Commit, machine, image, and how to join from elsewhere.", LOOKING, read.read_nothing
+    ),
     CommandSpec("watch", "watch JQ", "Show an expression at every stop.", LOOKING, read.read_text, takes="jq"),
     CommandSpec("unwatch", "unwatch JQ", "Do not show it any more.", LOOKING, read.read_text, takes="watch"),
     CommandSpec("watches", "watches", "What is watched, and its value here.", LOOKING, read.read_nothing),
@@ -159,6 +169,14 @@ TABLE = (
         CHANGING,
         read.read_optional_text,
         ("shell",),
+        more="Entered in it, @resume @retry @skip @abort go on with the run; @status and @help tell more.",
+    ),
+    CommandSpec(
+        "sidecar",
+        "sidecar [COMMAND]",
+        "The same beside the step: it sees the files, and cannot change them.",
+        LOOKING,
+        read.read_optional_text,
     ),
     CommandSpec(
         "break",
@@ -237,6 +255,9 @@ TABLE = (
         takes="file",
     ),
     CommandSpec("detach", "detach", "Let the run go on to its end, and stop no more.", SESSION, read.read_nothing),
+    CommandSpec(
+        "leave", "leave", "Leave a run on a server as it is: its stops wait for the next.", SESSION, read.read_nothing
+    ),
     CommandSpec(
         "help",
         "help [COMMAND]",

@@ -41,7 +41,7 @@ async def inject(console: Console, given: Injection) -> None:
 
 
 async def shell(console: Console, command: str | None) -> None:
-    await console.open_shell(console, command)
+    await console.open_shell(console, command, "shell")
 
 
 def _done(console: Console, told: str) -> None:

@@ -3,13 +3,14 @@
 from rich.text import Text
 
 from pitstop.doors.cli.debug import render
-from pitstop.doors.cli.debug.arguments import LogPart
+from pitstop.doors.cli.debug.arguments import FilesWanted, LogPart
 from pitstop.doors.cli.debug.console import Action, Console
-from pitstop.doors.cli.debug.listings import call_stack, frame_list, variable_list
-from pitstop.errors import BadCommand, UnknownFrame
+from pitstop.doors.cli.debug.listings import call_stack, context_lines, frame_list, variable_list
+from pitstop.errors import BadCommand, NoFiles, UnknownFrame
 
 LISTED_AROUND = 8
 MOST_VARIABLES = 1000
+MOST_FILES = 200
 _NOTHING_CHANGED = Text("  nothing has changed", style="dim")
 
 
@@ -76,6 +77,31 @@ async def show_diff(console: Console, points: tuple[int, int] | None) -> None:
     console.screen.say(*(render.change_lines(changes) or [_NOTHING_CHANGED]))
 
 
+async def show_files(console: Console, wanted: FilesWanted) -> None:
+    before = wanted.before
+    if before is None:
+        stop = console.stopped()
+        points = await console.debugger.history()
+        earlier = [point.number for point in points if point.has_snapshot and point.number < stop.after_event]
+        if not earlier:
+            raise NoFiles("anything before this stop")
+        before = earlier[-1]
+    if wanted.path is not None:
+        diff = await console.debugger.file_diff(wanted.path, before, wanted.after)
+        console.screen.say(*render.file_diff_lines(diff))
+    else:
+        found = await console.debugger.file_changes(before, wanted.after, limit=MOST_FILES)
+        console.screen.say(*(render.file_lines(found) or [Text("  no file has changed", style="dim")]))
+
+
+async def show_context(console: Console, _: None) -> None:
+    console.screen.say(*context_lines(await console.debugger.context(console.stopped().id)))
+
+
+async def sidecar(console: Console, command: str | None) -> None:
+    await console.open_shell(console, command, "sidecar")
+
+
 async def watch(console: Console, expression: str) -> None:
     await console.debugger.watch(expression)
     if console.stop is not None:
@@ -104,6 +130,9 @@ ACTIONS: dict[str, Action] = {
     "frame": select_frame,
     "log": show_log,
     "diff": show_diff,
+    "files": show_files,
+    "context": show_context,
+    "sidecar": sidecar,
     "watch": watch,
     "unwatch": unwatch,
     "watches": watches,

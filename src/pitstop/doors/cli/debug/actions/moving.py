@@ -125,6 +125,13 @@ async def detach(console: Console, _: None) -> None:
         console.leave()
 
 
+async def leave(console: Console, _: None) -> None:
+    if not console.is_on_server:
+        raise BadCommand("this run is in this process and ends with it: quit ends it, detach lets it go on to its end")
+    console.screen.say(Text(f"left as it is: `debug {console.run.id}` comes back to it", style="dim"))
+    console.leave()
+
+
 async def quit_run(console: Console, _: None) -> None:
     if console.is_over:
         return
@@ -157,6 +164,7 @@ ACTIONS: dict[str, Action] = {
     "extend": extend,
     "export": export,
     "detach": detach,
+    "leave": leave,
     "quit": quit_run,
     "help": show_help,
 }

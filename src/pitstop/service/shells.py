@@ -1,0 +1,202 @@
+"""Shells at a stop: in the environment of the stopped step, with commands to Pitstop in them, and recorded if asked."""
+
+import asyncio
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from pitstop.engine.executor import Shell
+from pitstop.engine.frame import Activation
+from pitstop.errors import NotRunning
+from pitstop.service.api import ShellMode, ShellRecord
+from pitstop.service.debugging import Debugger
+from pitstop.service.sessions import LocalSession
+from pitstop.service.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
+from pitstop.service.shell_recording import FOLDER, ShellRecording, recording_name
+from pitstop.service.workplaces import RECORDINGS
+from pitstop.steps.containers import container_of
+from pitstop.steps.workplace import Workplace
+
+
+class Stopped(Protocol):
+    """A run that stands still somewhere."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def session(self) -> LocalSession | None: ...
+
+    @property
+    def workplace(self) -> Workplace | None: ...
+
+    @property
+    def debugger(self) -> Debugger: ...
+
+    async def keep_recordings(self) -> None: ...
+
+
+class DebugShell:
+    """A Terminal. A command such as `@retry` that is entered in it is carried out; what is over it then ends."""
+
+    def __init__(
+        self,
+        shell: Shell,
+        debugger: Debugger,
+        stop: int,
+        recording: ShellRecording | None = None,
+        on_closed: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._shell = shell
+        self._debugger = debugger
+        self._stop = stop
+        self._recording = recording
+        self._on_closed = on_closed
+        self._line = CommandLine()
+        self._said: list[bytes] = []  # by Pitstop, and not read yet
+        self._has_said = asyncio.Event()
+        self._reading: asyncio.Task[bytes] | None = None
+        self._is_closed = False
+
+    async def read(self) -> bytes:
+        """What the shell says next, or Pitstop in it; empty when it has ended."""
+        while True:
+            if self._said:
+                self._has_said.clear()
+                said, self._said = b"".join(self._said), []
+                return self._shown(said)
+            if self._reading is None:  # `close` ends it
+                self._reading = asyncio.get_running_loop().create_task(self._shell.read(), name="read a shell")
+            if not self._reading.done():
+                await self._wait_news(self._reading)
+            if self._reading.done() and not self._said:
+                reading, self._reading = self._reading, None
+                data = b"" if reading.cancelled() else reading.result()
+                self._line.see(data)
+                return self._shown(data)
+
+    async def _wait_news(self, reading: asyncio.Task[bytes]) -> None:
+        async with asyncio.TaskGroup() as group:
+            told = group.create_task(self._has_said.wait())
+            await asyncio.wait([reading, told], return_when=asyncio.FIRST_COMPLETED)
+            told.cancel()
+
+    def _shown(self, data: bytes) -> bytes:
+        if self._recording is not None:
+            self._recording.show(data)
+        return data
+
+    def _say(self, data: bytes) -> None:
+        self._said.append(data)
+        self._has_said.set()
+
+    async def write(self, data: bytes) -> None:
+        """What is typed: to the shell, but for commands to Pitstop."""
+        if self._recording is not None:
+            self._recording.type(data)
+        for typed in self._line.type(data):
+            match typed:
+                case ToShell():
+                    await self._shell.write(typed.data)
+                case ToScreen():
+                    self._say(typed.data)
+                case Entered():
+                    await self._carry_out(typed.command)
+
+    async def _carry_out(self, command: str) -> None:
+        if self._recording is not None:
+            self._recording.mark(command)
+        text, is_over = await carry_out(command, self._debugger, self._stop)
+        self._say(b"".join(b"[pitstop] %s\r\n" % line.encode() for line in text.splitlines()))
+        if is_over:
+            await self._shell.close()
+        else:
+            await self._shell.write(b"\r")  # for the shell to show its prompt again
+
+    def resize(self, rows: int, cols: int) -> None:
+        if self._recording is not None:
+            self._recording.resize(rows, cols)
+        self._shell.resize(rows, cols)
+
+    async def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            await self._shell.close()
+        finally:
+            if self._reading is not None:
+                self._reading.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self._reading
+            if self._recording is not None:
+                self._recording.close()
+            if self._on_closed is not None:
+                await self._on_closed()
+
+
+async def open_shell(
+    run: Stopped, stop: int, mode: ShellMode, rows: int, cols: int, record: ShellRecord | None
+) -> DebugShell:
+    """A shell at a stop; StaleStop, NotRunning, and whatever keeps one from being opened there."""
+    session, workplace = run.session, run.workplace
+    if session is None or workplace is None:
+        raise NotRunning
+    activation = session.activation_at(stop)
+    config = (await session.config(stop)).resolved
+    shell = await _open_step_shell(workplace, activation, config, mode, rows, cols)
+    if record is None:
+        return DebugShell(shell, run.debugger, stop)
+    recording = ShellRecording(
+        Path(workplace.workspace.control) / RECORDINGS / FOLDER / recording_name(mode, activation.occurrence),
+        rows=rows,
+        cols=cols,
+        title=f"{mode} at {activation.occurrence} of run {run.id}",
+        keys=record == "keys",
+        new_stream=workplace.masked_stream,
+    )
+    return DebugShell(shell, run.debugger, stop, recording, run.keep_recordings)
+
+
+async def _open_step_shell(
+    workplace: Workplace, activation: Activation, config: Mapping[str, Any], mode: ShellMode, rows: int, cols: int
+) -> Shell:
+    """A shell where a step works: its folder, variables, image, user and services; a sidecar changes no file."""
+    is_command = activation.step.kind == "run"
+    env = await workplace.environment(activation, config.get("env", {}) if is_command else {})
+    image, container = container_of(dict(config)) if is_command else (None, None)
+    if image is not None:
+        env = workplace.without_own_home(env)
+    control = Path(workplace.workspace.control)
+    env["PITSTOP_OUTPUT"] = str(control / "shell.output")
+    return await workplace.executor.shell(
+        workplace.workspace,
+        _shell_with_history(control, activation, config.get("script"), in_container=image is not None),
+        image,
+        rows,
+        cols,
+        cwd=str(config.get("working_directory", ".")) if is_command else ".",
+        env=env,
+        container=container,
+        read_only=mode == "sidecar",
+    )
+
+
+def _shell_with_history(
+    control: Path, activation: Activation, script: Any, *, in_container: bool
+) -> tuple[str, ...] | None:
+    """bash with the step's command one key away, in a history of its own; None for the shell of the place."""
+    if not in_container and not os.environ.get("SHELL", "bash").endswith("bash"):
+        return None
+    start = control / "shell.rc"
+    prompt = shlex.quote(f"({activation.step.title.replace(chr(92), '')}) ")
+    lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f'PS1={prompt}"$PS1"']
+    if isinstance(script, str):
+        lines.append(f"history -s -- {shlex.quote(script)}")
+    start.write_text("\n".join(lines) + "\n", errors="surrogateescape")
+    if in_container:  # where there may be no bash
+        return ("sh", "-c", 'command -v bash >/dev/null && exec bash --rcfile "$0" -i; exec sh -i', str(start))
+    return ("bash", "--rcfile", str(start), "-i")

@@ -1,0 +1,281 @@
+"""What every service promises of the files of a run: comparing them, coming into them, and running again elsewhere."""
+
+import asyncio
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pitstop.errors import BadCommit, CommandRefused, NoFiles, UnknownPoint, UnknownSnapshot
+from pitstop.service.api import ActiveRun, DebugRequest, RerunRequest, Terminal
+from tests.contracts.service_desk import PATIENCE_SECONDS, Desk, collected, next_stop
+
+CHANGING = """\
+    steps:
+      - {id: first, run: "echo one > a.txt; echo kept > b.txt; printf '\\\\0\\\\1' > data"}
+      - {id: second, run: "echo two > a.txt; rm b.txt; echo new > c.txt; chmod 755 data"}
+      - {id: third, run: "echo three > a.txt; exit 3"}
+    """
+
+
+class WorkspaceContract:
+    """The promises. `desk` is the subclass's fixture."""
+
+    async def test_files_are_compared_between_any_two_points(self, desk: Desk) -> None:
+        run = await desk.start(CHANGING, folder=None, debug=DebugRequest(stop_at_entry=True))
+        stop = await next_stop(run)
+        await run.debugger.continue_(stop.id)
+        stop = await next_stop(run, stop.id)
+        points = {(point.step, point.position): point.number for point in await run.debugger.history()}
+        before = [points[step, "before"] for step in ("first", "second", "third")]
+
+        whole = await run.debugger.file_changes(before[0], before[2])
+        second = await run.debugger.file_changes(before[1], points["second", "after"])
+        now = await run.debugger.file_changes(before[2])
+        back = await run.debugger.file_changes(before[2], before[1])
+
+        assert [(each.path, each.kind) for each in whole.changes] == [
+            ("repo/a.txt", "added"),
+            ("repo/c.txt", "added"),
+            ("repo/data", "added"),
+        ]
+        assert {each.path: (each.kind, each.is_text) for each in second.changes} == {
+            "repo/a.txt": ("changed", True),
+            "repo/b.txt": ("removed", True),
+            "repo/c.txt": ("added", True),
+            "repo/data": ("mode", False),
+        }
+        assert [(each.path, each.kind) for each in now.changes] == [("repo/a.txt", "changed")]
+        assert {each.path: each.kind for each in back.changes}["repo/b.txt"] == "added"
+        cut = await run.debugger.file_changes(before[1], before[2], limit=1)
+        assert (len(cut.changes), cut.total) == (1, 4)
+
+        diff = await run.debugger.file_diff("repo/a.txt", before[1], before[2])
+        assert diff.diff == "--- a/repo/a.txt\n+++ b/repo/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
+        assert (await run.debugger.file_diff("repo/data", before[0], before[1])).diff == ""
+        assert (await run.debugger.file_diff("repo/c.txt", before[2])).kind == ""
+        with pytest.raises(UnknownSnapshot):
+            await run.debugger.file_diff("repo/nothing", before[1], before[2])
+        with pytest.raises(UnknownPoint):
+            await run.debugger.file_changes(before[1], 10_000)
+        await run.debugger.abort()
+        await run.wait()
+
+        ended = await desk.service.run(run.id)  # the points of a run that is over can be compared, too
+        assert (await ended.debugger.file_changes(before[1], before[2])).total == 4
+        with pytest.raises(NoFiles):
+            await ended.debugger.file_changes(before[1])
+
+    async def test_where_no_files_are_kept_none_are_compared(self, desk: Desk) -> None:
+        run, _ = await desk.debug()
+        (point, *_) = await run.debugger.history()
+        with pytest.raises(NoFiles):
+            await run.debugger.file_changes(point.number)
+        await run.debugger.abort()
+        await run.wait()
+
+    async def test_secrets_are_not_in_what_changed(self, desk: Desk) -> None:
+        text = """\
+            steps:
+              - {id: write, run: "echo token=$TOKEN > conf; touch $TOKEN.txt"}
+              - {id: fail, run: exit 1}
+            """
+        debug = DebugRequest(stop_at_entry=True)
+        run = await desk.start(text, folder=None, secrets={"TOKEN": "sesame-open"}, debug=debug)
+        await run.debugger.continue_((await next_stop(run)).id)
+        await next_stop(run, 1)
+        before, *_ = [point.number for point in await run.debugger.history() if point.has_snapshot]
+
+        assert "repo/***.txt" in [each.path for each in (await run.debugger.file_changes(before)).changes]
+        assert "+token=***\n" in (await run.debugger.file_diff("repo/conf", before)).diff
+        await run.debugger.abort()
+        await run.wait()
+
+    # --- Coming to a stop
+
+    async def test_a_stop_tells_its_context(self, desk: Desk) -> None:
+        sha = commit(desk.folder, "first words\n\nand more")
+        text = "steps: [{id: one, run: 'true'}, {id: bad, name: Go wrong, run: echo told; exit 3}]"
+        run, stop = await desk.debug(text, stop_at_entry=False, lease_seconds=600.0)
+
+        context = await run.debugger.context(stop.id)
+
+        assert (context.step, context.title, context.kind) == ("bad", "Go wrong", "run")
+        assert (context.position, context.number, context.steps) == ("error", 2, 2)
+        assert (context.executor, context.image, context.image_digest) == ("process", None, None)
+        assert (context.machine, context.in_place) == (os.uname().nodename, True)
+        assert Path(context.workspace) == desk.folder.resolve()
+        assert context.log == ("told",)
+        assert context.session == "connected"
+        assert context.lease_ends_at is not None
+        assert context.commit is not None
+        assert (context.commit.sha, context.commit.message, context.commit.branch) == (sha, "first words", "main")
+        assert context.commit.has_changes is False  # the flow's file is not git's
+        assert (await run.info()).commit == context.commit
+        await run.debugger.abort()
+        await run.wait()
+        with pytest.raises(CommandRefused):
+            await run.debugger.context(stop.id)
+
+    async def test_a_session_waits_is_come_to_and_ends(self, desk: Desk) -> None:
+        text = "steps: [{id: a, run: 'true'}, {id: b, run: 'while test ! -e go; do sleep 0.02; done'}]"
+        run, stop = await desk.debug(text)
+
+        assert (await run.debugger.state()).session == "waiting"
+        assert (await run.info()).session == "waiting"
+        await run.debugger.variables(stop.id)
+        assert (await run.debugger.state()).session == "connected"
+        await run.debugger.continue_(stop.id)
+        assert (await run.debugger.state()).session == "pending"
+        (desk.folder / "go").touch()
+        await run.wait()
+        assert (await run.debugger.state()).session == "ended"
+        assert (await (await desk.service.run(run.id)).info()).session == "ended"
+
+    async def test_a_session_that_nobody_comes_to_times_out(self, desk: Desk) -> None:
+        run = await desk.start(debug=DebugRequest(stop_at_entry=True, lease_seconds=0.05))
+
+        assert (await run.wait()).status == "cancelled"
+        assert (await run.debugger.state()).session == "timeout"
+
+    # --- Shells
+
+    async def test_a_command_to_pitstop_is_entered_in_a_shell(self, desk: Desk) -> None:
+        run, stop = await desk.debug("steps: [{id: a, run: test -e repaired}]", stop_at_entry=False)
+        shell = await run.shell(stop.id)
+        await shell.write(b"touch repaired; echo re''paired\r")
+        await said_by(shell, b"repaired\r\n")
+        await shell.write(b"@st")
+        await said_by(shell, b"@st")
+        await shell.write(b"atus\r")
+        await said_by(shell, b"[pitstop] * stop 1: error a")
+        await shell.write(b"@retry\r")
+
+        rest = await said_until_end(shell)
+        await shell.close()
+
+        assert b"[pitstop] the run goes on; this shell ends" in rest
+        summary = await run.wait()
+        assert (summary.status, summary.intervened) == ("passed", True)
+
+    async def test_a_sidecar_sees_the_files_and_cannot_change_them(self, desk: Desk) -> None:
+        (desk.folder / "app").write_text("as it was\n")
+        run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False)
+
+        shell = await run.shell(stop.id, mode="sidecar")
+        await shell.write(b"cat app; echo changed > app || echo re''fused; exit\n")
+        said = await said_until_end(shell)
+        await shell.close()
+
+        assert b"as it was" in said
+        assert b"refused" in said
+        assert (desk.folder / "app").read_text() == "as it was\n"
+        await run.debugger.abort()
+        await run.wait()
+
+    @pytest.mark.parametrize("record", ["screen", "keys"])
+    async def test_a_shell_is_recorded_without_secrets(self, desk: Desk, record: str) -> None:
+        run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False, secrets={"KEY": "sesame99"})
+        shell = await run.shell(stop.id, rows=30, cols=100, record=record)  # type: ignore[arg-type]
+        shell.resize(40, 120)
+        await shell.write("stty -echo; echo grün $KEY; read x; exit\r".encode())
+        await said_by(shell, "grün sesame99".encode())
+        await shell.write(b"unseen\r")
+        await said_until_end(shell)
+        await shell.close()
+        await run.debugger.abort()
+        await run.wait()
+
+        (artifact,) = await run.artifacts()
+        text = b"".join(await collected(run.artifact(artifact.path))).decode()
+
+        assert artifact.path.startswith("shells/")
+        assert artifact.path.endswith("-shell-a.cast")
+        header, *lines = [json.loads(line) for line in text.splitlines()]
+        assert (header["version"], header["width"], header["height"]) == (2, 100, 30)
+        assert [line[0] for line in lines] == sorted(line[0] for line in lines)
+        shown = "".join(line[2] for line in lines if line[1] == "o")
+        typed = "".join(line[2] for line in lines if line[1] == "i")
+        assert "grün ***" in shown
+        assert "sesame99" not in text
+        assert [line[2] for line in lines if line[1] == "r"] == ["120x40"]
+        assert ("unseen\r" in typed) == (record == "keys")
+        assert "unseen" not in shown
+
+    # --- Running again on a commit
+
+    async def test_a_run_again_is_of_the_same_commit_or_another(self, desk: Desk) -> None:
+        (desk.folder / "app.txt").write_text("old\n")
+        old = commit(desk.folder, "the old one")
+        git(desk.folder, "tag", "v1")
+        (desk.folder / "app.txt").write_text("new\n")
+        new = commit(desk.folder, "the new one")
+        text = "steps: [{id: show, run: cat app.txt}, {id: touch, run: echo x > made.txt}]"
+        run = await desk.run_to_end(text)
+        (desk.folder / "app.txt").write_text("not committed\n")
+
+        again = await desk.service.rerun(run.id, RerunRequest(commit="v1"))
+        await again.wait()
+        same = await desk.service.rerun(run.id, RerunRequest(commit=new[:12]))
+        await same.wait()
+        same_again = await desk.service.rerun(again.id, RerunRequest(from_step="touch"))
+        await same_again.wait()
+
+        assert (await run.info()).commit is not None
+        assert await lines_of(again, "show") == ["old"]
+        told = (await again.info()).commit
+        assert told is not None
+        assert (told.sha, told.message, told.has_changes) == (old, "the old one", False)
+        assert await lines_of(same, "show") == ["new"]
+        assert (await same_again.info()).commit == told
+        assert (desk.folder / "app.txt").read_text() == "not committed\n"
+        for wrong in ("no-such-branch", "-x", "HEAD~99"):
+            with pytest.raises(BadCommit, match="cannot be taken"):
+                await desk.service.rerun(run.id, RerunRequest(commit=wrong))
+
+    async def test_without_a_repository_there_is_no_commit_to_choose(self, desk: Desk) -> None:
+        run = await desk.run_to_end("steps: [{run: 'true'}]")
+
+        assert (await run.info()).commit is None
+        with pytest.raises(BadCommit, match="no git repository"):
+            await desk.service.rerun(run.id, RerunRequest(commit="main"))
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org", "-c", "init.defaultBranch=main")
+    done = subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(folder: Path, message: str) -> str:
+    """Commit what git knows of, or a first file; gives the id."""
+    if not (folder / ".git").exists():
+        git(folder, "init", "--quiet")
+        (folder / "app.txt").touch()
+        git(folder, "add", "app.txt")
+    git(folder, "commit", "--quiet", "--all", "--message", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+async def lines_of(run: ActiveRun, occurrence: str) -> list[str]:
+    return [line.text for line in (await run.log(occurrence)).lines]
+
+
+async def said_by(shell: Terminal, text: bytes) -> bytes:
+    said = b""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while text not in said:
+            more = await shell.read()
+            assert more, said
+            said += more
+    return said
+
+
+async def said_until_end(shell: Terminal) -> bytes:
+    said = b""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while more := await shell.read():
+            said += more
+    return said
