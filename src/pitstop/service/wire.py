@@ -4,11 +4,12 @@ The other answers are the dataclasses of `api.py` and `debugging.py` as they are
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from pitstop.lazy_dataclass import dataclass
 from pitstop.service.api import (
     BreakpointRequest,
     BreakPosition,
