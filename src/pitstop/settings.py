@@ -32,6 +32,11 @@ class Settings:
         return self.home / "token"
 
     @property
+    def address_file(self) -> Path:
+        """Where a server of this user was last reached; whoever reads it asks there whether it still is."""
+        return self.home / "address"
+
+    @property
     def snapshots(self) -> Path:
         return self.home / "snapshots"
 

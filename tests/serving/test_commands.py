@@ -97,6 +97,23 @@ def test_the_link_logs_a_browser_in_once(tmp_path: Path) -> None:
             assert thief.get(f"{house.url}/api/v1/me").status_code == 401
 
 
+def test_a_server_that_runs_can_be_asked_for_another_link(tmp_path: Path) -> None:
+    with House(tmp_path, "--no-browser").open() as house:
+        for words in (["login", "--no-browser"], ["up", "--no-browser"]):
+            asked = subprocess.run(
+                [*PITSTOP, *words], env=house.environment, capture_output=True, text=True, check=True
+            )
+            link = asked.stdout.split()[-1]
+            assert link.startswith(f"{house.url}/login?code=")
+            with httpx.Client() as browser:
+                assert browser.get(link).status_code == 303
+                assert browser.get(f"{house.url}/api/v1/me").json()["name"] == "owner"
+
+    gone = subprocess.run([*PITSTOP, "login"], env=house.environment, capture_output=True, text=True, check=False)
+    assert gone.returncode == 1
+    assert "no server of yours runs here: start one with pitstop up" in gone.stderr
+
+
 def test_serve_logs_as_json_and_tells_systemd(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))

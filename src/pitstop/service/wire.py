@@ -332,6 +332,14 @@ class NewToken:
 
 
 @dataclass(frozen=True, slots=True)
+class LoginLink:
+    """Where a browser is let in: once, and not after `expires_at`."""
+
+    url: str
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class SecretNames:
     """The secrets that are kept; nobody can read them back."""
 

@@ -3,8 +3,6 @@
 import argparse
 import asyncio
 import os
-import sys
-import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from pitstop.definition.durations import parse_duration
 from pitstop.errors import PitstopError
 from pitstop.serving.house import PORT, Open, Serving, serve
 from pitstop.serving.json_log import log_to_stderr
+from pitstop.serving.login import link_to_running, show_link
 from pitstop.serving.telemetry import set_up_traces
 from pitstop.settings import Settings, read_settings
 from pitstop.store.sql.store import open_sql_store, restore_sql_store
@@ -29,13 +28,16 @@ def up_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
     parser.add_argument("--no-browser", action="store_true", help="only print the link")
     options = parser.parse_args(words)
     log_to_stderr(options.log_level or "warning", as_json=False)
+    running = link_to_running(_settings(options)) if set(words) <= {"--no-browser"} else None
+    if running is not None:
+        print("Pitstop runs already: another server would need a --port of its own.", flush=True)
+        show_link(running, options.no_browser)
+        return 0
 
     def tell(house: Open) -> None:
-        link = house.login_link()
-        print(f"Pitstop is at {house.url}\nLog in with this link, which is good once: {link}", flush=True)
+        print(f"Pitstop is at {house.url}", flush=True)
+        show_link(house.login_link(), options.no_browser)
         print("Ctrl-C ends it; runs that are not over go on when it is started again.", flush=True)
-        if not options.no_browser and _has_screen():
-            webbrowser.open(link)
 
     return _serve(_serving(options), tell)
 
@@ -156,7 +158,3 @@ def _serving(options: argparse.Namespace) -> Serving:
 def _serve(serving: Serving, on_open: Any) -> int:
     uvloop.run(serve(serving, on_open))
     return 0
-
-
-def _has_screen() -> bool:
-    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -5,8 +5,8 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pitstop.doors.http.access import TokenAccess
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.errors import PitstopError
+from pitstop.service.private_files import replace_private
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.serving.keeping import ServerOperations, StoredAnswers, StoredAudit, StoredSecrets, StoredTokens
@@ -96,12 +97,26 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
             )
             server = HttpServer(app)
             async with asyncio.TaskGroup() as group:
-                group.create_task(server._serve([listening]), name="http")
+                serving_http = group.create_task(server._serve([listening]), name="http")
                 await server.listening.wait()
                 try:
-                    yield Open(service, access, server, url)
+                    with address_kept(settings, url):
+                        yield Open(service, access, server, url)
                 finally:
                     server.should_exit = True
+                    await asyncio.wait([serving_http])  # in good order, whatever ends it: streams hold on to runs
+
+
+@contextmanager
+def address_kept(settings: Settings, url: str) -> Iterator[None]:
+    """Let `pitstop login` know where this server is; of several the last."""
+    replace_private(settings.address_file, f"{url}\n")
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if settings.address_file.read_text().strip() == url:
+                settings.address_file.unlink()
 
 
 async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:

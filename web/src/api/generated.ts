@@ -369,6 +369,12 @@ export type LogPage = {
   occurrence: string;
 };
 
+/** Where a browser is let in: once, and not after `expires_at`. */
+export type LoginLink = {
+  expires_at: number;
+  url: string;
+};
+
 /** Who asks, and which server answers. */
 export type Me = {
   name: string;

@@ -26,6 +26,7 @@ COMMANDS = {
     "run": Command("Run a flow", "pitstop.doors.cli.run:run_command"),
     "debug": Command("Run a flow and stop in it, at a prompt", "pitstop.doors.cli.debug:debug_command"),
     "up": Command("Start Pitstop on this machine and open it in the browser", "pitstop.serving.commands:up_command"),
+    "login": Command("Print a link to the server that runs, for a browser", "pitstop.serving.login:login_command"),
     "runs": Command("List runs, the newest first", "pitstop.doors.cli.runs:runs_command"),
     "logs": Command("Show what the steps of a run wrote", "pitstop.doors.cli.logs:logs_command"),
     "rerun": Command("Run again, whole or from a step on", "pitstop.doors.cli.rerun:rerun_command"),

@@ -49,6 +49,7 @@ OPTIONS = {  # a test compares them with what the commands say of themselves
     "cancel": "--now --server --help",
     "check": "--server --help",
     "up": f"{_SERVED} --no-browser",
+    "login": "--server --no-browser --help",
     "serve": _SERVED,
     "gc": "--older-than --keep-last --db --help",
     "backup": "--db --help",

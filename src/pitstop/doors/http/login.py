@@ -8,7 +8,7 @@ from pitstop.doors.http.access import COOKIE, SESSION_SECONDS, Access
 USED = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Pitstop</title></head>
 <body><main><h1>This login link is not good any more</h1>
-<p>A link is good once, and for five minutes. <code>pitstop up</code> gives a new one each time that it starts.</p>
+<p>A link is good once, and for five minutes. <code>pitstop login</code> gives a new one.</p>
 </main></body></html>
 """
 

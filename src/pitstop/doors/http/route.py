@@ -196,5 +196,5 @@ class Once:
         return response
 
 
-_NEVER_KEPT = ("add_token", "open_shell")  # what they answer is to be known to nobody else
+_NEVER_KEPT = ("add_token", "new_login_link", "open_shell")  # what they answer is to be known to nobody else
 _KEPT_HEADERS = ("content-type", "location", "etag")

@@ -1,15 +1,16 @@
-"""Who is asking, and the tokens that let others in."""
+"""Who is asking, and the tokens and links that let others in."""
 
+import time
 from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from pitstop.doors.http.access import Access
+from pitstop.doors.http.access import CODE_SECONDS, Access
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.route import DoorRoute
-from pitstop.service.wire import Me, NewToken, TokenForm, TokenInfo
+from pitstop.service.wire import LoginLink, Me, NewToken, TokenForm, TokenInfo
 
 VERSION = version("pitstop")
 
@@ -53,5 +54,17 @@ def routes(access: Access) -> APIRouter:
     async def remove(name: Annotated[str, Path(max_length=64)]) -> Response:
         await access.remove_token(name)
         return Response(status_code=204)
+
+    @router.post(
+        "/login-links",
+        operation_id="new_login_link",
+        summary="A link that logs a browser in as whoever asks, once and within five minutes",
+        status_code=201,
+        response_model=LoginLink,
+        responses=problem_responses(),
+    )
+    async def new_link(request: Request) -> Response:
+        code = access.new_login_code(request.state.identity.name)
+        return answer(LoginLink(f"{request.base_url}login?code={code}", time.time() + CODE_SECONDS), 201)
 
     return router

@@ -1,0 +1,86 @@
+"""`pitstop login`: a fresh link to a server that runs already."""
+
+import argparse
+import asyncio
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from pitstop.errors import PitstopError
+from pitstop.service.remote_http import Connection
+from pitstop.service.wire import LoginLink
+from pitstop.settings import Settings, read_settings
+
+
+class NoServer(PitstopError):
+    """No server of this user is known."""
+
+    code = "server.none"
+
+    def __init__(self) -> None:
+        super().__init__("no server of yours runs here: start one with pitstop up, or name one with --server")
+
+
+def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
+    """Print the link, and open it where there is a screen."""
+    parser = argparse.ArgumentParser(
+        prog="pitstop login",
+        description="Print a link that logs a browser in to a server that runs: once, and within five minutes.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--server", metavar="URL", help="that server, with the token in $PITSTOP_TOKEN (yours here)")
+    parser.add_argument("--no-browser", action="store_true", help="only print the link")
+    options = parser.parse_args(words)
+    settings = read_settings()
+    url = options.server or os.environ.get("PITSTOP_SERVER") or address_of(settings)
+    if url is None:
+        raise NoServer
+    show_link(asyncio.run(new_link(url, os.environ.get("PITSTOP_TOKEN") or _token(settings))), options.no_browser)
+    return 0
+
+
+def address_of(settings: Settings) -> str | None:
+    """Where a server of this user is, or was before it was killed."""
+    try:
+        return settings.address_file.read_text().strip() or None
+    except OSError:
+        return None
+
+
+def link_to_running(settings: Settings) -> str | None:
+    """A link to the server of this user that runs; None when none does."""
+    url = address_of(settings)
+    if url is None:
+        return None
+    with suppress(PitstopError):  # it is gone, and perhaps somebody else listens there now
+        return asyncio.run(new_link(url, _token(settings)))
+    return None
+
+
+async def new_link(url: str, token: str | None) -> str:
+    connection = Connection(url, token)
+    try:
+        return (await connection.post("/login-links", None, LoginLink)).url
+    finally:
+        await connection.close()
+
+
+def show_link(link: str, no_browser: bool) -> None:
+    sys.stdout.write(f"Log in with this link, which is good once: {link}\n")
+    sys.stdout.flush()
+    if not no_browser and _has_screen():
+        webbrowser.open(link)
+
+
+def _token(settings: Settings) -> str | None:
+    try:
+        return settings.token_file.read_text().strip() or None
+    except OSError:
+        return None
+
+
+def _has_screen() -> bool:
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
