@@ -274,6 +274,31 @@ class TestCase:
 
 
 @dataclass(frozen=True, slots=True)
+class FailingTest:
+    """A test that failed, by the names that stay the same from run to run."""
+
+    step: str
+    suite: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestedRun:
+    """What the tests of one run of a flow came to: how many there were, and which of them failed."""
+
+    __test__ = False
+
+    run: str
+    created_at: float
+    status: RunStatus
+    total: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    failing: tuple[FailingTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A step whose failure counts."""
 
@@ -428,6 +453,10 @@ class ActiveRun(Protocol):
         ...
 
     async def tests(self) -> tuple[TestCase, ...]: ...
+
+    async def test_history(self, limit: int = 20) -> tuple[TestedRun, ...]:
+        """The tests of this run and of the whole runs of its flow before it that had any, the newest first."""
+        ...
 
     async def questions(self) -> tuple[Question, ...]:
         """What steps want to know from a person now."""

@@ -25,9 +25,10 @@ from pitstop.service.api import (
     ShellRecord,
     Terminal,
     TestCase,
+    TestedRun,
 )
 from pitstop.service.log_pages import Page, pages_of
-from pitstop.service.reports import compared_tests
+from pitstop.service.reports import compared_tests, tests_over_runs
 from pitstop.service.requests import commit_of
 from pitstop.service.run_snapshots import NewSnapshots
 from pitstop.service.telling import tell_event
@@ -194,6 +195,9 @@ class PastRun:
 
     async def tests(self) -> tuple[TestCase, ...]:
         return await compared_tests(self._store, self._kept)
+
+    async def test_history(self, limit: int = 20) -> tuple[TestedRun, ...]:
+        return await tests_over_runs(self._store, self._kept, limit)
 
     async def questions(self) -> tuple[Question, ...]:
         return ()

@@ -23,6 +23,7 @@ from pitstop.service.api import (
     ShellRecord,
     Stream,
     TestCase,
+    TestedRun,
 )
 from pitstop.service.remote_debugger import RemoteDebugger
 from pitstop.service.remote_http import Background, Connection
@@ -135,6 +136,9 @@ class RemoteRun:
 
     async def tests(self) -> tuple[TestCase, ...]:
         return await self._connection.get(f"{self._path}/tests", tuple[TestCase, ...])
+
+    async def test_history(self, limit: int = 20) -> tuple[TestedRun, ...]:
+        return await self._connection.get(f"{self._path}/tests/history", tuple[TestedRun, ...], limit=limit)
 
     async def questions(self) -> tuple[Question, ...]:
         return await self._connection.get(f"{self._path}/questions", tuple[Question, ...])

@@ -1,13 +1,13 @@
 """The tests that steps of a run reported, compared with the run of the flow before it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from pitstop.events.types import AnyEvent, StepFinished
 from pitstop.events.view import events_that_count
-from pitstop.service.api import TestCase
+from pitstop.service.api import FailingTest, TestCase, TestedRun
 from pitstop.service.log_pages import events_of
-from pitstop.store.port import ENDED, KeptRun, RunFilter, RunStore
+from pitstop.store.port import ENDED, KeptRun, RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20
 
@@ -24,13 +24,40 @@ async def compared_tests(store: RunStore, kept: KeptRun) -> tuple[TestCase, ...]
     return tuple(compare(own, None if before is None else _Reports(await events_of(before.log))))
 
 
+async def tests_over_runs(store: RunStore, kept: KeptRun, limit: int) -> tuple[TestedRun, ...]:
+    """What the tests of this run and of the whole runs of its flow before it came to, the newest first."""
+    record = await kept.record()
+    earlier = RunFilter(file=record.file, status=ENDED, before=(record.created_at, record.id), limit=limit)
+    found = [each for each in await store.find(earlier) if not each.is_partial][: limit - 1]
+    logs = [kept.log, *[(await store.open(each.id, events=False)).log for each in found]]
+    tested = [_tested(*pair) for pair in zip([record, *found], [await events_of(log) for log in logs], strict=True)]
+    return tuple(each for each in tested if each is not None)
+
+
+def _tested(record: RunRecord, events: Iterable[AnyEvent]) -> TestedRun | None:
+    reports = _Reports(events)
+    if not reports.reporting:
+        return None
+    counts = reports.counts.values()
+    return TestedRun(
+        run=record.id,
+        created_at=record.created_at,
+        status=record.status,
+        total=sum(each["total"] for each in counts),
+        failed=sum(each["failed"] + each["errors"] for each in counts),
+        skipped=sum(each["skipped"] for each in counts),
+        seconds=sum(each["seconds"] for each in counts),
+        failing=tuple(FailingTest(*key) for key in reports.failing),
+    )
+
+
 class _Reports:
     """What the steps of one run said of tests: the last attempt of each step counts."""
 
     def __init__(self, events: Iterable[AnyEvent]) -> None:
         self.failing: dict[Key, Mapping[str, Any]] = {}
         self.failed_once: dict[Key, Mapping[str, Any]] = {}  # in an attempt that was followed by another
-        self.reporting: set[str] = set()  # the steps that said anything
+        self.counts: dict[str, Mapping[str, Any]] = {}  # of the steps that said anything
         for _, event in events_that_count(events):
             if isinstance(event, StepFinished) and (tests := _tests_in(event)) is not None:
                 self._take(event.step, tests)
@@ -40,7 +67,11 @@ class _Reports:
         earlier = {key: case for key, case in self.failing.items() if key[0] == step}
         self.failed_once |= {key: case for key, case in earlier.items() if key not in cases}
         self.failing = {key: case for key, case in self.failing.items() if key[0] != step} | cases
-        self.reporting.add(step)
+        self.counts[step] = tests
+
+    @property
+    def reporting(self) -> Collection[str]:
+        return self.counts
 
 
 def compare(own: _Reports, before: _Reports | None) -> Iterator[TestCase]:

@@ -210,6 +210,35 @@ async def test_tests_that_a_step_reported_are_told(bench: Bench) -> None:
     assert ("two", "failed") in [(test["name"], test["status"]) for test in tests]
 
 
+async def test_the_tests_of_a_flow_are_told_over_its_last_runs(bench: Bench) -> None:
+    def report(*failing: str) -> str:
+        cases = [
+            f'<testcase name="{name}">{"<failure/>" if name in failing else ""}</testcase>' for name in ("one", "two")
+        ]
+        return f'<testsuite name="s">{"".join(cases)}</testsuite>'
+
+    (bench.folder / "flow.yaml").write_text("steps: [{id: t, run: cat kept.xml > report.xml, tests: report.xml}]")
+    runs: list[str] = []
+    for failing in (("two",), ("one", "two"), ()):
+        (bench.folder / "kept.xml").write_text(report(*failing))
+        started = await bench.post(
+            "/runs", 201, flow={"path": str(bench.folder / "flow.yaml")}, folder=str(bench.folder)
+        )
+        await bench.wait_ended(started["id"])
+        runs.insert(0, started["id"])
+
+    history = await bench.get(f"/runs/{runs[0]}/tests/history")
+
+    assert [each["run"] for each in history] == runs
+    assert [(each["total"], each["failed"], each["status"]) for each in history] == [
+        (2, 0, "passed"),
+        (2, 2, "passed"),
+        (2, 1, "passed"),
+    ]
+    assert [[test["name"] for test in each["failing"]] for each in history] == [[], ["one", "two"], ["two"]]
+    assert [each["run"] for each in await bench.get(f"/runs/{runs[1]}/tests/history", limit=1)] == runs[1:2]
+
+
 async def test_what_is_not_there_is_told_as_a_problem(bench: Bench) -> None:
     for path in ("/runs/nope", "/runs/nope/events", "/runs/nope/debug", "/runs/nope/log?occurrence=a", "/nothing/here"):
         response = await bench.client.get(API + path)

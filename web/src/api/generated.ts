@@ -235,6 +235,13 @@ export type ExtendForm = {
   seconds: number;
 };
 
+/** A test that failed, by the names that stay the same from run to run. */
+export type FailingTest = {
+  name: string;
+  step: string;
+  suite: string;
+};
+
 /** A step whose failure counts. */
 export type Failure = {
   message: string;
@@ -676,6 +683,18 @@ export type TestCase = {
   status: string;
   step: string;
   suite: string;
+};
+
+/** What the tests of one run of a flow came to: how many there were, and which of them failed. */
+export type TestedRun = {
+  created_at: number;
+  failed: number;
+  failing: FailingTest[];
+  run: string;
+  seconds: number;
+  skipped: number;
+  status: "pending" | "running" | "paused" | "passed" | "failed" | "cancelled" | "timed_out";
+  total: number;
 };
 
 export type TokenForm = {

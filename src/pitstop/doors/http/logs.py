@@ -15,7 +15,7 @@ from pitstop.doors.http.limits import Limits
 from pitstop.doors.http.parameters import After, IdempotencyKey, Limit, Occurrence, RunId, Search
 from pitstop.doors.http.route import DoorRoute
 from pitstop.errors import UnknownArtifact
-from pitstop.service.api import ArtifactInfo, LogPage, Question, Service, TestCase
+from pitstop.service.api import ArtifactInfo, LogPage, Question, Service, TestCase, TestedRun
 from pitstop.service.wire import AnswerForm, of_file_system
 
 FilePath = Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
@@ -98,6 +98,16 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     )
     async def tests(run: RunId) -> Response:
         return answer(await (await service.run(run)).tests())
+
+    @router.get(
+        "/tests/history",
+        operation_id="list_test_history",
+        summary="What the tests of this run and of the runs of its flow before it came to, the newest first",
+        response_model=list[TestedRun],
+        responses=known,
+    )
+    async def test_history(run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:
+        return answer(await (await service.run(run)).test_history(limit))
 
     @router.get(
         "/questions",
