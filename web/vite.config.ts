@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { compress } from "./dev/compress.ts";
 import { recordedServer } from "./dev/recorded-server.ts";
 
 // PITSTOP_URL names a running server; without it the application is served recorded runs.
@@ -9,7 +10,7 @@ const server = process.env.PITSTOP_URL;
 const proxy = server ? { "/api": { target: server, ws: true }, "/login": { target: server } } : undefined;
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), ...(server ? [] : [recordedServer()])],
+  plugins: [react(), tailwindcss(), compress(), ...(server ? [] : [recordedServer()])],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   server: { proxy },
   preview: { proxy },

@@ -398,6 +398,7 @@ function runInfo(id: string, flow: FlowInfo, more: Partial<RunInfo>): RunInfo {
     priority: 0,
     kept_until: null,
     is_pinned: false,
+    commit: null,
     problem: null,
     ...more,
   };

@@ -18,7 +18,7 @@ export class Stage {
   async openRun(flow: string, debug: Debug = {}, inputs: object = {}): Promise<RunDriver> {
     const response = await this.context.request.post(`${this.server.origin}/api/v1/runs`, {
       headers: { origin: this.server.origin },
-      data: { flow: { name: flow }, inputs, debug: { stop_on_error: true, ...debug } },
+      data: { flow: { name: flow }, inputs, debug: { stop_on_error: true, flow_breakpoints: false, ...debug } },
     });
     expect(response.status()).toBe(201);
     return this.openPage(((await response.json()) as { id: string }).id);
@@ -45,11 +45,25 @@ export class RunDriver {
 
   /** Waits until the toolbar tells of this stop. */
   async stopsAt(words: string | RegExp): Promise<void> {
-    await this.page.getByRole("toolbar", { name: "Debugger" }).getByRole("status").filter({ hasText: words }).waitFor();
+    const told = this.page.getByRole("toolbar", { name: "Debugger" }).getByRole("status");
+    await this.#seen(told.filter({ hasText: words }));
   }
 
   async endsAs(status: string): Promise<void> {
-    await this.page.locator("main header").first().getByText(status, { exact: true }).waitFor();
+    await this.#seen(this.page.locator("main header").first().getByText(status, { exact: true }));
+  }
+
+  /** Waits for it; when it does not come, what the server and the page say instead is part of the failure. */
+  async #seen(wanted: Locator): Promise<void> {
+    try {
+      await wanted.waitFor();
+    } catch (error) {
+      const run = await this.page.context().request.get(`${this.origin}/api/v1/runs/${this.id}/steps`);
+      const page = await this.page.locator("main").innerText();
+      throw new Error(
+        `${error}\nserver: ${await run.text()}\ndebugger: ${JSON.stringify(await this.state())}\npage: ${page}`,
+      );
+    }
   }
 
   async press(label: string): Promise<void> {

@@ -1,8 +1,9 @@
 import "@/styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { App } from "@/app/app";
+import { App, beginLoading } from "@/app/app";
 
+beginLoading(location.pathname);
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

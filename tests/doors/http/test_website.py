@@ -1,3 +1,4 @@
+import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -36,6 +37,44 @@ async def test_assets_are_kept_for_ever_and_have_their_types(built: Bench) -> No
     assert script.headers["content-type"].startswith("text/javascript")
     assert icon.headers["content-type"].startswith("image/svg")
     assert missing.status_code == 404
+
+
+async def test_a_file_is_sent_as_small_as_the_client_takes_it(built: Bench, tmp_path: Path) -> None:
+    script = b"export const words = 'many';" * 100
+    web = tmp_path / "small/web"
+    (web / "assets").mkdir(parents=True)
+    (web / "index.html").write_text("<!doctype html>")
+    (web / "assets/app.js").write_bytes(script)
+    (web / "assets/app.js.gz").write_bytes(gzip.compress(script))
+    (web / "assets/app.js.br").write_bytes(b"brotli")
+    sent: dict[str, tuple[str, int]] = {}
+
+    async with Bench(tmp_path / "small", web=web).serving() as bench, bench.new_client() as browser:
+        for accepted in ("gzip", "gzip, br;q=0", "identity", ""):
+            response = await browser.get("/assets/app.js", headers={"Accept-Encoding": accepted})
+            assert (response.content, response.headers["vary"]) == (script, "Accept-Encoding")
+            sent[accepted] = (response.headers.get("content-encoding", ""), int(response.headers["content-length"]))
+        async with browser.stream(
+            "GET", "/assets/app.js", headers={"Accept-Encoding": "gzip, deflate, br"}
+        ) as response:
+            assert response.headers["content-encoding"] == "br"
+            assert b"".join([chunk async for chunk in response.aiter_raw()]) == b"brotli"
+        hidden = await browser.get("/assets/app.js.gz")
+
+    whole, small = len(script), len(gzip.compress(script))
+    assert sent == {"gzip": ("gzip", small), "gzip, br;q=0": ("gzip", small), "identity": ("", whole), "": ("", whole)}
+    assert hidden.status_code == 404
+
+
+async def test_what_the_browser_has_is_not_sent_again(built: Bench) -> None:
+    async with built.new_client() as browser:
+        first = await browser.get("/")
+        again = await browser.get("/", headers={"If-None-Match": first.headers["etag"]})
+        other = await browser.get("/", headers={"If-None-Match": '"another"'})
+
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+    assert other.status_code == 200
 
 
 async def test_a_server_without_the_app_says_how_to_get_it_and_the_api_works(bench: Bench) -> None:

@@ -145,7 +145,6 @@ export const api = {
     query: { stop: number; path?: string; cursor?: number; limit?: number; search?: string },
     signal?: AbortSignal,
   ) => ask<VariablePage>(urlOf(runPath(run, "/debug/variables"), query), { signal }),
-  scope: (run: string, stop: number) => ask<Record<string, unknown>>(urlOf(runPath(run, "/debug/scope"), { stop })),
   config: (run: string, stop: number) => ask<ConfigInfo>(urlOf(runPath(run, "/debug/config"), { stop })),
   watches: (run: string, stop: number) =>
     ask<Record<string, WatchValue>>(urlOf(runPath(run, "/debug/watches"), { stop })),

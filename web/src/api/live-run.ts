@@ -1,22 +1,30 @@
 /** A run as it is now: its events followed and folded, and the state of its debugger beside them. */
 
+import { replaceEqualDeep } from "@tanstack/react-query";
 import { ApiError, api, urlOf } from "@/api/client";
 import { type Connection, follow, type ServerEvent } from "@/api/sse";
-import type { DebugState, DebugVerb, DebugVerbs, StopInfo } from "@/api/types";
+import type { BreakpointInfo, DebugState, DebugVerb, DebugVerbs, EditInfo, StopInfo } from "@/api/types";
 import type { RunEvent, Stopped } from "@/core/events";
 import { Pauses } from "@/core/pauses";
-import { RunView } from "@/core/run-view";
+import { type FrameView, RunView } from "@/core/run-view";
 
-/** What the page is drawn from. A new object whenever anything changed; `view` is the same one, ever growing. */
+/** What the page is drawn from. A part is another object only when it has changed, so that `===` tells who has to be drawn. */
 export type RunSnapshot = {
+  /** The same one, ever growing: `version` changes with it. */
   view: RunView;
   pauses: Pauses;
   version: number;
+  status: RunView["status"];
+  frames: readonly FrameView[];
   connection: Connection;
   retryAt: number | null;
   debug: DebugState | null;
+  breakpoints: readonly BreakpointInfo[];
+  /** What is edited and waits for its step; `edited` changes with every edit, also of what is not in that list. */
+  edits: readonly EditInfo[];
+  edited: number;
   /** The stops that last, with all that is known of each; what only the server knows comes a moment later. */
-  stops: StopInfo[];
+  stops: readonly StopInfo[];
   /** The command that is on its way. */
   pending: DebugVerb | null;
   isLoaded: boolean;
@@ -25,7 +33,7 @@ export type RunSnapshot = {
 type Listener = () => void;
 type OnEvent = (event: RunEvent) => void;
 
-const DRAWN_EVERY = 100; // milliseconds: many steps a second are drawn together, a stop at once
+const DRAWN_EVERY = 100; // milliseconds: many steps a second are drawn together, a stop and the end at once
 const FIRST_VERBS = ["continue", "step_into", "step_over", "step_out"]; // possible at any stop but the last
 
 export class LiveRun {
@@ -40,15 +48,25 @@ export class LiveRun {
   #isAsking = false;
   #isAskedAgain = false;
   #commands = 0; // on their way
+  #shown = { event: 0, frames: 0 }; // what of `view` the snapshot was made of
 
-  constructor(readonly id: string) {
+  /** `known` is the last event there was when the page was asked for: what comes up to it is drawn in one go. */
+  constructor(
+    readonly id: string,
+    private known = 0,
+  ) {
     this.#snapshot = {
       view: this.#view,
       pauses: this.#pauses,
       version: 0,
+      status: this.#view.status,
+      frames: [],
       connection: "connecting",
       retryAt: null,
       debug: null,
+      breakpoints: [],
+      edits: [],
+      edited: 0,
       stops: [],
       pending: null,
       isLoaded: false,
@@ -135,6 +153,8 @@ export class LiveRun {
   #take = (events: ServerEvent[]): void => {
     let isDebuggerChanged = false;
     let isStopped = false;
+    let isEnded = false;
+    const { edited } = this.#view;
     const wasLoaded = this.#snapshot.isLoaded;
     for (const { data } of events) {
       const event = JSON.parse(data) as RunEvent;
@@ -142,22 +162,26 @@ export class LiveRun {
       this.#view.apply(event);
       this.#pauses.apply(event);
       isStopped ||= event.kind === "debug.stopped";
-      isDebuggerChanged ||= event.kind.startsWith("debug.") || event.kind === "run.ended";
+      isEnded ||= event.kind === "run.ended";
+      isDebuggerChanged ||= event.kind.startsWith("debug.") || isEnded;
       if (wasLoaded) for (const onEvent of this.#onEvent) onEvent(event);
     }
-    if (isDebuggerChanged) {
-      this.#publish(isStopped ? { pending: null } : {}); // at a new stop the next command need not wait for that answer
-      this.#refreshIfBehind();
-    } else this.#publishSoon();
+    if (!wasLoaded && this.#view.last_event < this.known) return;
+    if (!wasLoaded || isEnded || this.#view.edited !== edited) this.#publish();
+    else if (isStopped)
+      this.#publish({ pending: null }); // the next command need not wait for the answer to the last
+    else this.#publishSoon();
+    if (isDebuggerChanged) this.#refreshIfBehind();
   };
 
   #takeDebug(debug: DebugState, change: Partial<RunSnapshot> = {}): void {
-    const isOld = this.#snapshot.debug !== null && debug.last_event < this.#snapshot.debug.last_event;
-    this.#change(isOld ? change : { ...change, debug });
+    const before = this.#snapshot.debug;
+    if (before !== null && debug.last_event < before.last_event) this.#change(change);
+    else this.#change({ ...change, debug: replaceEqualDeep(before, debug) });
   }
 
   #publishSoon(): void {
-    this.#timer ??= setTimeout(() => this.#publish(), this.#snapshot.isLoaded ? DRAWN_EVERY : 0);
+    this.#timer ??= setTimeout(() => this.#publish(), DRAWN_EVERY);
   }
 
   #publish(change: Partial<RunSnapshot> = {}): void {
@@ -167,8 +191,18 @@ export class LiveRun {
   }
 
   #change(change: Partial<RunSnapshot>): void {
-    const next = { ...this.#snapshot, ...change, version: this.#snapshot.version + 1 };
-    next.stops = joinStops(this.#view.stops, next.debug);
+    const next = { ...this.#snapshot, ...change };
+    const view = this.#view;
+    if (next.isLoaded) {
+      if (this.#shown.event !== view.last_event) next.version++;
+      if (this.#shown.frames !== view.frameChanges) next.frames = [...view.frames.values()];
+      this.#shown = { event: view.last_event, frames: view.frameChanges };
+      next.status = view.status;
+      next.edited = view.edited;
+      next.stops = sameIfEqual(this.#snapshot.stops, joinStops(view.stops, next.debug));
+    }
+    next.breakpoints = next.debug?.breakpoints ?? next.breakpoints;
+    next.edits = next.debug?.edits ?? next.edits;
     this.#snapshot = next;
     for (const listener of this.#listeners) listener();
   }
@@ -180,8 +214,16 @@ export function joinStops(told: ReadonlyMap<number, Stopped>, debug: DebugState 
   return [...told.values()].map((stop) => known.get(stop.stop) ?? fromEvent(stop));
 }
 
+const fromEvents = new WeakMap<Stopped, StopInfo>(); // the same one for the same event
+
+function sameIfEqual<T>(before: readonly T[], now: readonly T[]): readonly T[] {
+  return before.length === now.length && before.every((each, at) => each === now[at]) ? before : now;
+}
+
 function fromEvent(stop: Stopped): StopInfo {
-  return {
+  const known = fromEvents.get(stop);
+  if (known) return known;
+  const made: StopInfo = {
     id: stop.stop,
     frame: stop.frame,
     step: stop.step,
@@ -202,13 +244,15 @@ function fromEvent(stop: Stopped): StopInfo {
     after_event: stop.number,
     lease_ends_at: null,
   };
+  fromEvents.set(stop, made);
+  return made;
 }
 
 const known = new Map<string, LiveRun>();
 
 /** One per run and page, however many components look at it. */
-export function liveRun(id: string): LiveRun {
-  const found = known.get(id) ?? new LiveRun(id);
+export function liveRun(id: string, lastEvent: number): LiveRun {
+  const found = known.get(id) ?? new LiveRun(id, lastEvent);
   known.delete(id);
   known.set(id, found);
   for (const oldest of known.keys()) {

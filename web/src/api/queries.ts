@@ -1,9 +1,7 @@
 /** Hooks over the client: what is asked for once and kept, and what is followed. */
 
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useMemo, useSyncExternalStore } from "react";
+import { queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ApiError, api } from "@/api/client";
-import { type LiveRun, liveRun, type RunSnapshot } from "@/api/live-run";
 import { isEnded } from "@/core/status";
 
 export function retryUnlessRefused(failures: number, error: Error): boolean {
@@ -30,8 +28,12 @@ export function useRuns(filter: RunFilter) {
   });
 }
 
+export function runQuery(run: string) {
+  return queryOptions({ queryKey: ["run", run], queryFn: () => api.run(run), staleTime: 5000 });
+}
+
 export function useRunDetail(run: string) {
-  return useQuery({ queryKey: ["run", run], queryFn: () => api.run(run), staleTime: 5000 });
+  return useQuery(runQuery(run));
 }
 
 export function useFlows() {
@@ -70,17 +72,12 @@ export function useArtifacts(run: string, version: number) {
   });
 }
 
-/** What is known at a stop; `edits` makes it asked for again after each change. */
-export function useStopConfig(run: string, stop: number | null, edits: number) {
+/** What is known at a stop; `edited` makes it asked for again after each change. */
+export function useStopConfig(run: string, stop: number | null, edited: number) {
   return useQuery({
-    queryKey: ["config", run, stop, edits],
+    queryKey: ["config", run, stop, edited],
     queryFn: () => api.config(run, stop ?? 0),
     enabled: stop !== null,
     placeholderData: (kept) => kept,
   });
-}
-
-export function useLiveRun(id: string): { run: LiveRun; now: RunSnapshot } {
-  const run = useMemo(() => liveRun(id), [id]);
-  return { run, now: useSyncExternalStore(run.subscribe, run.snapshot) };
 }

@@ -1,45 +1,54 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { Link, Route, Switch } from "wouter";
-import { retryUnlessRefused } from "@/api/queries";
+import { retryUnlessRefused, runQuery } from "@/api/queries";
 import { RunsPage } from "@/app/runs-page";
 import { Shell } from "@/app/shell";
 import { Boundary } from "@/ui/boundary";
 import { Empty, Loading } from "@/ui/feedback";
 import { Toasts } from "@/ui/toast";
-import { TooltipProvider } from "@/ui/tooltip";
+import { Tooltips } from "@/ui/tooltip";
 
-const RunPage = lazy(() => import("@/app/run-page").then((module) => ({ default: module.RunPage })));
+const loadRunPage = () => import("@/app/run-page");
+const RunPage = lazy(() => loadRunPage().then((module) => ({ default: module.RunPage })));
 const NewRunPage = lazy(() => import("@/app/new-run-page").then((module) => ({ default: module.NewRunPage })));
 
 const client = new QueryClient({
   defaultOptions: { queries: { retry: retryUnlessRefused, refetchOnWindowFocus: false } },
 });
 
+/** Asks for all that the page at this address needs at once, and not for one thing after the other. */
+export function beginLoading(path: string): void {
+  const run = /^\/runs\/([^/]+)$/.exec(path)?.[1];
+  if (run === undefined) return;
+  void loadRunPage();
+  void import("@/features/graph/run-graph");
+  void client.prefetchQuery(runQuery(decodeURIComponent(run)));
+}
+
 export function App() {
   return (
     <QueryClientProvider client={client}>
-      <TooltipProvider>
-        <Shell>
-          <Boundary>
-            <Suspense fallback={<Loading />}>
-              <Switch>
-                <Route path="/" component={RunsPage} />
-                <Route path="/new" component={NewRunPage} />
-                <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
-                <Route>
-                  <Empty title="Nothing is at this address">
-                    <Link href="/" className="text-accent hover:underline">
-                      Go to the runs
-                    </Link>
-                  </Empty>
-                </Route>
-              </Switch>
-            </Suspense>
-          </Boundary>
-        </Shell>
-        <Toasts />
-      </TooltipProvider>
+      <Shell>
+        <Boundary>
+          <Suspense fallback={<Loading />}>
+            <Switch>
+              <Route path="/" component={RunsPage} />
+              <Route path="/new" component={NewRunPage} />
+              <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
+              <Route>
+                <Empty title="Nothing is at this address">
+                  <Link href="/" className="text-accent hover:underline">
+                    Go to the runs
+                  </Link>
+                </Empty>
+              </Route>
+            </Switch>
+          </Suspense>
+        </Boundary>
+      </Shell>
+      <Toasts />
+      <Tooltips />
     </QueryClientProvider>
   );
 }

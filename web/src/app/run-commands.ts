@@ -8,22 +8,45 @@ const VIEWS = [
   ["list", "Show the list of steps"],
   ["source", "Show the source"],
   ["timing", "Show the timeline"],
+  ["tests", "Show the tests"],
+  ["artifacts", "Show the files"],
+] as const;
+
+/** The parts of the page that decide what can be done. */
+export const COMMANDS_NEED = [
+  "detail",
+  "stops",
+  "frame",
+  "selectFrame",
+  "stop",
+  "pending",
+  "edits",
+  "selected",
+  "selectedView",
+  "act",
+  "toggleBreakpoint",
+  "editBreakpoint",
+  "askToAbort",
+  "isLive",
 ] as const;
 
 /** What can be done on a run page by key or by name. */
-export function runCommands(page: RunPageState, setView: (view: MainView) => void): Command[] {
-  const { stop, act, now, isLive } = page;
-  const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && now.pending === null;
+export function runCommands(
+  page: Pick<RunPageState, (typeof COMMANDS_NEED)[number]>,
+  setView: (view: MainView) => void,
+): Command[] {
+  const { stop, stops, act, isLive } = page;
+  const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && page.pending === null;
   const step = (kind: StepKind) => () => void (stop && act("step", { stop: stop.id, kind }));
   const turn = (by: number) => () => {
-    const at = now.stops.findIndex((each) => each.frame === page.frame);
-    const next = now.stops[(at + by + now.stops.length) % now.stops.length];
+    const at = stops.findIndex((each) => each.frame === page.frame);
+    const next = stops[(at + by + stops.length) % stops.length];
     if (next) page.selectFrame(next.frame);
   };
   const selected =
     page.selected === null
       ? undefined
-      : stepOf(page.detail, now.view.steps.get(page.selected)?.step ?? page.selected.replace(/\[\d+\]|#\d+/g, ""));
+      : stepOf(page.detail, page.selectedView?.step ?? page.selected.replace(/\[\d+\]|#\d+/g, ""));
 
   return [
     {
@@ -47,7 +70,7 @@ export function runCommands(page: RunPageState, setView: (view: MainView) => voi
     {
       id: "continue-all",
       title: "Continue all frames",
-      isPossible: now.stops.length > 1,
+      isPossible: stops.length > 1,
       run: () => void act("continue", { all: true }),
     },
     {
@@ -62,10 +85,11 @@ export function runCommands(page: RunPageState, setView: (view: MainView) => voi
       isPossible: can("skip"),
       run: () => void (stop && act("skip", { stop: stop.id })),
     },
+    { id: "abort", title: "Abort the run…", shortcut: "abort", isPossible: isLive, run: page.askToAbort },
     {
       id: "undo",
       title: "Undo the last edit",
-      isPossible: (now.debug?.edits.length ?? 0) > 0,
+      isPossible: page.edits.length > 0,
       run: () => void (stop && act("undo", { stop: stop.id })),
     },
     {
@@ -80,16 +104,23 @@ export function runCommands(page: RunPageState, setView: (view: MainView) => voi
       id: "next-frame",
       title: "Next stopped frame",
       shortcut: "next-frame",
-      isPossible: now.stops.length > 1,
+      isPossible: stops.length > 1,
       run: turn(1),
     },
     {
       id: "previous-frame",
       title: "Previous stopped frame",
       shortcut: "previous-frame",
-      isPossible: now.stops.length > 1,
+      isPossible: stops.length > 1,
       run: turn(-1),
     },
-    ...VIEWS.map(([view, title]): Command => ({ id: `view-${view}`, title, shortcut: view, run: () => setView(view) })),
+    ...VIEWS.map(
+      ([view, title]): Command => ({
+        id: `view-${view}`,
+        title,
+        shortcut: view,
+        run: () => setView(view),
+      }),
+    ),
   ];
 }

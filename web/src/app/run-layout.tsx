@@ -1,8 +1,7 @@
 import { lazy, Suspense, useMemo, useState } from "react";
 import { api } from "@/api/client";
-import { stepOf, useRun } from "@/api/run-context";
+import { type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
 import { useCommands } from "@/app/commands";
-import { isIntervention } from "@/core/run-view";
 import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
 import { ConsolePanel } from "@/features/debug/console-panel";
 import { ContextPanel } from "@/features/debug/context-panel";
@@ -129,21 +128,17 @@ function useTabCommands<Id extends string>(titles: Record<Id, string>, onChange:
 }
 
 function SideArea() {
-  const { now, run, breakpoints } = useRun();
+  const { run } = useRun("run");
   const [tab, setTab] = useSetting<SideTab>("side", "step");
   useTabCommands(SIDE_TITLES, setTab);
   const tabs: readonly Tab<SideTab>[] = [
     { id: "step", label: "Step" },
     { id: "variables", label: "Variables" },
-    { id: "watch", label: "Watch", mark: <Count value={now.view.watches.length} /> },
-    { id: "frames", label: "Frames", mark: <Count value={now.stops.length} tone="paused" /> },
-    { id: "breakpoints", label: "Breakpoints", mark: <Count value={breakpoints.length} /> },
+    { id: "watch", label: "Watch", mark: <CountOf what={({ view }) => view.watches.length} /> },
+    { id: "frames", label: "Frames", mark: <CountOf what={({ stops }) => stops.length} tone="paused" /> },
+    { id: "breakpoints", label: "Breakpoints", mark: <CountOf what={(page) => page.breakpoints.length} /> },
     { id: "inject", label: "Inject" },
-    {
-      id: "context",
-      label: "Context",
-      mark: <Count value={now.view.interventions.filter(isIntervention).length} tone="paused" />,
-    },
+    { id: "context", label: "Context", mark: <CountOf what={({ view }) => view.interventions.length} tone="paused" /> },
   ];
   return (
     <div className="h-full bg-surface">
@@ -160,6 +155,10 @@ function SideArea() {
   );
 }
 
+function CountOf({ what, tone }: { what: (page: RunPageState) => number; tone?: "paused" }) {
+  return <Count value={useRunValue(what)} tone={tone} />;
+}
+
 function DockArea() {
   const [tab, setTab] = useSetting<DockTab>("dock", "log");
   useTabCommands(DOCK_TITLES, setTab);
@@ -174,7 +173,7 @@ function DockArea() {
       <Tabs label="Output" tabs={tabs} active={tab} onChange={setTab}>
         {tab === "log" && <StepLog />}
         <Kept isShown={tab === "console"}>
-          <ConsolePanel />
+          <ConsolePanel isShown={tab === "console"} />
         </Kept>
         {tab === "history" && <HistoryPanel />}
         <Kept isShown={tab === "shell"}>
@@ -191,8 +190,7 @@ function Kept({ isShown, children }: { isShown: boolean; children: React.ReactNo
 }
 
 function StepLog() {
-  const { run, now, detail, selected } = useRun();
-  const step = selected === null ? undefined : now.view.steps.get(selected);
+  const { run, detail, selected, selectedView: step } = useRun("run", "detail", "selected", "selectedView");
   const known = step && stepOf(detail, step.step);
   if (selected === null) return <Empty title="Choose a step to see what it wrote" />;
   if (!step) return <Empty title="This step has not started yet" />;
@@ -205,7 +203,6 @@ function StepLog() {
     );
   return (
     <LogViewer
-      key={step.occurrence}
       run={run.id}
       occurrence={step.occurrence}
       title={known && step.occurrence === step.step ? known.title : step.occurrence}

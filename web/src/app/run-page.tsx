@@ -1,17 +1,17 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { CloudOff } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "@/api/client";
-import { useLiveRun, useRunDetail } from "@/api/queries";
-import { RunContext, type RunPageState } from "@/api/run-context";
+import { useRunDetail } from "@/api/queries";
+import { RunContext, type RunPageState, useRun } from "@/api/run-context";
 import type { RunDetail } from "@/api/types";
 import { useCommands } from "@/app/commands";
 import { usePageTitle } from "@/app/page-title";
-import { runCommands } from "@/app/run-commands";
+import { COMMANDS_NEED, runCommands } from "@/app/run-commands";
 import { type MainView, RunLayout } from "@/app/run-layout";
+import { RunPageStore } from "@/app/run-page-store";
 import { useNotifications } from "@/app/use-notifications";
-import { useRunPage } from "@/app/use-run-page";
 import { DebugToolbar } from "@/features/debug/toolbar";
 import { Questions } from "@/features/runs/questions";
 import { RunHeader } from "@/features/runs/run-header";
@@ -47,22 +47,48 @@ export function RunPage({ id }: { id: string }) {
 }
 
 function Opened({ detail }: { detail: RunDetail }) {
-  const { run, now } = useLiveRun(detail.id);
-  const page = useRunPage(run, now, detail);
-  const { state } = page;
+  const [page] = useState(() => new RunPageStore(detail));
+  useLayoutEffect(() => page.takeDetail(detail), [page, detail]);
   const [view, setView] = useSetting<MainView>("view", "graph");
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
+  return (
+    <RunContext value={page}>
+      <div className="flex h-full flex-col">
+        <Header />
+        <DebugToolbar />
+        <Problems />
+        <Questions />
+        <div className="min-h-0 flex-1">
+          <RunLayout view={view} onView={setView} collapsed={collapsed} onCollapse={setCollapsed} />
+        </div>
+      </div>
+      <Beside onView={setView} />
+      <Asked page={page} />
+      <Edited page={page} />
+    </RunContext>
+  );
+}
+
+/** What belongs to the page and is not drawn in it: its title, its commands, what is told outside of it. */
+function Beside({ onView }: { onView: (view: MainView) => void }) {
+  const page = useRun(...COMMANDS_NEED, "run", "status");
+  const client = useQueryClient();
+  const { isLive, detail } = page;
+  useNotifications(page);
+  useCommands(useMemo(() => runCommands(page, onView), [page, onView]));
+  usePageTitle(titleOf(page));
+  const hasEnded = !isLive && detail.ended_at === null; // and what is known of its end is still to be asked for
+  useEffect(() => {
+    if (hasEnded) void client.invalidateQueries({ queryKey: ["run", detail.id] });
+  }, [hasEnded, client, detail.id]);
+  return null;
+}
+
+function Header() {
+  const { detail } = useRun("detail");
   const [, navigate] = useLocation();
   const client = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
-  const { isLive } = state;
-  useNotifications(state);
-  useCommands(useMemo(() => runCommands(state, setView), [state, setView]));
-  usePageTitle(titleOf(state));
-  useEffect(() => {
-    if (!isLive) void client.invalidateQueries({ queryKey: ["run", detail.id] });
-  }, [isLive, client, detail.id]);
-
   const tell = (error: Error) => toast(error.message, "bad");
   const rerun = (how: { fromStep?: string; stops?: boolean; usesFile?: boolean }) => {
     const debug = { stop_at_entry: how.stops ?? false, stop_on_error: true };
@@ -71,39 +97,16 @@ function Opened({ detail }: { detail: RunDetail }) {
       .then((next) => navigate(`/runs/${next.id}`), tell);
   };
   return (
-    <RunContext value={state}>
-      <div className="flex h-full flex-col">
-        <RunHeader
-          onRerun={rerun}
-          onCancel={() =>
-            api.cancel(detail.id).then(() => toast("The run was asked to end; cleanup still runs."), tell)
-          }
-          onPin={() =>
-            api
-              .pin(detail.id, !detail.is_pinned)
-              .then(() => client.invalidateQueries({ queryKey: ["run", detail.id] }), tell)
-          }
-          onRemove={() => setRemoving(true)}
-        />
-        <DebugToolbar />
-        {state.stop?.problems.map((problem) => (
-          <Notice key={problem} tone="failed">
-            {problem}
-          </Notice>
-        ))}
-        {detail.problem && <Notice tone="failed">{detail.problem}</Notice>}
-        <Questions />
-        <div className="min-h-0 flex-1">
-          <RunLayout view={view} onView={setView} collapsed={collapsed} onCollapse={setCollapsed} />
-        </div>
-      </div>
-      <Confirm
-        title="This cannot be undone"
-        text={page.asking?.why ?? ""}
-        action="Do it all the same"
-        isOpen={page.asking !== null}
-        onClose={() => page.answerAsking(false)}
-        onConfirm={() => page.answerAsking(true)}
+    <>
+      <RunHeader
+        onRerun={rerun}
+        onCancel={() => api.cancel(detail.id).then(() => toast("The run was asked to end; cleanup still runs."), tell)}
+        onPin={() =>
+          api
+            .pin(detail.id, !detail.is_pinned)
+            .then(() => client.invalidateQueries({ queryKey: ["run", detail.id] }), tell)
+        }
+        onRemove={() => setRemoving(true)}
       />
       <Confirm
         title="Delete this run?"
@@ -113,22 +116,60 @@ function Opened({ detail }: { detail: RunDetail }) {
         onClose={() => setRemoving(false)}
         onConfirm={() => api.remove(detail.id).then(() => navigate("/"), tell)}
       />
-      {page.editing && (
-        <Suspense>
-          <BreakpointDialog
-            flow={detail.flow_info}
-            request={page.editing.request}
-            isNew={page.editing.id === undefined}
-            onSave={page.saveBreakpoint}
-            onClose={page.closeEditing}
-          />
-        </Suspense>
-      )}
-    </RunContext>
+    </>
   );
 }
 
-function titleOf({ now, detail }: RunPageState): string {
-  if (now.stops.length > 0) return `(${now.stops.length}) ${detail.flow} stopped`;
-  return now.view.status === "pending" ? detail.flow : `${detail.flow} ${now.view.status}`;
+function Problems() {
+  const { stop, detail } = useRun("stop", "detail");
+  return [...(stop?.problems ?? []), ...(detail.problem ? [detail.problem] : [])].map((problem) => (
+    <Notice key={problem} tone="failed">
+      {problem}
+    </Notice>
+  ));
+}
+
+function Asked({ page }: { page: RunPageStore }) {
+  const asking = useSyncExternalStore(page.subscribe, page.asking);
+  return (
+    <>
+      <Confirm
+        title="Abort this run?"
+        text="Every frame ends as cancelled; cleanup steps still run. This cannot be undone."
+        action="Abort the run"
+        isOpen={asking?.kind === "abort"}
+        onClose={() => page.answer(false)}
+        onConfirm={() => page.answer(true)}
+      />
+      <Confirm
+        title="This cannot be undone"
+        text={asking?.kind === "external" ? asking.why : ""}
+        action="Do it all the same"
+        isOpen={asking?.kind === "external"}
+        onClose={() => page.answer(false)}
+        onConfirm={() => page.answer(true)}
+      />
+    </>
+  );
+}
+
+function Edited({ page }: { page: RunPageStore }) {
+  const editing = useSyncExternalStore(page.subscribe, page.editing);
+  if (!editing) return null;
+  return (
+    <Suspense>
+      <BreakpointDialog
+        flow={page.state().detail.flow_info}
+        request={editing.request}
+        isNew={editing.id === undefined}
+        onSave={page.saveBreakpoint}
+        onClose={page.closeEditing}
+      />
+    </Suspense>
+  );
+}
+
+function titleOf({ stops, status, detail }: Pick<RunPageState, "stops" | "status" | "detail">): string {
+  if (stops.length > 0) return `(${stops.length}) ${detail.flow} stopped`;
+  return status === "pending" ? detail.flow : `${detail.flow} ${status}`;
 }

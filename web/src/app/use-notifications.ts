@@ -7,8 +7,10 @@ import { toast } from "@/ui/toast";
 
 const SETTLED = 150; // milliseconds
 
+type Told = Pick<RunPageState, "run" | "frame" | "selectFrame" | "detail">;
+
 /** Tells of stops that the eye may miss: another frame's in passing, any at all outside a page that is not looked at. */
-export function useNotifications({ run, frame, selectFrame, detail }: RunPageState): void {
+export function useNotifications({ run, frame, selectFrame, detail }: Told): void {
   const latest = useRef({ frame, selectFrame });
   latest.current = { frame, selectFrame };
   useEffect(() => {

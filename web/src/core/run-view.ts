@@ -56,6 +56,11 @@ export class RunView {
 
   /** Changes when a frame, a turn, an attempt or an injected step came or went: what a layout has to look at. */
   shape = 0;
+  /** Changes with every frame that came, went or changed. */
+  frameChanges = 0;
+  /** How often a step ended; how often a value or a config was edited at a stop, or an edit undone. */
+  ended = 0;
+  edited = 0;
 
   #opened: Opened = new Map();
   #framesBefore = new Map<string, FrameView>(); // at the last start, until each is opened again
@@ -72,6 +77,7 @@ export class RunView {
         this.started_at ??= event.at;
         for (const frame of this.frames.values()) this.#framesBefore.set(frame.id, frame); // of a process that is gone
         this.frames = new Map();
+        this.frameChanges++;
         this.shape++;
         break;
       case "run.ended":
@@ -91,6 +97,7 @@ export class RunView {
           state,
           ended_because: null,
         });
+        this.frameChanges++;
         this.shape++;
         break;
       }
@@ -151,6 +158,11 @@ export class RunView {
         }
         break;
       }
+      case "debug.scope_edited":
+      case "debug.edit_undone":
+      case "debug.config_overridden":
+        this.edited++;
+        break;
       case "debug.watches_changed":
         this.watches = event.watches;
         break;
@@ -183,6 +195,7 @@ export class RunView {
 
   /** From one state to another, those of the last start that were not opened again too; `only` names one frame. */
   #changeFrames(from: FrameState, to: FrameState, only: string | null): void {
+    this.frameChanges++;
     for (const frames of [this.frames, this.#framesBefore]) {
       for (const frame of [...frames.values()]) {
         if (frame.state === from && (only === null || only === frame.id)) frames.set(frame.id, { ...frame, state: to });
@@ -196,7 +209,9 @@ export class RunView {
 
   #changeFrame(id: string, change: Partial<FrameView>): void {
     const frame = this.frames.get(id);
-    if (frame) this.frames.set(id, { ...frame, ...change });
+    if (!frame) return;
+    this.frames.set(id, { ...frame, ...change });
+    this.frameChanges++;
   }
 
   #startStep(occurrence: string, step: string, frame: string, at: number, number: number): StepView {
@@ -229,6 +244,7 @@ export class RunView {
   }
 
   #finishStep(event: Extract<RunEvent, { kind: "step.finished" | "debug.outcome_forced" }>): void {
+    this.ended++;
     const known =
       this.steps.get(event.occurrence) ??
       this.#startStep(event.occurrence, event.step, event.frame, event.at, event.number);
@@ -251,6 +267,7 @@ export class RunView {
         this.steps.set(step.occurrence, { ...step, ...again });
       }
     }
+    this.frameChanges++;
     for (const frames of [this.frames, this.#framesBefore]) {
       const under = new Set([event.frame]);
       for (const frame of [...frames.values()]) {

@@ -1,7 +1,7 @@
 import { LoaderCircle } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "@/ui/class-names";
-import { Tooltip } from "@/ui/tooltip";
+import { tip } from "@/ui/tooltip";
 
 type Look = "plain" | "primary" | "quiet" | "danger";
 
@@ -59,24 +59,24 @@ export function IconButton({
   ...rest
 }: IconButtonProps) {
   return (
-    <Tooltip text={label} keys={keys}>
-      <button
-        type="button"
-        {...rest}
-        aria-label={label}
-        aria-disabled={disabled || isBusy || undefined}
-        aria-busy={isBusy || undefined}
-        onClick={disabled || isBusy ? undefined : rest.onClick}
-        className={classNames(
-          "inline-flex shrink-0 items-center justify-center rounded-md border transition-colors",
-          "aria-disabled:cursor-not-allowed aria-disabled:opacity-40 aria-disabled:hover:bg-transparent",
-          size === "sm" ? "size-6" : "size-7.5",
-          LOOKS[look],
-          className,
-        )}
-      >
-        {isBusy ? <LoaderCircle className="size-4 animate-spin" aria-hidden /> : children}
-      </button>
-    </Tooltip>
+    <button
+      type="button"
+      {...rest}
+      {...tip(label, keys)}
+      aria-label={label}
+      aria-keyshortcuts={keys}
+      aria-disabled={disabled || isBusy || undefined}
+      aria-busy={isBusy || undefined}
+      onClick={disabled || isBusy ? undefined : rest.onClick}
+      className={classNames(
+        "inline-flex shrink-0 items-center justify-center rounded-md border transition-colors",
+        "aria-disabled:cursor-not-allowed aria-disabled:opacity-40 aria-disabled:hover:bg-transparent",
+        size === "sm" ? "size-6" : "size-7.5",
+        LOOKS[look],
+        className,
+      )}
+    >
+      {isBusy ? <LoaderCircle className="size-4 animate-spin" aria-hidden /> : children}
+    </button>
   );
 }

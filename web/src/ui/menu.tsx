@@ -80,3 +80,11 @@ export function ContextMenu({
     </BaseContext.Root>
   );
 }
+
+/** Opens the context menu of an element by a key, where a right click on it would. */
+export function openMenuOf(element: Element | null): void {
+  if (!element) return;
+  const { left, bottom, width } = element.getBoundingClientRect();
+  const at = { clientX: left + Math.min(width, 48), clientY: bottom };
+  element.dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true, button: 2, ...at }));
+}

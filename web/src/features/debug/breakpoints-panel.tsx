@@ -10,11 +10,18 @@ import { toast } from "@/ui/toast";
 
 /** Every breakpoint, by group, to be switched, changed and removed. */
 export function BreakpointsPanel() {
-  const { run, now, breakpoints, editBreakpoint, isLive } = useRun();
+  const { run, view, breakpoints, editBreakpoint, isLive } = useRun(
+    "run",
+    "view",
+    "version",
+    "breakpoints",
+    "editBreakpoint",
+    "isLive",
+  );
   const groups = [...new Set(breakpoints.map(({ request }) => request.group ?? ""))].sort();
   const tell = (error: Error) => toast(error.message, "bad");
   const change = (done: Promise<unknown>) => done.then(run.refresh, tell);
-  const hits = new Map([...now.view.breakpoints.values()].map((each) => [each.id, each.hit_count]));
+  const hits = new Map([...view.breakpoints.values()].map((each) => [each.id, each.hit_count]));
   return (
     <div className="flex h-full flex-col">
       <div className="flex shrink-0 items-center justify-between border-line border-b p-1.5 pl-3">

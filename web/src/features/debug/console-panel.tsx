@@ -16,8 +16,8 @@ const MOST_KEPT = 100;
 let nextId = 1;
 
 /** jq at the stop: what is asked and answered, what logpoints wrote, and what the debugger did. */
-export function ConsolePanel() {
-  const { run, stop } = useRun();
+export function ConsolePanel({ isShown }: { isShown: boolean }) {
+  const { run, stop } = useRun("run", "stop");
   const [lines, setLines] = useState<Line[]>([]);
   const [text, setText] = useState("");
   const [asked, setAsked] = useState(() => readSetting<string[]>("console", []));
@@ -39,10 +39,10 @@ export function ConsolePanel() {
       }),
     [run],
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when there is another line
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when there is another line to be seen
   useEffect(() => {
-    if (box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [lines]);
+    if (isShown && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [lines, isShown]);
 
   const evaluate = async () => {
     const expression = text.trim();

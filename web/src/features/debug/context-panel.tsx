@@ -8,9 +8,9 @@ import { JsonText } from "@/ui/json-text";
 
 /** What the run is about: where it came from, what it was given, who had a hand in it, and how to join it elsewhere. */
 export function ContextPanel({ exportUrl }: { exportUrl: string }) {
-  const { detail, now, isLive } = useRun();
+  const { detail, debug, isLive } = useRun("detail", "debug", "isLive");
   const join = `pitstop debug ${detail.id} --server ${location.origin}`;
-  const interventions = now.debug?.interventions ?? [];
+  const interventions = debug?.interventions ?? [];
   const from = detail.from_run && `${detail.from_run}${detail.from_step ? ` at ${detail.from_step}` : ""}`;
   const facts: [string, React.ReactNode][] = [
     ["Run", <code key="run">{detail.id}</code>],
@@ -25,7 +25,7 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
     ...Object.entries((detail.inputs.trigger ?? {}) as Record<string, unknown>).map(
       ([name, value]): [string, React.ReactNode] => [name, String(value)],
     ),
-    ["Session", now.debug?.session ?? detail.session],
+    ["Session", debug?.session ?? detail.session],
   ];
   const told = facts.filter(([, value]) => value !== null && value !== "" && value !== 0);
   return (

@@ -6,8 +6,8 @@ import { Menu } from "@/ui/menu";
 import { StatusIcon } from "@/ui/status-icon";
 
 type FrameSelectorProps = {
-  frames: FrameView[];
-  stops: StopInfo[];
+  frames: readonly FrameView[];
+  stops: readonly StopInfo[];
   active: string | null;
   onSelect: (frame: string) => void;
 };

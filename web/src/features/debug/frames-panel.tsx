@@ -9,15 +9,15 @@ import { StatusIcon } from "@/ui/status-icon";
 
 /** The frames as a tree: who opened whom, who stands still and where. */
 export function FramesPanel() {
-  const { now, frame: active, selectFrame, select, act, isLive, detail } = useRun();
-  const frames = [...now.view.frames.values()];
-  const depths = depthsOf(now.view.frames);
-  const at = new Map(now.debug?.frames.map((frame) => [frame.id, frame.step]));
+  const page = useRun("frames", "stops", "debug", "frame", "selectFrame", "select", "act", "isLive", "detail");
+  const { frames, stops, frame: active, selectFrame, select, act, isLive, detail } = page;
+  const depths = depthsOf(frames);
+  const at = new Map(page.debug?.frames.map((frame) => [frame.id, frame.step]));
   if (frames.length === 0) return <Empty title="No frame has been opened yet" />;
   return (
     <ul aria-label="Frames" className="h-full overflow-auto py-1">
       {frames.map((frame) => {
-        const stop = now.stops.find((each) => each.frame === frame.id);
+        const stop = stops.find((each) => each.frame === frame.id);
         const step = stop?.step ?? at.get(frame.id);
         return (
           <li
@@ -68,9 +68,9 @@ export function FramesPanel() {
   );
 }
 
-function depthsOf(frames: ReadonlyMap<string, FrameView>): Map<string, number> {
+function depthsOf(frames: readonly FrameView[]): Map<string, number> {
   const depths = new Map<string, number>();
-  for (const frame of frames.values()) {
+  for (const frame of frames) {
     depths.set(frame.id, frame.parent === null ? 0 : (depths.get(frame.parent) ?? 0) + 1);
   }
   return depths;

@@ -14,9 +14,17 @@ const ROW = 27;
 
 /** Every point that can be gone back to: scrub through them, see what was different then, and go back. */
 export function HistoryPanel() {
-  const { run, now, detail, stop, act, select } = useRun();
+  const { run, debug, pending, detail, stop, act, select } = useRun(
+    "run",
+    "debug",
+    "pending",
+    "detail",
+    "stop",
+    "act",
+    "select",
+  );
   const points = useQuery({
-    queryKey: ["history", run.id, now.debug?.last_event],
+    queryKey: ["history", run.id, debug?.last_event],
     queryFn: () => api.history(run.id),
     placeholderData: (kept) => kept,
   });
@@ -74,7 +82,7 @@ export function HistoryPanel() {
           className="h-7!"
           icon={<Undo2 className="size-3.5" />}
           disabled={!stop?.allowed.includes("rewind") || !point}
-          isBusy={now.pending === "rewind"}
+          isBusy={pending === "rewind"}
           onClick={async () => {
             if (stop && point && (await act("rewind", { stop: stop.id, point: point.number }))) setAt(null);
           }}

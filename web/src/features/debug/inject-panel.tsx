@@ -13,7 +13,7 @@ import { toast } from "@/ui/toast";
 
 /** Put a step in beside the one that is stopped: choose its type, fill in what that type takes. */
 export function InjectPanel() {
-  const { stop } = useRun();
+  const { stop } = useRun("stop");
   const types = useStepTypes();
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState<string | null>(null);
@@ -67,7 +67,7 @@ export function InjectPanel() {
 }
 
 function InjectForm({ type }: { type: StepTypeHelp }) {
-  const { stop, act, now, detail } = useRun();
+  const { stop, act, pending, detail } = useRun("stop", "act", "pending", "detail");
   const fields = useMemo(() => fieldsOf(type.config ?? {}), [type]);
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [name, setName] = useState("");
@@ -133,7 +133,7 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <Button type="submit" look="primary" isBusy={now.pending === "inject"}>
+        <Button type="submit" look="primary" isBusy={pending === "inject"}>
           Inject
         </Button>
       </div>

@@ -5,8 +5,8 @@ import { Empty } from "@/ui/feedback";
 
 /** Said wherever something can only be looked at while the selected frame stands still. */
 export function NeedsStop({ what }: { what: string }) {
-  const { now, act, isLive, selectFrame } = useRun();
-  const other = now.stops[0];
+  const { stops, act, isLive, selectFrame } = useRun("stops", "act", "isLive", "selectFrame");
+  const other = stops[0];
   if (!isLive) {
     return (
       <Empty icon={<CirclePause className="size-6" />} title="The run has ended">

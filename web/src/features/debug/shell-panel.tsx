@@ -17,7 +17,7 @@ let nextShell = 1;
 
 /** Shells where stopped steps work, with their environment: one tab each. They end with their stop. */
 export function ShellPanel() {
-  const { run, stop, now } = useRun();
+  const { run, stop, stops } = useRun("run", "stop", "stops");
   const [shells, setShells] = useState<Shell[]>([]);
   const [active, setActive] = useState<number | null>(null);
   const open = (mode: Shell["mode"]) => {
@@ -71,7 +71,9 @@ export function ShellPanel() {
                 className="rounded-md px-2 py-0.5 text-sm aria-selected:bg-accent-soft aria-selected:text-accent"
               >
                 {shell.title}
-                {(shell.isEnded || !now.view.stops.has(shell.stop)) && <span className="text-faint"> ended</span>}
+                {(shell.isEnded || !stops.some((each) => each.id === shell.stop)) && (
+                  <span className="text-faint"> ended</span>
+                )}
               </button>
               <IconButton size="sm" label={`Close the shell at ${shell.title}`} onClick={() => close(shell.id)}>
                 <X className="size-3" />

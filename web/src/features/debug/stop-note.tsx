@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { stepOf, useRun } from "@/api/run-context";
+import { stepOf, useRun, useRunValue } from "@/api/run-context";
 import { formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
 import { useNow } from "@/ui/hooks";
@@ -9,11 +9,10 @@ const SOON = 600; // seconds before the end of a lease in which it is told of
 
 /** Where the selected frame stands and why; one line that is always there, so that nothing jumps. */
 export function StopNote() {
-  const { now, detail, frame, stop, select, act } = useRun();
+  const { detail, stop, pending, select, act } = useRun("detail", "stop", "pending", "select", "act");
   const clock = useNow(stop !== null, 5000);
   const [isSlow, setSlow] = useState(false);
-  const state = frame ? now.view.frames.get(frame)?.state : undefined;
-  const { pending } = now;
+  const state = useRunValue(({ frame, frames }) => frames.find((each) => each.id === frame)?.state);
   useEffect(() => {
     setSlow(false);
     const timer = setTimeout(() => setSlow(pending !== null), 400);

@@ -11,24 +11,30 @@ import {
   Square,
   Undo2,
 } from "lucide-react";
-import { useState } from "react";
 import { useRun } from "@/api/run-context";
 import type { StepKind } from "@/api/types";
 import { keysOf } from "@/core/keys";
 import { FrameSelector } from "@/features/debug/frame-selector";
 import { StopNote } from "@/features/debug/stop-note";
 import { Button, IconButton } from "@/ui/button";
-import { Confirm } from "@/ui/dialog";
 
 /** The debugger in one row: which frame, where it stands, and what can be done there. */
 export function DebugToolbar() {
-  const { run, now, frame, selectFrame, stop, act, isLive } = useRun();
-  const [isAborting, setAborting] = useState(false);
-  const frames = [...now.view.frames.values()];
+  const { frames, stops, pending, frame, selectFrame, stop, act, askToAbort, isLive } = useRun(
+    "frames",
+    "stops",
+    "pending",
+    "frame",
+    "selectFrame",
+    "stop",
+    "act",
+    "askToAbort",
+    "isLive",
+  );
   const canPause = frames.some((each) => each.state === "running");
-  const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && now.pending === null;
+  const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && pending === null;
   const step = (kind: StepKind) => stop && act("step", { stop: stop.id, kind });
-  const others = now.stops.filter((each) => each.frame !== frame);
+  const others = stops.filter((each) => each.frame !== frame);
   if (!isLive) return null;
   return (
     <div
@@ -37,21 +43,21 @@ export function DebugToolbar() {
       className="flex min-h-10 flex-wrap items-center gap-x-1 gap-y-0.5 border-line border-b bg-surface px-3 py-1"
     >
       <Bug className="mr-1 size-4 text-muted" aria-hidden />
-      <FrameSelector frames={frames} stops={now.stops} active={frame} onSelect={selectFrame} />
+      <FrameSelector frames={frames} stops={stops} active={frame} onSelect={selectFrame} />
       <span className="mx-1 h-5 w-px bg-line" />
       <IconButton
         label="Continue"
         keys={keysOf("continue")}
         disabled={!can("continue")}
-        isBusy={now.pending === "continue"}
+        isBusy={pending === "continue"}
         onClick={() => stop && act("continue", { stop: stop.id })}
       >
         <Play className="size-4 text-passed" />
       </IconButton>
-      {now.stops.length > 1 && (
+      {stops.length > 1 && (
         <IconButton
-          label={`Continue all ${now.stops.length} stopped frames`}
-          disabled={now.pending !== null}
+          label={`Continue all ${stops.length} stopped frames`}
+          disabled={pending !== null}
           onClick={() => act("continue", { all: true })}
         >
           <FastForward className="size-4 text-passed" />
@@ -61,7 +67,7 @@ export function DebugToolbar() {
         label="Pause all frames"
         keys={keysOf("pause")}
         disabled={!canPause}
-        isBusy={now.pending === "pause"}
+        isBusy={pending === "pause"}
         onClick={() => act("pause", {})}
       >
         <Pause className="size-4" />
@@ -88,7 +94,7 @@ export function DebugToolbar() {
       <IconButton
         label="Run this step again"
         disabled={!can("retry")}
-        isBusy={now.pending === "retry"}
+        isBusy={pending === "retry"}
         onClick={() => stop && act("retry", { stop: stop.id })}
       >
         <RotateCcw className="size-4" />
@@ -96,12 +102,12 @@ export function DebugToolbar() {
       <IconButton
         label="Skip this step"
         disabled={!can("skip")}
-        isBusy={now.pending === "skip"}
+        isBusy={pending === "skip"}
         onClick={() => stop && act("skip", { stop: stop.id })}
       >
         <SkipForward className="size-4" />
       </IconButton>
-      <IconButton label="Abort the run" onClick={() => setAborting(true)}>
+      <IconButton label="Abort the run" keys={keysOf("abort")} onClick={askToAbort}>
         <Square className="size-4 text-failed" />
       </IconButton>
       <span className="mx-1 h-5 w-px bg-line" />
@@ -117,14 +123,6 @@ export function DebugToolbar() {
           {stop ? `${others.length} more stopped` : `${others[0]?.frame} stopped: look`}
         </Button>
       )}
-      <Confirm
-        title="Abort this run?"
-        text="Every frame ends as cancelled; cleanup steps still run. This cannot be undone."
-        action="Abort the run"
-        isOpen={isAborting}
-        onClose={() => setAborting(false)}
-        onConfirm={() => run && act("abort", {})}
-      />
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Eye, X } from "lucide-react";
 import { useState } from "react";
 import { api } from "@/api/client";
-import { useRun } from "@/api/run-context";
+import { useRun, useRunValue } from "@/api/run-context";
 import { Button, IconButton } from "@/ui/button";
 import { Empty } from "@/ui/feedback";
 import { TextInput } from "@/ui/field";
@@ -10,12 +10,11 @@ import { InlineValue, typeOf } from "@/ui/json-text";
 
 /** Expressions whose values are shown at every stop. */
 export function WatchPanel() {
-  const { run, now, stop, act, isLive } = useRun();
+  const { run, stop, edited, act, isLive } = useRun("run", "stop", "edited", "act", "isLive");
   const [text, setText] = useState("");
-  const { watches } = now.view;
-  const edits = now.debug?.edits.length ?? 0;
+  const watches = useRunValue(({ view }) => view.watches);
   const values = useQuery({
-    queryKey: ["watches", run.id, stop?.id, edits, watches],
+    queryKey: ["watches", run.id, stop?.id, edited, watches],
     queryFn: () => api.watches(run.id, stop?.id ?? 0),
     enabled: stop !== null && watches.length > 0,
     placeholderData: (kept) => kept,

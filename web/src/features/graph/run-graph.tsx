@@ -1,5 +1,5 @@
 import "@xyflow/react/dist/base.css";
-import { ReactFlow, ReactFlowProvider, useReactFlow, useStore } from "@xyflow/react";
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi } from "@xyflow/react";
 import { ChevronsDownUp, ChevronsUpDown, Crosshair, Maximize, Minus, Plus } from "lucide-react";
 import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { stepOf, useRun } from "@/api/run-context";
@@ -37,18 +37,28 @@ export function RunGraph(props: RunGraphProps) {
 }
 
 function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width: number; height: number } }) {
-  const { now, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun();
-  const layout = useLayout(detail.flow_info.steps, now.view, collapsed);
+  const { view, version, stops, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun(
+    "view",
+    "version",
+    "stops",
+    "detail",
+    "selected",
+    "select",
+    "stop",
+    "breakpoints",
+    "toggleBreakpoint",
+  );
+  const layout = useLayout(detail.flow_info.steps, view, collapsed);
   const flow = useReactFlow();
+  const store = useStoreApi();
   const [isFollowing, setFollowing] = useSetting("graph.follow", true);
   const isSmall = useStore((store) => store.transform[2] < ZOOM_FOR_CANVAS);
   const { menuItems, openMenuFor } = useStepMenu();
 
-  const { version } = now;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` tells when what is read from `view` has changed
   const states = useMemo(
-    () => boxStates({ view: now.view, stops: now.stops, activeStop: stop, breakpoints, selected }),
-    [now.view, version, now.stops, stop, breakpoints, selected],
+    () => boxStates({ view, stops, activeStop: stop, breakpoints, selected }),
+    [view, version, stops, stop, breakpoints, selected],
   );
 
   const toggleAt = useRef((_path: string) => {});
@@ -86,16 +96,15 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
 
   const show = useCallback(
     (box: Box) => {
-      const { zoom } = flow.getViewport();
-      const at = flow.flowToScreenPosition({ x: box.x, y: box.y });
-      const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
-      if (!pane) return;
-      const isSeen = at.x > pane.left && at.y > pane.top && at.x < pane.right - 120 && at.y < pane.bottom - 60;
+      const { width, height, transform } = store.getState();
+      const [left, top, zoom] = transform;
+      const at = { x: box.x * zoom + left, y: box.y * zoom + top };
+      const isSeen = at.x > 0 && at.y > 0 && at.x < width - 120 && at.y < height - 60;
       if (isSeen && zoom >= ZOOM_FOR_CANVAS) return;
       const to = { x: box.x + box.width / 2, y: box.y + Math.min(box.height, 40) / 2 };
       void flow.setCenter(to.x, to.y, { zoom: Math.max(zoom, 0.8), duration: 180 });
     },
-    [flow],
+    [flow, store],
   );
 
   const shownStop = stop?.occurrence;

@@ -23,11 +23,21 @@ type StepListProps = { collapsed: ReadonlySet<string>; onCollapse: (collapsed: R
 
 /** The steps as a tree in one column: the same as the graph, for those who read, search or use a screen reader. */
 export function StepList({ collapsed, onCollapse }: StepListProps) {
-  const { now, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun();
+  const { view, stops, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun(
+    "view",
+    "version",
+    "stops",
+    "detail",
+    "selected",
+    "select",
+    "stop",
+    "breakpoints",
+    "toggleBreakpoint",
+  );
   const [search, setSearch] = useState("");
-  const layout = useLayout(detail.flow_info.steps, now.view, collapsed);
+  const layout = useLayout(detail.flow_info.steps, view, collapsed);
   const { menuItems, openMenuFor } = useStepMenu();
-  const states = boxStates({ view: now.view, stops: now.stops, activeStop: stop, breakpoints, selected });
+  const states = boxStates({ view, stops, activeStop: stop, breakpoints, selected });
   const rows = useMemo(() => {
     const wanted = search.trim().toLowerCase();
     if (!wanted) return layout.boxes;

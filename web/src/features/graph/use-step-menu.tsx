@@ -9,7 +9,15 @@ import type { MenuItem } from "@/ui/menu";
 
 /** What can be done with a step by its menu: in the graph and in the list. */
 export function useStepMenu() {
-  const { detail, breakpoints, toggleBreakpoint, editBreakpoint, stop, act, isLive } = useRun();
+  const { detail, breakpoints, toggleBreakpoint, editBreakpoint, stop, act, isLive } = useRun(
+    "detail",
+    "breakpoints",
+    "toggleBreakpoint",
+    "editBreakpoint",
+    "stop",
+    "act",
+    "isLive",
+  );
   const [box, setBox] = useState<Pick<Box, "path" | "title"> | undefined>();
   const step = box && stepOf(detail, box.path);
   const own = (box && breakpointsByPath(breakpoints).get(box.path)) ?? [];

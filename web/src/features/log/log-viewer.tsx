@@ -22,6 +22,7 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
   const found = useSearch(buffer, length, wanted);
   const [at, setAt] = useState(0);
   const [isFollowing, setFollowing] = useState(true);
+  const [marked, setMarked] = useState<number | null>(null);
   const [showsTime, setShowsTime] = useSetting("log.time", false);
   const [wraps, setWraps] = useSetting("log.wrap", false);
   const box = useRef<HTMLDivElement>(null);
@@ -33,7 +34,10 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
   });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another log begins at its end again
-  useEffect(() => setFollowing(true), [occurrence]);
+  useEffect(() => {
+    setFollowing(true);
+    setMarked(null);
+  }, [occurrence]);
   useEffect(() => {
     if (isFollowing && length > 0) virtual.scrollToIndex(length - 1, { align: "end" });
   }, [isFollowing, length, virtual]);
@@ -74,7 +78,6 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
       virtual.scrollToIndex(index, { align: "center" });
     }
   };
-  const [marked, setMarked] = useState<number | null>(null);
   const matches = new Set(wanted ? found : []);
   return (
     <section aria-label={`Log of ${title}`} className="flex h-full min-h-0 flex-col bg-log">

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "@/api/client";
-import { useRun } from "@/api/run-context";
+import { useRun, useRunValue } from "@/api/run-context";
 import type { Question } from "@/api/types";
 import { Button } from "@/ui/button";
 import { TextInput } from "@/ui/field";
@@ -9,10 +9,11 @@ import { toast } from "@/ui/toast";
 
 /** What steps want to know from a person, above everything else on the page. */
 export function Questions() {
-  const { run, now, detail, isLive } = useRun();
+  const { run, detail, isLive } = useRun("run", "detail", "isLive");
   const canAsk = detail.flow_info.steps.some((step) => step.kind === "approve");
+  const steps = useRunValue(({ view }) => (canAsk ? view.steps.size + view.ended : 0));
   const questions = useQuery({
-    queryKey: ["questions", run.id, now.view.last_event],
+    queryKey: ["questions", run.id, steps],
     queryFn: () => api.questions(run.id),
     enabled: isLive && canAsk,
     placeholderData: (kept) => kept,
@@ -25,7 +26,7 @@ export function Questions() {
 }
 
 function Asked({ question, onAnswered }: { question: Question; onAnswered: () => void }) {
-  const { run } = useRun();
+  const { run } = useRun("run");
   const [comment, setComment] = useState("");
   const answer = (approved: boolean) =>
     api

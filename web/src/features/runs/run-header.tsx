@@ -1,12 +1,12 @@
 import { ChevronRight, Hand, Pin, PinOff, RotateCcw, Square, Trash2, Wifi, WifiOff } from "lucide-react";
 import { Link } from "wouter";
-import { useRun } from "@/api/run-context";
+import { useRun, useRunValue } from "@/api/run-context";
 import { formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
 import { useNow } from "@/ui/hooks";
 import { Menu, type MenuItem } from "@/ui/menu";
 import { Badge, StatusBadge } from "@/ui/status-icon";
-import { Tooltip } from "@/ui/tooltip";
+import { tip } from "@/ui/tooltip";
 
 type RunHeaderProps = {
   onRerun: (how: { fromStep?: string; stops?: boolean; usesFile?: boolean }) => void;
@@ -16,14 +16,18 @@ type RunHeaderProps = {
 };
 
 export function RunHeader({ onRerun, onCancel, onPin, onRemove }: RunHeaderProps) {
-  const { now, detail, isLive, selected } = useRun();
-  const { view } = now;
+  const page = useRun("status", "stops", "isLoaded", "detail", "isLive", "selectedView");
+  const { detail, isLive } = page;
+  const [startedAt, endedAt, interventions] = [
+    useRunValue(({ view }) => view.started_at) ?? detail.started_at,
+    useRunValue(({ view }) => view.ended_at) ?? detail.ended_at,
+    useRunValue(({ view }) => view.interventions.length),
+  ];
   const clock = useNow(isLive);
   const status =
-    now.stops.length > 0 ? "paused" : now.isLoaded && view.status !== "pending" ? view.status : detail.status;
-  const startedAt = view.started_at ?? detail.started_at;
-  const seconds = startedAt === null ? null : (view.ended_at ?? detail.ended_at ?? clock) - startedAt;
-  const step = selected ? (view.steps.get(selected)?.step ?? null) : null;
+    page.stops.length > 0 ? "paused" : page.isLoaded && page.status !== "pending" ? page.status : detail.status;
+  const seconds = startedAt === null ? null : (endedAt ?? clock) - startedAt;
+  const step = page.selectedView?.step ?? null;
   const again: MenuItem[] = [
     { label: "Run again", icon: <RotateCcw className="size-3.5" />, onSelect: () => onRerun({}) },
     { label: "Run again and stop at the first step", onSelect: () => onRerun({ stops: true }) },
@@ -58,7 +62,7 @@ export function RunHeader({ onRerun, onCancel, onPin, onRemove }: RunHeaderProps
         <h1 className="truncate font-semibold text-lg">{detail.flow}</h1>
       </nav>
       <StatusBadge status={status} />
-      {(view.interventions.length > 0 || detail.intervened) && (
+      {(interventions > 0 || detail.intervened) && (
         <Badge tone="paused" title="Somebody had a hand in this run: it did not pass by itself">
           <Hand className="size-3" aria-hidden />
           by hand
@@ -87,24 +91,22 @@ export function RunHeader({ onRerun, onCancel, onPin, onRemove }: RunHeaderProps
 }
 
 function ConnectionNote() {
-  const { now } = useRun();
-  const clock = useNow(now.connection === "retrying", 500);
-  if (now.connection === "ended") return null;
-  if (now.connection === "live") {
+  const { connection, retryAt } = useRun("connection", "retryAt");
+  const clock = useNow(connection === "retrying", 500);
+  if (connection === "ended") return null;
+  if (connection === "live") {
     return (
-      <Tooltip text="Connected: the page follows the run">
-        <span className="flex items-center gap-1 text-muted text-sm">
-          <Wifi className="size-3.5 text-passed" aria-hidden />
-          <span className="hidden md:inline">live</span>
-        </span>
-      </Tooltip>
+      <span {...tip("Connected: the page follows the run")} className="flex items-center gap-1 text-muted text-sm">
+        <Wifi className="size-3.5 text-passed" aria-hidden />
+        <span className="hidden md:inline">live</span>
+      </span>
     );
   }
-  const seconds = now.retryAt === null ? 0 : Math.max(0, Math.ceil(now.retryAt / 1000 - clock));
+  const seconds = retryAt === null ? 0 : Math.max(0, Math.ceil(retryAt / 1000 - clock));
   return (
     <span role="status" className="flex items-center gap-1 text-paused text-sm">
       <WifiOff className="size-3.5" aria-hidden />
-      {now.connection === "connecting" ? "connecting" : `offline, trying again${seconds > 1 ? ` in ${seconds} s` : ""}`}
+      {connection === "connecting" ? "connecting" : `offline, trying again${seconds > 1 ? ` in ${seconds} s` : ""}`}
     </span>
   );
 }

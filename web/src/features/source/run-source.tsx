@@ -8,23 +8,36 @@ import { toast } from "@/ui/toast";
 
 /** The flow of a run as it was read, with stops, breakpoints and failures where they belong. */
 export function RunSource() {
-  const { now, detail, stop, selected, select, breakpoints, toggleBreakpoint, editBreakpoint, isLive } = useRun();
+  const page = useRun(
+    "view",
+    "version",
+    "stops",
+    "detail",
+    "stop",
+    "selected",
+    "selectedView",
+    "select",
+    "breakpoints",
+    "toggleBreakpoint",
+    "editBreakpoint",
+    "isLive",
+  );
+  const { view, version, stops, detail, stop, selected, select, breakpoints, isLive } = page;
   const files = Object.keys(detail.texts);
-  const selectedStep = stepOf(detail, now.view.steps.get(selected ?? "")?.step ?? selected ?? "");
+  const selectedStep = stepOf(detail, page.selectedView?.step ?? selected ?? "");
   const [chosen, setChosen] = useState<string | null>(null);
   const file = chosen ?? stop?.file ?? selectedStep?.file ?? files[0];
   const steps = useMemo(() => detail.flow_info.steps.filter((step) => step.file === file), [detail, file]);
-  const { version } = now;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` tells when what is read from `view` has changed
   const marks = useMemo<SourceMarks>(() => {
     const lineOf = (path: string) => steps.find((step) => step.path === path.split("+")[0])?.line;
     return {
       breakpoints: markLines(breakpoints, steps),
-      stops: now.stops.flatMap((each) => {
+      stops: stops.flatMap((each) => {
         const line = lineOf(each.step);
         return line ? [{ line, isActive: each.id === stop?.id }] : [];
       }),
-      failures: [...now.view.steps.values()].flatMap((each) => {
+      failures: [...view.steps.values()].flatMap((each) => {
         const error = each.outcome?.error;
         const step = steps.find((one) => one.path === each.step);
         if (!error || each.is_retried || !step?.line || (error.origin && error.origin !== each.occurrence)) return [];
@@ -37,7 +50,7 @@ export function RunSource() {
         ];
       }),
     };
-  }, [steps, breakpoints, now.stops, stop, now.view, version]);
+  }, [steps, breakpoints, stops, stop, view, version]);
   if (!file) return <Empty title="The source was not kept with this run" />;
   const stepAt = (line: number) => innermostAt(steps, line);
   const withStep = (line: number, act: (step: StepInfo) => void) => {
@@ -69,19 +82,18 @@ export function RunSource() {
           text={detail.texts[file] ?? ""}
           marks={marks}
           line={(stop ? steps.find((step) => step.path === stop.step)?.line : selectedStep?.line) ?? null}
-          onToggle={(line) => withStep(line, toggleBreakpoint)}
+          onToggle={(line) => withStep(line, page.toggleBreakpoint)}
           onEdit={(line) =>
             withStep(line, (step) => {
               const own = breakpoints.find(
                 (each) => each.paths.includes(step.path) && each.request.position !== "error",
               );
-              editBreakpoint(own?.request ?? { step: step.path }, own?.id);
+              page.editBreakpoint(own?.request ?? { step: step.path }, own?.id);
             })
           }
           onLine={(line) => {
             const step = stepAt(line);
-            const occurrence =
-              step && [...now.view.steps.values()].findLast((each) => each.step === step.path)?.occurrence;
+            const occurrence = step && [...view.steps.values()].findLast((each) => each.step === step.path)?.occurrence;
             if (step) select(occurrence ?? step.path);
           }}
         />

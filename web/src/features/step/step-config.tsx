@@ -11,8 +11,8 @@ type Shown = "resolved" | "raw" | "expressions";
 
 /** The config of a stopped step: as it would resolve now, as it is written, and what it is made of; it can be changed. */
 export function StepConfig({ stop }: { stop: StopInfo }) {
-  const { run, now, act } = useRun();
-  const config = useStopConfig(run.id, stop.id, now.debug?.last_event ?? 0);
+  const { run, edited: version, pending, act } = useRun("run", "edited", "pending", "act");
+  const config = useStopConfig(run.id, stop.id, version);
   const [shown, setShown] = useState<Shown>("resolved");
   const [edited, setEdited] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -69,7 +69,7 @@ export function StepConfig({ stop }: { stop: StopInfo }) {
             It counts for this run only. Templates in it are resolved when the step begins.
           </p>
           <div className="flex gap-2">
-            <Button look="primary" size="sm" onClick={save} isBusy={now.pending === "config"}>
+            <Button look="primary" size="sm" onClick={save} isBusy={pending === "config"}>
               Use this config
             </Button>
             <Button size="sm" onClick={() => setEdited(null)}>

@@ -11,8 +11,16 @@ import { Badge, StatusBadge } from "@/ui/status-icon";
 
 /** All about the selected step: how it ended and why, what it gave, its config and its times. */
 export function StepPanel() {
-  const { now, detail, selected, stop, select } = useRun();
-  const view = selected === null ? undefined : now.view.steps.get(selected);
+  const {
+    pauses,
+    stops,
+    detail,
+    selected,
+    selectedView: view,
+    stop,
+    select,
+    view: all,
+  } = useRun("pauses", "stops", "detail", "selected", "selectedView", "stop", "select", "view");
   const isRunning = view?.status === "running";
   const clock = useNow(isRunning, 500);
   if (selected === null) {
@@ -22,13 +30,13 @@ export function StepPanel() {
       </Empty>
     );
   }
-  const ownStop = now.stops.find((each) => each.occurrence === selected);
+  const ownStop = stops.find((each) => each.occurrence === selected);
   const path = view?.step ?? ownStop?.step ?? withoutAttempt(selected).replace(/\[\d+\]/g, "");
   const step = stepOf(detail, path);
   const error = view?.outcome?.error;
   const ended = view?.ended_at ?? clock;
-  const stoodStill = (from: number) => sum(pausedWithin(now.pauses.all, selected, from, ended)); // before it began, too
-  const attempts = [...now.view.steps.keys()].filter((each) => withoutAttempt(each) === withoutAttempt(selected));
+  const stoodStill = (from: number) => sum(pausedWithin(pauses.all, selected, from, ended)); // before it began, too
+  const attempts = [...all.steps.keys()].filter((each) => withoutAttempt(each) === withoutAttempt(selected));
   return (
     <div className="h-full space-y-4 overflow-auto p-3">
       <header>

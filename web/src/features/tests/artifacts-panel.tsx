@@ -1,14 +1,14 @@
 import { FileArchive, Folder } from "lucide-react";
 import { api } from "@/api/client";
 import { useArtifacts } from "@/api/queries";
-import { useRun } from "@/api/run-context";
+import { useRun, useRunValue } from "@/api/run-context";
 import { formatBytes } from "@/core/time";
 import { Empty, Failed, Loading } from "@/ui/feedback";
 
 /** The files that steps handed on. */
 export function ArtifactsPanel() {
-  const { run, now } = useRun();
-  const ended = [...now.view.steps.values()].filter((step) => step.ended_at !== null).length;
+  const { run } = useRun("run");
+  const ended = useRunValue(({ view }) => view.ended);
   const artifacts = useArtifacts(run.id, ended);
   if (artifacts.error) return <Failed error={artifacts.error} onRetry={() => artifacts.refetch()} />;
   if (!artifacts.data) return <Loading />;

@@ -1,7 +1,7 @@
 import { FlaskConical } from "lucide-react";
 import { useState } from "react";
 import { useTests } from "@/api/queries";
-import { useRun } from "@/api/run-context";
+import { useRun, useRunValue } from "@/api/run-context";
 import type { TestCase } from "@/api/types";
 import { formatDuration } from "@/core/time";
 import { classNames } from "@/ui/class-names";
@@ -20,8 +20,8 @@ const ORDER = ["failed", "error", "skipped", "passed"];
 
 /** What the tests of the run said: failures first, each with how it compares with the run before. */
 export function TestsPanel() {
-  const { run, now, select } = useRun();
-  const ended = [...now.view.steps.values()].filter((step) => step.ended_at !== null).length;
+  const { run, select } = useRun("run", "select");
+  const ended = useRunValue(({ view }) => view.ended);
   const tests = useTests(run.id, ended);
   const [search, setSearch] = useState("");
   const [only, setOnly] = useState<string | null>(null);

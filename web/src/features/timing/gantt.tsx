@@ -20,13 +20,20 @@ const BARS: Record<string, string> = {
 
 /** When each step ran, and for how long it stood still: a bar per occurrence, with pauses hatched apart. */
 export function Gantt() {
-  const { now, detail, selected, select, isLive } = useRun();
+  const { view, version, pauses, detail, selected, select, isLive } = useRun(
+    "view",
+    "version",
+    "pauses",
+    "detail",
+    "selected",
+    "select",
+    "isLive",
+  );
   const clock = useNow(isLive, 500);
-  const { version } = now;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` tells when what is read from `view` has changed
   const steps = useMemo(
-    () => [...now.view.steps.values()].sort((one, other) => one.started_event - other.started_event),
-    [now.view, version],
+    () => [...view.steps.values()].sort((one, other) => one.started_event - other.started_event),
+    [view, version],
   );
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -35,8 +42,8 @@ export function Gantt() {
     estimateSize: () => ROW,
     overscan: 10,
   });
-  const from = now.view.started_at ?? 0;
-  const to = Math.max(from + 0.001, now.view.ended_at ?? clock);
+  const from = view.started_at ?? 0;
+  const to = Math.max(from + 0.001, view.ended_at ?? clock);
   if (steps.length === 0) return <Empty title="No step has started yet" />;
   const at = steps.findIndex((step) => step.occurrence === selected);
   const press = (event: KeyboardEvent) => {
@@ -86,7 +93,7 @@ export function Gantt() {
                   step={step}
                   from={from}
                   to={to}
-                  pauses={pausedWithin(now.pauses.all, step.occurrence, from, step.ended_at ?? to)}
+                  pauses={pausedWithin(pauses.all, step.occurrence, from, step.ended_at ?? to)}
                 />
                 <span className="text-right text-muted text-sm tabular">
                   {formatDuration((step.ended_at ?? to) - (step.started_at ?? from))}

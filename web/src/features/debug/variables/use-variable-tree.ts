@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "@/api/client";
 import type { VariableInfo } from "@/api/types";
 
@@ -10,7 +10,7 @@ export type TreeRow =
 const PAGE = 100;
 
 /** The scope of a stop as rows: each level is fetched when it is opened, and all that is open again after an edit. */
-export function useVariableTree(run: string, stop: number, edits: number) {
+export function useVariableTree(run: string, stop: number, edited: number) {
   const [levels, setLevels] = useState<ReadonlyMap<string, Level>>(new Map());
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set([".vars", ".steps"]));
   const [error, setError] = useState<Error | null>(null);
@@ -42,7 +42,7 @@ export function useVariableTree(run: string, stop: number, edits: number) {
     const leaving = new AbortController();
     for (const path of [".", ...opened.current]) void load(path, 0, leaving.signal);
     return () => leaving.abort();
-  }, [load, edits]);
+  }, [load, edited]);
 
   const toggle = useCallback(
     (path: string) => {
@@ -57,7 +57,7 @@ export function useVariableTree(run: string, stop: number, edits: number) {
   );
 
   return {
-    rows: flatten(levels, open),
+    rows: useMemo(() => flatten(levels, open), [levels, open]),
     isLoading: !levels.has("."),
     error,
     toggle,

@@ -9,34 +9,38 @@ import { DiffView } from "@/features/debug/diff-view";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { useValueSearch } from "@/features/debug/variables/use-value-search";
 import { type TreeRow, useVariableTree } from "@/features/debug/variables/use-variable-tree";
+import { ValueDialog } from "@/features/debug/variables/value-dialog";
+import { variableMenu } from "@/features/debug/variables/variable-menu";
 import { VariableRow } from "@/features/debug/variables/variable-row";
 import { Button, IconButton } from "@/ui/button";
+import { classNames } from "@/ui/class-names";
+import { copyText } from "@/ui/copy";
 import { Empty, Failed, Loading } from "@/ui/feedback";
 import { TextInput } from "@/ui/field";
 import { useDebounced, useSetting } from "@/ui/hooks";
+import { ContextMenu, openMenuOf } from "@/ui/menu";
 import { toast } from "@/ui/toast";
 
 const ROW = 25;
 
 export function VariablesPanel() {
-  const { stop } = useRun();
+  const { stop } = useRun("stop");
   if (!stop) return <NeedsStop what="the variables" />;
   return <Tree key={stop.frame} stop={stop} />;
 }
 
 function Tree({ stop }: { stop: StopInfo }) {
-  const { run, now, act } = useRun();
-  const edits = now.debug?.edits.length ?? 0;
+  const { run, edits, edited, act } = useRun("run", "edits", "edited", "act");
   const [search, setSearch] = useState("");
   const wanted = useDebounced(search.trim(), 40);
   const [pins, setPins] = useSetting<string[]>("pins", []);
   const [showsDiff, setShowsDiff] = useState(false);
-  const [editing, setEditing] = useState<string | null>(null);
+  const [editing, setEditing] = useState<{ path: string; isLarge: boolean } | null>(null);
   const [at, setAt] = useState(0);
-  const tree = useVariableTree(run.id, stop.id, edits);
-  const found = useValueSearch(run.id, stop.id, edits, wanted);
+  const tree = useVariableTree(run.id, stop.id, edited);
+  const { found, prepareSearch } = useValueSearch(run.id, stop.id, edited, wanted);
   const changes = useQuery({
-    queryKey: ["diff", run.id, stop.id, edits],
+    queryKey: ["diff", run.id, stop.id, edited],
     queryFn: () => api.diff(run.id, { stop: stop.id }),
   });
   const changed = useMemo(() => new Set(changes.data?.map((change) => change.path)), [changes.data]);
@@ -56,28 +60,47 @@ function Tree({ stop }: { stop: StopInfo }) {
     estimateSize: () => ROW,
     overscan: 12,
   });
-  const undoable = now.debug?.edits.filter((edit) => edit.stop === stop.id) ?? [];
+  const undoable = edits.filter((edit) => edit.stop === stop.id);
 
-  const save = async (path: string, value: unknown) => {
-    setEditing(null);
-    box.current?.focus();
-    if (await act("set", { stop: stop.id, path, value })) {
-      toast(`${path} is set`, "good", { label: "Undo", onSelect: () => void act("undo", { stop: stop.id }) });
-    }
-  };
+  const canEdit = stop.allowed.includes("set");
+  const active = rows[at];
+  const variable = active?.kind === "value" ? active.variable : undefined;
+  const pin = (path: string) => setPins(pins.includes(path) ? pins.filter((each) => each !== path) : [...pins, path]);
+  const actions = useMemo(() => {
+    const save = async (path: string, value: unknown) => {
+      setEditing(null);
+      box.current?.focus();
+      if (await act("set", { stop: stop.id, path, value })) {
+        toast(`${path} is set`, "good", { label: "Undo", onSelect: () => void act("undo", { stop: stop.id }) });
+      }
+    };
+    return {
+      activate: setAt,
+      toggle: tree.toggle,
+      edit: (each: VariableInfo) => setEditing({ path: each.path, isLarge: isLarge(each) }),
+      save: (path: string, value: unknown) => void save(path, value),
+      cancel: () => setEditing(null),
+      unset: (path: string) => void act("unset", { stop: stop.id, path }),
+      watch: (expression: string) =>
+        void act("watch", { expression }).then((isDone) => isDone && toast(`${expression} is watched`, "good")),
+    };
+  }, [act, stop.id, tree.toggle]);
   const press = (event: KeyboardEvent) => {
-    const row = rows[at];
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
     if (to !== undefined) {
       const next = Math.min(rows.length - 1, Math.max(0, to));
       setAt(next);
       virtual.scrollToIndex(next);
-    } else if (row?.kind === "more" && event.key === "Enter") tree.loadMore(row.path);
-    else if (row?.kind !== "value") return;
-    else if (event.key === "ArrowRight" && row.variable.size !== null && !row.isOpen) tree.toggle(row.variable.path);
-    else if (event.key === "ArrowLeft" && row.isOpen) tree.toggle(row.variable.path);
-    else if (event.key === "Enter" || event.key === "F2") setEditing(row.variable.path);
-    else if (event.key === "Delete") void act("unset", { stop: stop.id, path: row.variable.path });
+    } else if (active?.kind === "more" && event.key === "Enter") tree.loadMore(active.path);
+    else if (active?.kind !== "value" || !variable || event.ctrlKey || event.altKey || event.metaKey) return;
+    else if (event.key === "ArrowRight" && variable.size !== null && !active.isOpen) tree.toggle(variable.path);
+    else if (event.key === "ArrowLeft" && active.isOpen) tree.toggle(variable.path);
+    else if ((event.key === "Enter" || event.key === "F2") && canEdit) actions.edit(variable);
+    else if (event.key === "Delete" && canEdit) actions.unset(variable.path);
+    else if (event.key === "c") copyText(variable.path, variable.path);
+    else if (event.key === "p") pin(variable.path);
+    else if (event.key === "w") actions.watch(variable.path);
+    else if (event.key === "m") openMenuOf(document.getElementById(`variable-${at}`));
     else return;
     event.preventDefault();
   };
@@ -91,6 +114,7 @@ function Tree({ stop }: { stop: StopInfo }) {
           placeholder="Filter names and values"
           className="h-7!"
           value={search}
+          onFocus={prepareSearch}
           onChange={(event) => setSearch(event.target.value)}
           onKeyDown={(event) => event.key === "Escape" && setSearch("")}
         />
@@ -114,97 +138,119 @@ function Tree({ stop }: { stop: StopInfo }) {
       </div>
       {showsDiff && <DiffView changes={changes.data} />}
       {!wanted && pins.length > 0 && (
-        <Pinned stop={stop} edits={edits} pins={pins} onUnpin={(path) => setPins(pins.filter((pin) => pin !== path))} />
+        <Pinned
+          stop={stop}
+          edited={edited}
+          pins={pins}
+          onUnpin={(path) => setPins(pins.filter((pin) => pin !== path))}
+        />
       )}
       {tree.error ? (
         <Failed error={tree.error} onRetry={tree.refresh} />
+      ) : wanted && found?.error ? (
+        <Failed error={new Error(found.error)} />
       ) : tree.isLoading || (wanted && !found) ? (
         <Loading label={wanted ? "Looking" : "Reading the scope"} />
       ) : rows.length === 0 ? (
         <Empty title={wanted ? "Nothing has that in it" : "The scope is empty"} />
       ) : (
-        <div
-          ref={box}
-          role="tree"
-          aria-label="Variables"
-          tabIndex={0}
-          aria-activedescendant={`variable-${at}`}
-          onKeyDown={press}
-          className="min-h-0 flex-1 overflow-auto py-1 focus-visible:outline-2 focus-visible:-outline-offset-2"
+        <ContextMenu
+          items={variableMenu(variable, {
+            isPinned: variable !== undefined && pins.includes(variable.path),
+            canEdit,
+            on: { ...actions, pin },
+          })}
+          className="min-h-0 flex-1"
         >
-          <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
-            {virtual.getVirtualItems().map((item) => {
-              const row = rows[item.index];
-              if (!row) return null;
-              if (row.kind === "more") {
-                return (
-                  <div
-                    key={item.key}
-                    role="treeitem"
-                    aria-selected={item.index === at}
-                    tabIndex={-1}
-                    className="absolute inset-x-0"
-                    style={{ top: item.start, height: ROW, paddingLeft: 24 + row.depth * 14 }}
-                  >
-                    <button
-                      type="button"
+          <div
+            ref={box}
+            role="tree"
+            aria-label="Variables"
+            tabIndex={0}
+            aria-activedescendant={`variable-${at}`}
+            onKeyDown={press}
+            onContextMenuCapture={(event) => {
+              const row = (event.target as Element).closest("[data-row]")?.getAttribute("data-row");
+              if (row) setAt(Number(row));
+            }}
+            className="@container h-full overflow-auto py-1 focus-visible:outline-2 focus-visible:-outline-offset-2"
+          >
+            <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
+              {virtual.getVirtualItems().map((item) => {
+                const row = rows[item.index];
+                if (!row) return null;
+                if (row.kind === "more") {
+                  return (
+                    <div
+                      key={item.key}
+                      id={`variable-${item.index}`}
+                      role="treeitem"
+                      aria-selected={item.index === at}
                       tabIndex={-1}
-                      className="text-accent text-sm hover:underline"
-                      onClick={() => tree.loadMore(row.path)}
+                      className={classNames("absolute inset-x-0", item.index === at && "bg-accent-soft")}
+                      style={{ top: item.start, height: ROW, paddingLeft: 24 + row.depth * 14 }}
                     >
-                      {row.left.toLocaleString()} more
-                    </button>
-                  </div>
+                      <button
+                        type="button"
+                        tabIndex={-1}
+                        className="text-accent text-sm hover:underline"
+                        onClick={() => tree.loadMore(row.path)}
+                      >
+                        {row.left.toLocaleString()} more
+                      </button>
+                    </div>
+                  );
+                }
+                return (
+                  <VariableRow
+                    key={row.variable.path}
+                    index={item.index}
+                    top={item.start}
+                    height={ROW}
+                    row={row}
+                    isActive={item.index === at}
+                    isChanged={changed.has(row.variable.path)}
+                    isEditing={editing?.path === row.variable.path && !editing.isLarge}
+                    canEdit={canEdit}
+                    on={actions}
+                  />
                 );
-              }
-              const { variable } = row;
-              return (
-                <VariableRow
-                  key={variable.path}
-                  id={`variable-${item.index}`}
-                  top={item.start}
-                  height={ROW}
-                  row={row}
-                  isActive={item.index === at}
-                  isChanged={changed.has(variable.path)}
-                  isPinned={pins.includes(variable.path)}
-                  isEditing={editing === variable.path}
-                  canEdit={stop.allowed.includes("set")}
-                  onActivate={() => setAt(item.index)}
-                  onToggle={() => tree.toggle(variable.path)}
-                  onEdit={() => setEditing(variable.path)}
-                  onSave={(value) => save(variable.path, value)}
-                  onCancel={() => setEditing(null)}
-                  onUnset={() => void act("unset", { stop: stop.id, path: variable.path })}
-                  onWatch={() => void act("watch", { expression: variable.path })}
-                  onPin={() =>
-                    setPins(
-                      pins.includes(variable.path)
-                        ? pins.filter((pin) => pin !== variable.path)
-                        : [...pins, variable.path],
-                    )
-                  }
-                />
-              );
-            })}
+              })}
+            </div>
           </div>
-        </div>
+        </ContextMenu>
       )}
-      {wanted && found && found.total > found.found.length && (
+      {editing?.isLarge && (
+        <ValueDialog
+          run={run.id}
+          stop={stop.id}
+          path={editing.path}
+          onSave={(value) => actions.save(editing.path, value)}
+          onClose={actions.cancel}
+        />
+      )}
+      {wanted && found && (found.total > found.found.length || found.cut.length > 0) && (
         <p className="border-line border-t px-3 py-1 text-muted text-sm">
-          The first {found.found.length} of {found.total.toLocaleString()}
+          {found.total > found.found.length && `The first ${found.found.length} of ${found.total.toLocaleString()}. `}
+          {found.cut.length > 0 && `Not searched, because it is too large: ${found.cut.slice(0, 3).join(", ")}`}
         </p>
       )}
     </div>
   );
 }
 
-type PinnedProps = { stop: StopInfo; edits: number; pins: string[]; onUnpin: (path: string) => void };
+const LONG = 80;
 
-function Pinned({ stop, edits, pins, onUnpin }: PinnedProps) {
-  const { run } = useRun();
+function isLarge({ size, value }: VariableInfo): boolean {
+  return size !== null || (typeof value === "string" && (value.length > LONG || value.includes("\n")));
+}
+
+type PinnedProps = { stop: StopInfo; edited: number; pins: string[]; onUnpin: (path: string) => void };
+
+function Pinned({ stop, edited, pins, onUnpin }: PinnedProps) {
+  const { run } = useRun("run");
   const values = useQuery({
-    queryKey: ["pins", run.id, stop.id, edits, pins],
+    queryKey: ["pins", run.id, stop.id, edited, pins],
     queryFn: () =>
       Promise.all(
         pins.map((pin) =>

@@ -1,0 +1,195 @@
+import { ApiError, api } from "@/api/client";
+import { type LiveRun, liveRun, type RunSnapshot } from "@/api/live-run";
+import type { RunPageState } from "@/api/run-context";
+import type { BreakpointInfo, BreakpointRequest, DebugVerb, DebugVerbs, RunDetail, StepInfo } from "@/api/types";
+import type { StepView } from "@/core/run-view";
+import { isEnded } from "@/core/status";
+import { toast } from "@/ui/toast";
+
+/** What a person has to answer before it is done. */
+export type Asking = { kind: "abort" } | { kind: "external"; verb: DebugVerb; body: object; why: string } | null;
+export type Editing = { request: BreakpointRequest; id?: number } | null;
+
+/** What a run page knows besides the run itself: the selection, the steered frame, and what it has to ask a person. */
+export class RunPageStore {
+  readonly run: LiveRun;
+  #detail: RunDetail;
+  #parents: ReadonlySet<string | null>;
+  #chosen: string | null = null;
+  #byDefault: string | null = null;
+  #steering: Steering = { frame: null, after: 0 };
+  #lastStop: number | null = null;
+  #asking: Asking = null;
+  #editing: Editing = null;
+  #state: RunPageState;
+  #listeners = new Set<() => void>();
+  #stopListening: (() => void) | null = null;
+
+  constructor(detail: RunDetail) {
+    this.run = liveRun(detail.id, detail.last_event);
+    this.#detail = detail;
+    this.#parents = new Set(detail.flow_info.steps.map((step) => step.parent));
+    this.#state = this.#derive();
+  }
+
+  state = (): RunPageState => this.#state;
+  asking = (): Asking => this.#asking;
+  editing = (): Editing => this.#editing;
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) {
+      this.#stopListening = this.run.subscribe(this.#update);
+      this.#state = this.#derive();
+    }
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#stopListening?.();
+    };
+  };
+
+  takeDetail(detail: RunDetail): void {
+    if (detail === this.#detail) return;
+    this.#detail = detail;
+    this.#update();
+  }
+
+  #update = (): void => {
+    this.#state = this.#derive();
+    for (const listener of this.#listeners) listener();
+  };
+
+  /** All of the state at once, so that a stop, its frame and its step are drawn together. */
+  #derive(): RunPageState {
+    const now = this.run.snapshot();
+    const frame = steeredFrame(now, this.#steering);
+    const stop = now.stops.find((each) => each.frame === frame) ?? null;
+    if (stop && frame !== this.#steering.frame) this.#steering = { frame, after: null }; // it is steered from now on
+    if (stop && stop.id !== this.#lastStop) this.#chosen = stop.occurrence; // the same stop does not select it again
+    this.#lastStop = stop?.id ?? this.#lastStop;
+    this.#byDefault = this.#chosen === null ? defaultSelection(now, this.#parents, this.#byDefault) : null;
+    const selected = this.#chosen ?? this.#byDefault;
+    return {
+      ...now,
+      ...this.#acts,
+      run: this.run,
+      detail: this.#detail,
+      selected,
+      selectedView: selected === null ? undefined : now.view.steps.get(selected),
+      frame,
+      stop,
+      isLive: !isEnded(now.status) && !isEnded(this.#detail.status),
+    };
+  }
+
+  act = async <V extends DebugVerb>(verb: V, body: DebugVerbs[V]): Promise<boolean> => {
+    try {
+      if (LETS_GO.has(verb)) this.#steering = { frame: this.#steering.frame, after: lastStop(this.run) };
+      await this.run.command(verb, body);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.asksForExternal) this.#ask({ kind: "external", verb, body, why: error.message });
+      else if (error.isStale) toast("Somebody else was quicker: that stop is over, and nothing was changed.", "bad");
+      else toast(error.message, "bad");
+      return false;
+    }
+  };
+
+  toggleBreakpoint = (step: StepInfo): void => {
+    if (!this.#state.isLive) {
+      toast("The run has ended. Run it again with breakpoints to stop in it.");
+      return;
+    }
+    const own = this.#state.breakpoints.filter((each) => isAt(each, step));
+    const done =
+      own.length > 0
+        ? Promise.all(own.map((each) => api.removeBreakpoint(this.run.id, each.id)))
+        : api.addBreakpoint(this.run.id, { step: step.path });
+    done.then(this.run.refresh, (error: Error) => toast(error.message, "bad"));
+  };
+
+  saveBreakpoint = async (request: BreakpointRequest): Promise<string | null> => {
+    try {
+      if (this.#editing?.id === undefined) await api.addBreakpoint(this.run.id, request);
+      else await api.changeBreakpoint(this.run.id, this.#editing.id, request);
+      this.run.refresh();
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  closeEditing = (): void => this.#edit(null);
+
+  answer = (isAgreed: boolean): void => {
+    const asking = this.#asking;
+    this.#ask(null);
+    if (!asking || !isAgreed) return;
+    if (asking.kind === "abort") void this.act("abort", {});
+    else void this.act(asking.verb, { ...asking.body, external: true } as DebugVerbs[DebugVerb]);
+  };
+
+  #ask(asking: Asking): void {
+    this.#asking = asking;
+    this.#update();
+  }
+
+  #edit(editing: Editing): void {
+    this.#editing = editing;
+    this.#update();
+  }
+
+  #acts = {
+    act: this.act,
+    toggleBreakpoint: this.toggleBreakpoint,
+    select: (occurrence: string | null): void => {
+      this.#chosen = occurrence;
+      this.#update();
+    },
+    selectFrame: (frame: string): void => {
+      this.#steering = { frame, after: null };
+      this.#update();
+    },
+    editBreakpoint: (request: BreakpointRequest, id?: number): void => this.#edit({ request, id }),
+    askToAbort: (): void => this.#ask({ kind: "abort" }),
+  };
+}
+
+function isAt(breakpoint: BreakpointInfo, step: StepInfo): boolean {
+  const { request, paths } = breakpoint;
+  const isNamed = request.step === step.path || (step.id !== null && request.step === step.id) || Boolean(request.line);
+  return isNamed && paths.includes(step.path) && request.position !== "error";
+}
+
+/** The frame that is steered, and the last stop there was when a person let it go; null while nobody did. */
+type Steering = { frame: string | null; after: number | null };
+
+const LETS_GO = new Set<DebugVerb>(["continue", "step", "skip", "retry", "force", "rewind", "restart", "goto"]);
+
+function lastStop(run: LiveRun): number {
+  return Math.max(0, ...run.snapshot().stops.map((stop) => stop.id));
+}
+
+/** The frame that was chosen, as long as it is there. One that was let go and runs gives way to the next stop, never to an old one. */
+export function steeredFrame(now: Pick<RunSnapshot, "view" | "stops">, { frame, after }: Steering): string | null {
+  const known = frame === null ? undefined : now.view.frames.get(frame);
+  const isStopped = now.stops.some((stop) => stop.frame === frame);
+  if (known && known.state !== "done") {
+    const next = after === null || isStopped ? undefined : now.stops.find((stop) => stop.id > after);
+    return next?.frame ?? frame;
+  }
+  if (now.stops[0]) return now.stops[0].frame;
+  const living = [...now.view.frames.values()].find((each) => each.state !== "done");
+  return living?.id ?? now.view.frames.keys().next().value ?? null;
+}
+
+/** What is looked at while nobody chose: the first failure, else what runs now, for as long as it does. */
+function defaultSelection(now: RunSnapshot, parents: ReadonlySet<string | null>, last: string | null): string | null {
+  const isLeaf = (step: StepView) => !parents.has(step.step);
+  const steps = [...now.view.steps.values()];
+  const failed = steps.find((step) => step.outcome?.error && !step.is_retried && isLeaf(step));
+  if (!failed && last !== null && now.view.steps.get(last)?.status === "running") return last;
+  const running = steps.findLast((step) => step.status === "running" && isLeaf(step));
+  return (failed ?? running ?? steps.find(isLeaf))?.occurrence ?? null;
+}

@@ -1,0 +1,52 @@
+import { Copy, Eye, Pencil, Pin, Trash2 } from "lucide-react";
+import type { VariableInfo } from "@/api/types";
+import { copyText } from "@/ui/copy";
+import type { MenuItem } from "@/ui/menu";
+
+export type VariableActions = {
+  edit: (variable: VariableInfo) => void;
+  unset: (path: string) => void;
+  watch: (path: string) => void;
+  pin: (path: string) => void;
+};
+
+/** What can be done with a value by its menu. */
+export function variableMenu(
+  variable: VariableInfo | undefined,
+  { isPinned, canEdit, on }: { isPinned: boolean; canEdit: boolean; on: VariableActions },
+): MenuItem[] {
+  if (!variable) return [{ label: "No value is here", isDisabled: true, onSelect: () => {} }];
+  const { path, value, size } = variable;
+  return [
+    {
+      label: "Edit",
+      icon: <Pencil className="size-3.5" />,
+      keys: "Enter",
+      isDisabled: !canEdit,
+      onSelect: () => on.edit(variable),
+    },
+    { label: "Copy its path", icon: <Copy className="size-3.5" />, keys: "C", onSelect: () => copyText(path, path) },
+    {
+      label: "Copy its value",
+      icon: <Copy className="size-3.5" />,
+      isDisabled: size !== null,
+      onSelect: () => copyText(typeof value === "string" ? value : JSON.stringify(value), "the value"),
+    },
+    {
+      label: isPinned ? "Unpin" : "Pin",
+      icon: <Pin className="size-3.5" />,
+      keys: "P",
+      onSelect: () => on.pin(path),
+    },
+    { label: "Watch", icon: <Eye className="size-3.5" />, keys: "W", onSelect: () => on.watch(path) },
+    { kind: "separator" },
+    {
+      label: "Remove",
+      icon: <Trash2 className="size-3.5" />,
+      keys: "Delete",
+      isDisabled: !canEdit,
+      isDanger: true,
+      onSelect: () => on.unset(path),
+    },
+  ];
+}
