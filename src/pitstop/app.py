@@ -148,6 +148,7 @@ async def run_flow(
     from pitstop.service.flow_files import FlowFiles
     from pitstop.service.workplaces import make_workplace
     from pitstop.settings import read_settings
+    from pitstop.steps.fresh import FreshWorkspaces
 
     parts = _parts()
     planned = FlowFiles(parts).plan(str(path), inputs or {})
@@ -165,7 +166,8 @@ async def run_flow(
         async with contextlib.AsyncExitStack() as stack:
             evaluator = JqWorker()
             stack.push_async_callback(evaluator.close)
-            run = Run(planned.plan, values, Ports(evaluator, SystemClock(), step_types), log=log, hook=debug)
+            ports = Ports(evaluator, SystemClock(), step_types, workspaces=FreshWorkspaces(workplace, step_types))
+            run = Run(planned.plan, values, ports, log=log, hook=debug)
             outcome = await run.execute()
             intervened = tuple(debug.interventions) if debug is not None else intervened
     return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)

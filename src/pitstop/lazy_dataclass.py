@@ -5,7 +5,8 @@ and `__init__` is compiled when the first object is made: in a short run most cl
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,8 @@ else:
 
 def _made(cls: type, *, frozen: bool, eq: bool, kw_only: bool) -> type:
     own = frozenset(vars(cls))
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
+    with _as_if_changeable(cls.__mro__):
+        made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
     methods: dict[str, Any] = {"__init__": _first_init(made), "__repr__": _represent}
     if eq:
         key = _key_of(made)
@@ -38,6 +40,20 @@ def _made(cls: type, *, frozen: bool, eq: bool, kw_only: bool) -> type:
         if name not in own:
             setattr(made, name, method)
     return made  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _as_if_changeable(classes: Iterable[type]) -> Iterator[None]:
+    """The standard library would make methods for a class that is frozen, and asks that all or none of them are."""
+    told: list[Any] = [vars(each).get("__dataclass_params__") for each in classes]
+    frozen = [each for each in told if each is not None and each.frozen]
+    for each in frozen:
+        each.frozen = False
+    try:
+        yield
+    finally:
+        for each in frozen:
+            each.frozen = True
 
 
 def _first_init(cls: Any) -> Callable[..., None]:

@@ -15,6 +15,24 @@ steps:
   - {id: hello, run: 'echo "hello ${{ .inputs.who }}"; echo greeted=${{ .inputs.who }} >> "$PITSTOP_OUTPUT"'}
   - {id: tests, run: test -e repaired}
 """
+APART = """\
+steps:
+  - {run: touch ours}
+  - id: apart
+    workspace: fresh
+    steps:
+      - {run: test ! -e ours && touch theirs}
+      - {run: test -e theirs}
+  - matrix: {n: [1, 2]}
+    parallel: true
+    steps:
+      - {workspace: fresh, run: test ! -e mine && touch mine}
+  - {id: last, run: test -e ours && test ! -e theirs && test ! -e mine}
+"""
+SECOND_TRY = """\
+steps:
+  - {workspace: fresh, run: "test -e tried || { touch tried; false; }", retry: {times: 1}}
+"""
 
 
 @pytest.fixture
@@ -71,3 +89,29 @@ async def test_what_is_wrong_before_the_run_is_raised(flow: Path) -> None:
         await run_flow(flow, inputs={"nope": 1})
     with pytest.raises(BadFlow):
         await run_flow("missing.yaml")
+
+
+async def test_a_step_with_a_fresh_workspace_has_it_for_itself(tmp_path: Path, flow: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    rewrite(flow, APART)
+
+    result = await run_flow(flow, folder=folder)
+
+    assert result.status == "passed"
+    assert names_in(folder) == ["ours"]
+    assert names_in(tmp_path / "state" / "workspaces") == []
+
+
+async def test_a_fresh_workspace_lasts_over_every_attempt_of_its_step(flow: Path) -> None:
+    rewrite(flow, SECOND_TRY)
+
+    assert (await run_flow(flow, folder=flow.parent)).status == "passed"
+
+
+def rewrite(flow: Path, text: str) -> None:
+    flow.write_text(text)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() or each.name == "ours")

@@ -96,6 +96,7 @@ class Activation:
         "config",
         "enters_code",
         "frame",
+        "home",
         "is_replayed",
         "meter",
         "parent",
@@ -121,6 +122,8 @@ class Activation:
         self.base = base
         self.parent = parent
         self.attempt = attempt
+        # The step whose workspace it works in; None for that of the run
+        self.home: str | None = base if step.workspace == "fresh" else None if parent is None else parent.home
         self.config: dict[str, Any] | None = None
         self.enters_code = False  # whether somebody wants to step on in the function that it calls
         self.cancel_reason: str | None = None  # why what is inside it was ended, when it was not the frame that was

@@ -11,7 +11,7 @@ from pitstop.plan.expressions import Evaluator
 if TYPE_CHECKING:
     from pitstop.engine.frame import Activation
 
-__all__ = ["Clock", "Evaluator", "EventLog", "Ports", "Snapshots", "StepType"]
+__all__ = ["Clock", "Evaluator", "EventLog", "Ports", "Snapshots", "StepType", "Workspaces"]
 
 
 class StepType(Protocol):
@@ -41,6 +41,18 @@ class Snapshots(Protocol):
         ...
 
 
+class Workspaces(Protocol):
+    """Where steps that ask for a workspace of their own get it. `home` is the address of such a step."""
+
+    async def step_type(self, home: str, kind: str) -> StepType:
+        """What works in that workspace, which is made when it is first asked for."""
+        ...
+
+    async def leave(self, home: str) -> None:
+        """The step is over, and its workspace with it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps."""
@@ -49,3 +61,4 @@ class Ports:
     clock: Clock
     step_types: Mapping[str, StepType] = field(default_factory=dict)
     snapshots: Snapshots | None = None
+    workspaces: Workspaces | None = None

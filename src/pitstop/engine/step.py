@@ -54,6 +54,8 @@ async def run_step(
             config = ended.config
             attempt += 1
     finally:
+        if step.workspace == "fresh" and parent.run.ports.workspaces is not None:
+            await parent.run.ports.workspaces.leave(base)
         frame.activation = outer
 
 
@@ -258,7 +260,10 @@ async def _act(activation: Activation) -> Outcome:
     if step.is_templated or activation.config is not None:
         config = await render(config, activation.scope.values(), run.ports.evaluator)
     run.acts += 1
-    return Outcome(Status.PASSED, await run.step_type(step.kind).act(activation, config))
+    step_type = run.step_type(step.kind)
+    if activation.home is not None and run.ports.workspaces is not None:
+        step_type = await run.ports.workspaces.step_type(activation.home, step.kind)
+    return Outcome(Status.PASSED, await step_type.act(activation, config))
 
 
 async def finish_step(

@@ -40,6 +40,7 @@ from pitstop.service.run_maker import PreparedRun
 from pitstop.service.run_snapshots import NewSnapshots, RunSnapshots, bring_files, wants_snapshots
 from pitstop.service.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
 from pitstop.steps.approvals import Decision, MemoryApprovals
+from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.steps.registry import ClosedStepType
 from pitstop.store.port import KeptRun, RunLog, RunStore
 
@@ -201,7 +202,8 @@ class LiveRun(PastRun):
             if isinstance(step_type, ClosedStepType):
                 stack.push_async_callback(step_type.close)
         snapshots = await self._set_up_snapshots(stack, workplace)
-        ports = Ports(evaluator, SystemClock(), self._step_types, snapshots)
+        workspaces = FreshWorkspaces(workplace, self._step_types)
+        ports = Ports(evaluator, SystemClock(), self._step_types, snapshots, workspaces)
         run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=self._hook())
         # Kept before the first step acts, which waits for its own start to be
         self._kept.note(status="running", started_at=time.time(), workspace=workplace.workspace.id)

@@ -315,7 +315,7 @@ class LocalDebugger:
         return await context_at(
             next(each for each in session.stops if each.id == stop),
             (await session.config(stop)).resolved,
-            workplace=run.workplace,
+            workplace=await run.workplace.at(activation.home),
             flow=run.flow,
             events=await self._events(),
             commit=run.commit,

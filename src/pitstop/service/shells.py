@@ -146,6 +146,7 @@ async def open_shell(
     if session is None or workplace is None:
         raise NotRunning
     activation = session.activation_at(stop)
+    workplace = await workplace.at(activation.home)
     config = (await session.config(stop)).resolved
     shell = await _open_step_shell(workplace, activation, config, mode, rows, cols)
     if record is None:

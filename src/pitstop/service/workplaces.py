@@ -37,6 +37,8 @@ class KillableWorkplace(Workplace):
         async with asyncio.TaskGroup() as group:
             for key in self._keys:
                 group.create_task(self._kill(CommandRef(self.workspace.id, key)))
+            for place in self._homes.values():
+                group.create_task(place.kill_commands())
 
     async def _kill(self, command: CommandRef) -> None:
         with suppress(WorkspaceLost):  # and what ran there with it

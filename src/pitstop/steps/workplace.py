@@ -1,17 +1,19 @@
 """What the steps of one run work with: a workspace, the executor that it is in, and who listens."""
 
+import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import msgspec
 
-from pitstop.engine.executor import Executor, LogChunk, Stream, WorkspaceRef
+from pitstop.engine.executor import Executor, LogChunk, Placement, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
+from pitstop.errors import WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
@@ -74,10 +76,31 @@ class Workplace:
     on_output: OnOutput | None = None
     settle: Settle | None = None
     _numbers: Iterator[int] = field(default_factory=lambda: count(1), init=False, repr=False)
+    _homes: dict[str, Self] = field(default_factory=dict, init=False, repr=False)
+    _home_lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
 
     @property
     def repo(self) -> Path:
         return Path(self.workspace.repo)
+
+    async def at(self, home: str | None) -> Self:
+        """The workplace of a step that asks for a workspace of its own, made when first asked for; None is this one."""
+        if home is None:
+            return self
+        async with self._home_lock:
+            if home not in self._homes:
+                self._homes[home] = replace(self, workspace=await self.executor.acquire(Placement()))
+            return self._homes[home]
+
+    async def leave(self, home: str) -> None:
+        """Give up the workspace of such a step. The artifacts that were left there become the run's."""
+        place = self._homes.pop(home, None)
+        if place is not None:
+            try:
+                await asyncio.to_thread(_copy_all, place.workspace.artifacts, self.workspace.artifacts)
+            finally:
+                with suppress(WorkspaceLost):
+                    await self.executor.release(place.workspace)
 
     def next_key(self, activation: Activation) -> str:
         """An execution key. An occurrence that runs again, because somebody went back, is another execution."""
@@ -196,6 +219,11 @@ class Listener:
     def _pass_on(self, stream: Stream, offset: int, time: float, data: bytes) -> None:
         if data:
             self._on_output(self._occurrence, LogChunk(stream, offset, time, data))
+
+
+def _copy_all(source: str, target: str) -> None:
+    if Path(source).is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
 
 
 def as_text(value: object) -> str:
