@@ -16,9 +16,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from pitstop.app import open_service
-from pitstop.definition.durations import DURATION_PATTERN, format_duration
+from pitstop.definition.durations import format_duration
 from pitstop.definition.forms import (
-    STEPS_FORMAT,
     FlowForm,
     InputForm,
     PushForm,
@@ -96,27 +95,9 @@ def model_table(model: type[BaseModel]) -> str:
     rows = [
         (f"`{name}`", kind, default_text(name, kind, field, schema), field.get("description", ""))
         for name, field in schema["properties"].items()
-        for kind in [kind_text(field)]
+        for kind in [kind_of(field)]
     ]
     return table(("key", "takes", "default", "meaning"), rows)
-
-
-def kind_text(field: Mapping[str, Any]) -> str:
-    """What a field takes, in words; our own kinds of fields are told by their marks."""
-    kinds = [each for each in field.get("anyOf", ()) if each.get("type") != "null"]
-    if field.get("format") == STEPS_FORMAT:
-        return "steps"
-    if any(DURATION_PATTERN in each.get("pattern", "") for each in kinds):
-        return "duration"
-    if len(kinds) == 1:
-        return kind_text(kinds[0])
-    if field.get("type") == ["string", "boolean"]:
-        return "jq"
-    if "$ref" in field or any("$ref" in each for each in kinds):
-        return "mapping" if not kinds else "mapping, text or list of text"
-    if "enum" in field:
-        return " or ".join(f"`{word}`" for word in field["enum"])
-    return kind_of(dict(field))
 
 
 def default_text(name: str, kind: str, field: Mapping[str, Any], schema: Mapping[str, Any]) -> str:

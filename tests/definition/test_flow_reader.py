@@ -165,14 +165,14 @@ def test_a_field_has_the_name_that_is_written() -> None:
 def test_every_step_takes_the_same_options() -> None:
     options = step(
         "{run: x, id: a, name: A, if: true, env: {V: 1.10, E: }, timeout: 1h30m, retry: {times: 2, delay: 500ms}, "
-        "continue_on_error: true, requires: {has: [gpio]}, workspace: fresh, on_success: 'merge:main', "
-        "on_failure: fix, on_interrupt: pause, effects: external, snapshot: true}"
+        "continue_on_error: true, requires: {has: [gpio]}, workspace: fresh, on_success: stop, "
+        "on_failure: pause, on_interrupt: pause, effects: external, snapshot: true}"
     )
     assert (options.id, options.name, options.condition) == ("a", "A", "true")
     assert options.env == {"V": "1.10", "E": ""}  # as it is written, for an environment is text
     assert (options.timeout_seconds, options.retry) == (5400.0, RetrySpec(2, 0.5))
     assert (options.continue_on_error, options.workspace, options.effects) == (True, "fresh", "external")
-    assert (options.on_success, options.on_failure, options.snapshot) == ("merge:main", "fix", True)
+    assert (options.on_success, options.on_failure, options.snapshot) == ("stop", "pause", True)
     assert options.on_interrupt == "pause"
     assert options.requires == options.config["requires"] == {"has": ["gpio"]}  # `run` has a field of that name
 

@@ -31,10 +31,13 @@ from pitstop.definition.flow import (
 )
 from pitstop.definition.plain import ID_PATTERN, Options
 
-ACTION_PATTERN = r"^(next|stop|fix|pause|merge:\S+|card:\S+)$"
 _ID = re.compile(ID_PATTERN)
-_ACTION = re.compile(ACTION_PATTERN)
-_ACTIONS = ("next", "stop", "fix", "pause", "merge:", "card:")
+_ACTIONS = ("next", "stop", "pause")
+_LATER_ACTIONS = {  # what belongs to parts that are not built: the way to have it until then
+    "merge": ("merge queue", "push in a step of its own, such as `run: git push origin HEAD:main`"),
+    "card": ("board with cards", "tell it in a step of its own, such as an `http` request"),
+    "fix": ("fix loop", "debug the failure with `pitstop run --debug-on-error`"),
+}
 
 
 def _check_id(written: str) -> str:
@@ -44,9 +47,12 @@ def _check_id(written: str) -> str:
 
 
 def _check_action(written: str) -> str:
-    if not _ACTION.match(written):
-        told = "one of `next`, `stop`, `fix`, `pause`, `merge:<branch>` and `card:<id>` is needed here"
-        raise PydanticCustomError("unknown_word", told, {"words": _ACTIONS})
+    if written not in _ACTIONS:
+        told = "one of `next`, `stop` and `pause` is needed here"
+        later = _LATER_ACTIONS.get(written.partition(":")[0])
+        if later is not None:
+            told = f"`{written}` would do nothing, for Pitstop has no {later[0]} yet: {later[1]}"
+        raise PydanticCustomError("unknown_word", "{told}", {"told": told, "words": () if later else _ACTIONS})
     return written
 
 
@@ -74,7 +80,7 @@ Environment = Annotated[  # the reader hands on what is written, so `1.10` stays
 STEPS_FORMAT = "steps"  # the schema has its definition of steps wherever this format is
 Steps = Annotated[tuple[InstanceOf[StepSpec], ...], WithJsonSchema({"type": "array", "format": STEPS_FORMAT})]
 Id = Annotated[str, AfterValidator(_check_id), WithJsonSchema({"type": "string", "pattern": ID_PATTERN})]
-Action = Annotated[str, AfterValidator(_check_action), WithJsonSchema({"type": "string", "pattern": ACTION_PATTERN})]
+Action = Annotated[str, AfterValidator(_check_action), WithJsonSchema({"enum": list(_ACTIONS)})]
 OrTemplate = WrapValidator(lambda value, check: value if isinstance(value, str) and "${{" in value else check(value))
 
 
@@ -113,10 +119,20 @@ class StepForm(Form):
         default_factory=dict, description="Labels that the machine must have, such as `{arch: arm64, has: [gpio]}`."
     )
     workspace: Workspace = Field(
-        "keep", description="`keep` goes on in the last step's workspace, `fresh` in a new one."
+        "keep",
+        description="`keep` goes on in the workspace of the run; `fresh` has an empty one for the step and all steps "
+        "under it, which is removed at its end. Its artifacts are kept; going back does not bring its files back.",
     )
-    on_success: Action = Field("next", description="next, stop, merge:<branch>, card:<id>, fix or pause.")
-    on_failure: Action = Field("stop", description="next, stop, merge:<branch>, card:<id>, fix or pause.")
+    on_success: Action = Field(
+        "next",
+        description="What comes when it passed: `next`, `stop` (the steps after it in the same list are left out), or "
+        "`pause` where somebody debugs.",
+    )
+    on_failure: Action = Field(
+        "stop",
+        description="What comes when it failed: `next` (as `continue_on_error`), `stop`, or `pause` where "
+        "somebody debugs.",
+    )
     on_interrupt: OnInterrupt = Field(
         "repeat",
         description="What becomes of it when the machine or the server goes down while it runs, once the run goes on: "
@@ -221,7 +237,11 @@ class RepeatForm(CombiningForm):
 
     kind = "repeat"
 
-    until: Condition | None = Field(None, description="jq: the last turn is the one after which it is true.")
+    until: Condition | None = Field(
+        None,
+        description="jq: the last turn is the one after which it is true.",
+        json_schema_extra={"format": "jq"},
+    )
     times: int | None = Field(None, ge=1, description="How many turns there are, at most.")
     every: Duration = Field(0.0, description="How long to wait between two turns.")
     steps: Steps = Field(description="What is repeated. `.repeat.index` counts the turns from 0.")
@@ -388,7 +408,9 @@ class FlowForm(Form):
         default_factory=dict, description="Containers beside those of the steps, shared by all of them, by their names."
     )
     timeout: Duration | None = Field(None, description="How long a run may take; paused time is not counted.")
-    on: Triggers | None = Field(None, description="What starts a run by itself.")
+    on: Triggers | None = Field(
+        None, description="What starts a run by itself. It is checked, and nothing starts by it yet."
+    )
     steps: Steps = Field(description="What the flow does, one after the other.")
     cleanup: Steps = Field((), description="What is done at the end, whatever happened before.")
     outputs: dict[str, Any] = Field(default_factory=dict, description="What a flow that calls this one gets from it.")

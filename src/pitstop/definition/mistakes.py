@@ -36,14 +36,20 @@ class Mistakes:
             raise BadFlow(self._in_order())
 
     def _in_order(self) -> list[Mistake]:
-        files = list(dict.fromkeys([*self.texts, *(mistake.file for mistake in self._found.values())]))
-        return sorted(self._found.values(), key=lambda each: (files.index(each.file), each.line, each.column))
+        return in_order(self._found.values(), self.texts)
 
     def _line(self, file: str, line: int) -> str:
         if file not in self._lines:
             self._lines[file] = _LINE_END.split(self.texts.get(file, ""))
         lines = self._lines[file]
         return lines[line - 1] if line <= len(lines) else ""
+
+
+def in_order(found: Iterable[Mistake], files: Iterable[str] = ()) -> list[Mistake]:
+    """Mistakes by file and line; files that are not named come as their mistakes do."""
+    found = list(found)
+    order = {file: number for number, file in enumerate(dict.fromkeys([*files, *(each.file for each in found)]))}
+    return sorted(found, key=lambda each: (order[each.file], each.line, each.column))
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:

@@ -8,11 +8,14 @@ from types import UnionType
 from typing import Any, Union
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from pitstop.definition.flow import StepTypeInfo
 from pitstop.definition.forms import COMBINING_FORMS, CombiningForm
 from pitstop.definition.plain import COMMON_KEYS
 from pitstop.lazy_dataclass import dataclass
+
+JQ_FORMAT = "jq"  # a field of a config whose schema says so is a condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class StepKind:
     shorthand: str | None  # the field that takes the value of `key`
     is_mapping: bool  # whether that field is itself a mapping, so that one after `key` is not the whole config
     shared: frozenset[str]  # keys of every step that are fields of this kind as well
+    conditions: frozenset[str]  # fields that are jq
 
     @property
     def form(self) -> type[CombiningForm] | None:
@@ -76,7 +80,13 @@ def _kind(key: str, model: type[BaseModel], shorthand_field: str | None, summary
         shorthand=None if shorthand_field is None else written[shorthand_field],
         is_mapping=shorthand_field is not None and _takes_mapping(model.model_fields[shorthand_field].annotation),
         shared=(fields & COMMON_KEYS) - {"env"},  # the environment of a step reaches its type anyway
+        conditions=frozenset(written[name] for name, field in model.model_fields.items() if _is_jq(field)),
     )
+
+
+def _is_jq(field: FieldInfo) -> bool:
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and extra.get("format") == JQ_FORMAT
 
 
 def _takes_mapping(annotation: Any) -> bool:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from pitstop.definition.mistakes import did_you_mean, listed, quoted
+from pitstop.definition.mistakes import did_you_mean, listed, nearest, quoted
 from pitstop.definition.yaml_nodes import Document, Entry
 from pitstop.lazy_dataclass import dataclass
 
@@ -106,7 +106,10 @@ class _Wrong:
 def _tell(errors: list[ErrorDetails], section: Section, model: type[BaseModel]) -> None:
     document = section.document
     wrong: dict[int, _Wrong] = {}
+    meant = {_meant(error["loc"], model) for error in errors if error["type"] == "extra_forbidden"}
     for error in errors:
+        if error["type"] == "missing" and error["loc"] in meant:
+            continue  # it is there, though not quite: that is told
         key, node, trail = _find(error["loc"], section)
         name = ".".join(trail)
         match error["type"]:
@@ -123,6 +126,11 @@ def _tell(errors: list[ErrorDetails], section: Section, model: type[BaseModel]) 
     for found in wrong.values():
         if not any(_is_inside(other.trail, found.trail) for other in wrong.values()):
             document.tell(found.node, str(found), found.hint)
+
+
+def _meant(loc: tuple[str | int, ...], model: type[BaseModel]) -> tuple[str | int | None, ...]:
+    """The key that was most likely meant by one that is not known."""
+    return (*loc[:-1], nearest(str(loc[-1]), _names_beside(loc, model)))
 
 
 def _is_inside(trail: tuple[str, ...], outer: tuple[str, ...]) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pitstop.definition.step_kinds import StepKind
 
 ReadFile = Callable[[str], str | bytes]
+OnCall = Callable[[StepSpec], None]
 
 MOST_STEP_LEVELS = 50
 _FREE_KEYS = "x-"  # top-level keys that begin so are the author's own: a place for anchors
@@ -34,14 +35,16 @@ def read_flow(
     read_file: ReadFile,
     parse_template: ParseTemplate | None = None,
     check_expression: CheckExpression | None = None,
+    on_call: OnCall | None = None,
 ) -> Flow:
     """The flow in `text`. BadFlow has every mistake in it, and in the files that it includes, with its place.
 
     `read_file` gives the files that are included; an OSError of it is a mistake where the file is named.
     `parse_template` checks each `${{ }}` (it is `pitstop.plan.expressions.parse_template`), `check_expression` says
-    what is wrong with some jq. Without them templates are judged when the flow is planned.
+    what is wrong with some jq. Without them templates are judged when the flow is planned. `on_call` hears of each step
+    that calls a flow, also where the file has mistakes.
     """
-    reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression))
+    reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression), on_call)
     with _collector_paused():
         document = reading.open(file, text)
         flow = None if document is None else _FileReader(reading, document, (resolve_file(file),)).read_flow()
@@ -65,7 +68,14 @@ def _collector_paused() -> Iterator[None]:
 class _Reading:
     """What is known over all the files of one flow."""
 
-    def __init__(self, step_types: Mapping[str, StepTypeInfo], read_file: ReadFile, templates: TemplateChecks) -> None:
+    def __init__(
+        self,
+        step_types: Mapping[str, StepTypeInfo],
+        read_file: ReadFile,
+        templates: TemplateChecks,
+        on_call: OnCall | None,
+    ) -> None:
+        self.on_call = on_call
         self.step_types = step_types
         self.text_fields = {name: each.text_fields for name, each in step_types.items() if hasattr(each, "text_fields")}
         self.templates = templates
@@ -272,7 +282,10 @@ class _FileReader:
             return None
         if "name" in spec and options.get("name"):
             del spec["name"]
-        return StepSpec(source=self._document.place_of(node), positions=self._positions(fields), **{**spec, **options})
+        step = StepSpec(source=self._document.place_of(node), positions=self._positions(fields), **{**spec, **options})
+        if step.kind == "call" and self._reading.on_call is not None and "${{" not in step.config["call"]:
+            self._reading.on_call(step)
+        return step
 
     def _options(self, common: dict[str, Entry], node: MappingNode) -> Options:
         values = {
@@ -312,7 +325,7 @@ class _FileReader:
         if name in kind.step_lists:
             return self.read_steps(node)
         value = self._document.value(node)
-        if kind.form is not None and name == "until" and isinstance(value, str):
+        if name in kind.conditions and isinstance(value, str) and (kind.form is not None or "${{" not in value):
             self._reading.templates.check_condition(self._document, node, value)
         return value
 

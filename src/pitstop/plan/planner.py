@@ -7,7 +7,7 @@ from typing import Any
 from pitstop.definition.flow import Flow, InputSpec, Place, Position, StepSpec, resolve_file, type_of
 from pitstop.definition.graph import END, START, GraphDefinition, NodeSpec
 from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
-from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs
+from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs, Mistake
 from pitstop.plan.plan import NO_RETRY, Plan, Retry, Source, Step
 from pitstop.plan.wiring import Router, Wiring
 
@@ -87,6 +87,18 @@ def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: Lo
     planning.mistakes.raise_if_any()
     checked_inputs(flow, inputs or {})
     return Plan(root, flow.name)
+
+
+def call_mistakes(calls: Iterable[StepSpec], file: str, text: str, load_flow: LoadFlow) -> tuple[Mistake, ...]:
+    """What is wrong with steps that call flows, in a file that cannot be planned because of something else."""
+    planning = _Planning(load_flow, {file: text})
+    try:
+        for number, spec in enumerate(calls, start=1):
+            planning.step(spec, str(number), (resolve_file(file),))
+        planning.mistakes.raise_if_any()
+    except BadFlow as error:
+        return error.found
+    return ()
 
 
 def first_values(
@@ -179,7 +191,7 @@ class _Planning:
         prefix = f"{parent}." if parent else ""
         return tuple(
             [
-                self._step(spec, f"{prefix}{spec.id or number}", chain, is_cleanup)
+                self.step(spec, f"{prefix}{spec.id or number}", chain, is_cleanup=is_cleanup)
                 for number, spec in enumerate(specs, start=1)
             ]
         )
@@ -189,12 +201,12 @@ class _Planning:
         prefix = f"{parent}." if parent else ""
         return tuple(
             [
-                self._step(spec, f"{prefix}{spec.id or f'cleanup-{number}'}", chain, is_cleanup=True)
+                self.step(spec, f"{prefix}{spec.id or f'cleanup-{number}'}", chain, is_cleanup=True)
                 for number, spec in enumerate(specs, start=1)
             ]
         )
 
-    def _step(self, spec: StepSpec, path: str, chain: Chain, is_cleanup: bool) -> Step:
+    def step(self, spec: StepSpec, path: str, chain: Chain, *, is_cleanup: bool = False) -> Step:
         self._take(path, spec)
         config, timeout_seconds = spec.config, spec.timeout_seconds
         children: Steps = ()
@@ -209,7 +221,7 @@ class _Planning:
                 timeout_seconds = min(filter(None, (timeout_seconds, flow.timeout_seconds)), default=None)
         elif spec.kind == "background":
             beside, *foreground = spec.children
-            background = self._step(beside, f"{path}.background", chain, is_cleanup)
+            background = self.step(beside, f"{path}.background", chain, is_cleanup=is_cleanup)
             children = (background, *self.steps(foreground, path, chain, is_cleanup=is_cleanup))
         elif spec.children:
             children = self.steps(spec.children, path, chain, is_cleanup=is_cleanup)

@@ -8,7 +8,8 @@ from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any
 
-from pitstop.definition.flow import Flow
+from pitstop.definition.flow import Flow, StepSpec
+from pitstop.definition.mistakes import in_order
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
 from pitstop.engine.run import COMBINING
@@ -17,7 +18,7 @@ from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
 from pitstop.plan.plan import Plan
-from pitstop.plan.planner import plan_flow
+from pitstop.plan.planner import call_mistakes, plan_flow
 from pitstop.service.graph_targets import GraphTarget, read_target
 from pitstop.service.parts import Parts
 from pitstop.steps.registry import DescribedStepType, StepTypes
@@ -190,13 +191,20 @@ class _Reading:
         self._texts: dict[str, str] = {}
 
     def plan(self, path: str, inputs: Mapping[str, Any] | None) -> PlannedFlow:
-        flow = self._read(normpath(path), self._source.text)
+        calls: list[StepSpec] = []
+        try:
+            flow = self._read(normpath(path), self._source.text, calls.append)
+        except BadFlow as error:  # its calls are right or wrong whatever else is in the file
+            found = call_mistakes(calls, normpath(path), self._source.text.decode(errors="replace"), self._load)
+            raise BadFlow(in_order([*error.found, *found])) from None
         if inputs is None:
             inputs = {name: spec.default for name, spec in flow.inputs.items()}
-        plan = plan_flow(flow, inputs, lambda file: self._read(file, self._source.read_file(file)))
-        return PlannedFlow(flow, plan, self._types, self._texts)
+        return PlannedFlow(flow, plan_flow(flow, inputs, self._load), self._types, self._texts)
 
-    def _read(self, file: str, text: bytes) -> Flow:
+    def _load(self, file: str) -> Flow:
+        return self._read(file, self._source.read_file(file))
+
+    def _read(self, file: str, text: bytes, on_call: Callable[[StepSpec], None] | None = None) -> Flow:
         flow = read_flow(
             text,
             file,
@@ -204,6 +212,7 @@ class _Reading:
             read_file=self._source.read_file,
             parse_template=parse_template,
             check_expression=self._check_expression,
+            on_call=on_call,
         )
         self._texts.update(flow.texts)
         return flow
@@ -252,9 +261,21 @@ async def _wrong_expressions(expressions: list[str], evaluator: Evaluator) -> di
     for begin in range(0, len(unsure), CHECKED_TOGETHER):
         together = unsure[begin : begin + CHECKED_TOGETHER]
         if await _why_not_compiled(together, evaluator) is not None:
-            reasons = {each: await _why_not_compiled([each], evaluator) for each in together}
+            reasons = {each: await _why_wrong(each, evaluator) for each in together}
             wrong |= {each: reason for each, reason in reasons.items() if reason is not None}
     return wrong
+
+
+async def _why_wrong(expression: str, evaluator: Evaluator) -> str | None:
+    """Why jq does not understand it, with places in what was written and not in what we put around it."""
+    reason = await _why_not_compiled([expression], evaluator)
+    if reason is None:
+        return None
+    try:
+        await evaluator.evaluate(expression, {})
+    except BadExpression as error:
+        return error.reason
+    return reason
 
 
 async def _why_not_compiled(expressions: list[str], evaluator: Evaluator) -> str | None:

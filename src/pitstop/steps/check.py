@@ -18,6 +18,7 @@ class CheckConfig(StepConfig):
         description="jq over what the step sees, such as `.steps.build.outputs.size < 1000`. "
         "Only false and null do not hold.",
         min_length=1,
+        json_schema_extra={"format": "jq"},
     )
     every: Duration | None = Field(None, description="Check again and again, with so much time between (1s).")
     within: Duration | None = Field(

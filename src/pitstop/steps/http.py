@@ -55,7 +55,9 @@ class HttpConfig(StepConfig):
         {}, description="Headers that the answer must have, each with a text that must be in it."
     )
     check: str | None = Field(
-        None, description="jq over `.status`, `.headers` and `.json` or `.body` that must hold: `.json.ready`."
+        None,
+        description="jq over `.status`, `.headers` and `.json` or `.body` that must hold: `.json.ready`.",
+        json_schema_extra={"format": "jq"},
     )
     every: Duration | None = Field(None, description="Ask again and again, with so much time between (1s).")
     within: Duration | None = Field(

@@ -3,11 +3,11 @@
 import inspect
 import json
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pitstop.definition.durations import format_duration
+from pitstop.definition.durations import DURATION_PATTERN, format_duration
 from pitstop.steps.registry import DescribedStepType
 
 _WIDTH = 100
@@ -38,13 +38,23 @@ def describe_fields(step_type: type[DescribedStepType]) -> Iterator[FieldHelp]:
         )
 
 
-def kind_of(schema: dict[str, Any]) -> str:
-    """The type of a field in words: `text`, `number or list of number`, `duration`."""
-    if schema.get("title") == "Duration":
+def kind_of(schema: Mapping[str, Any]) -> str:
+    """What a field takes, in words: `text`, `number or list of number`, `duration`, `steps`, `jq`."""
+    kinds = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    if schema.get("title") == "Duration" or any(DURATION_PATTERN in each.get("pattern", "") for each in kinds):
         return "duration"
-    if "anyOf" in schema:
-        kinds = dict.fromkeys(kind_of(each) for each in schema["anyOf"] if each.get("type") != "null")
-        return " or ".join(kinds)
+    if schema.get("format") in ("steps", "jq"):
+        return str(schema["format"])
+    if len(kinds) > 1 and any("$ref" in each for each in kinds):
+        return "mapping, text or list of text"
+    if kinds:
+        return " or ".join(dict.fromkeys(map(kind_of, kinds)))
+    if "$ref" in schema:
+        return "mapping"
+    if "enum" in schema:
+        return " or ".join(f"`{word}`" for word in schema["enum"])
+    if schema.get("type") == ["string", "boolean"]:
+        return "jq"
     match schema.get("type"):
         case "array":
             return f"list of {kind_of(schema.get('items', {}))}"
@@ -97,7 +107,7 @@ def _section(step_type: type[DescribedStepType]) -> str:
 
 
 def _default(value: Any, kind: str) -> str:
-    if value in (None, "", {}, []):
+    if value in (None, "", {}, [], 0.0) and value is not False:
         return ""
     return format_duration(value) if kind == "duration" else json.dumps(value)
 
