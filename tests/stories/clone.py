@@ -3,10 +3,12 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -139,3 +141,26 @@ class Person:
         self._child.wait()
         assert self._child.exitstatus is not None, f"it was ended by signal {self._child.signalstatus}"
         return self._child.exitstatus
+
+
+@contextmanager
+def serving(clone: Clone, **environment: str) -> Iterator[str]:
+    """The URL of a server in a process of its own; it leaves nothing running."""
+    mark = uuid4().hex
+    words = (sys.executable, "-m", "pitstop", "up", "--no-browser", "--port", "0")
+    with subprocess.Popen(
+        words,
+        cwd=clone.path,
+        env={**clone.env, "PITSTOP_TEST": mark, **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            assert server.stdout is not None
+            found = re.search(r"http://\S+", server.stdout.readline())
+            assert found is not None
+            yield found[0].rstrip("/")
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(30)
+    assert processes_with(mark) == {}

@@ -29,7 +29,7 @@ class Words:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("con", ["continue", "config"]),
+        ("con", ["continue", "context", "config"]),
         ("until te", ["tests"]),
         ("u te", []),  # until, unset, unwatch or undo?
         ("unt 2", ["2.tests"]),

@@ -29,6 +29,10 @@ COMMANDS = {
     "login": Command("Print a link to the server that runs, for a browser", "pitstop.serving.login:login_command"),
     "runs": Command("List runs, the newest first", "pitstop.doors.cli.runs:runs_command"),
     "logs": Command("Show what the steps of a run wrote", "pitstop.doors.cli.logs:logs_command"),
+    "artifacts": Command(
+        "List the files that a run handed on, or print one", "pitstop.doors.cli.artifacts:artifacts_command"
+    ),
+    "pin": Command("Keep a run, and the files of its workspace", "pitstop.doors.cli.pin:pin_command"),
     "rerun": Command("Run again, whole or from a step on", "pitstop.doors.cli.rerun:rerun_command"),
     "cancel": Command("End a run, and clean up after it", "pitstop.doors.cli.cancel:cancel_command"),
     "dap": Command("Serve an editor that speaks the Debug Adapter Protocol", "pitstop.doors.dap.command:dap_command"),

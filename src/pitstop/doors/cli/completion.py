@@ -42,10 +42,12 @@ _SERVED = "--host --port --workers --flows --allow-host --keep --log-level --db 
 _SHOWN = "--plain --json --log-level"
 OPTIONS = {  # a test compares them with what the commands say of themselves
     "run": f"{_GIVEN} --only --workspace --debug-on-error --dry-run {_SHOWN}",
-    "debug": f"{_GIVEN} --only --workspace --command --command-file",
+    "debug": f"{_GIVEN} --only --workspace --shell --sidecar --record --commit --same-commit --command --command-file",
     "runs": "--status --flow --limit --json --server --help",
     "logs": "--follow --search --server --help",
-    "rerun": f"{_GIVEN} --use-file --debug {_SHOWN}",
+    "rerun": f"{_GIVEN} --use-file --commit --same-commit --debug {_SHOWN}",
+    "artifacts": "--output --server --help",
+    "pin": "--off --server --help",
     "cancel": "--now --server --help",
     "check": "--server --help",
     "up": f"{_SERVED} --no-browser",
@@ -92,7 +94,7 @@ def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> It
         return OPTIONS.get(command, "--help").split()
     if command == "completion":
         return SCRIPTS
-    if command in ("logs", "rerun", "cancel") and len(before) == 1:
+    if command in ("logs", "artifacts", "pin", "rerun", "cancel") and len(before) == 1:
         return [each.id for each in ask(open_service(), lambda service: service.runs(RunQuery())).runs]
     if command == "steps":
         return [each.name for each in ask(open_service(), lambda service: service.step_types())]

@@ -39,11 +39,16 @@ def runs_command(words: Sequence[str], open_service: OpenService, interrupts: In
 def line_of(run: RunInfo) -> str:
     """A run in one line: its id, how it is doing, when and how long, its flow, and where it failed."""
     began = run.started_at or run.created_at
-    time = datetime.fromtimestamp(began).astimezone().strftime("%Y-%m-%d %H:%M")
+    time = _moment(began)
     took = format_seconds(run.ended_at - began) if run.ended_at is not None else ""
     where = f"  at {run.failures[0].step}" if run.failures else f"  {run.error}" if run.error else ""
     after = f"  from {run.from_step}" if run.from_step else ""
     by_hand = "  with changes by hand" if run.intervened else ""
     pinned = "  pinned" if run.is_pinned else ""
+    kept = f"  files until {_moment(run.kept_until)}" if run.kept_until is not None and not run.is_pinned else ""
     sign = sign_of(run.status).shape
-    return f"{run.id}  {sign} {run.status:9}  {time}  {took:>7}  {run.flow}{after}{where}{by_hand}{pinned}"
+    return f"{run.id}  {sign} {run.status:9}  {time}  {took:>7}  {run.flow}{after}{where}{by_hand}{pinned}{kept}"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")

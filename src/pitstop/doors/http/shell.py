@@ -1,6 +1,7 @@
 """A shell in the browser, or any terminal: a token opens it once, a socket carries it."""
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -126,4 +127,5 @@ class _Control(msgspec.Struct):
 
 async def _end(socket: WebSocket, when: asyncio.Event, code: int, reason: str) -> None:
     await when.wait()
-    await socket.close(code, reason)
+    with suppress(WebSocketDisconnect):  # the client has left by itself
+        await socket.close(code, reason)

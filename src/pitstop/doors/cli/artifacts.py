@@ -1,0 +1,43 @@
+"""`pitstop artifacts`: the files that a run handed on, and what is in them."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
+from pitstop.doors.cli.exit_codes import PASSED
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.service.api import Service
+
+
+def artifacts_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    parser = argparse.ArgumentParser(
+        prog="pitstop artifacts", description="List the files that a run handed on, or print one of them."
+    )
+    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    parser.add_argument("path", metavar="PATH", nargs="?", help="one of them, to print")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it to this file")
+    add_server_option(parser)
+    options = parser.parse_args(words)
+    if options.path is None:
+        ask(open_chosen(options, open_service), lambda service: _list(service, options.run))
+    else:
+        ask(open_chosen(options, open_service), lambda service: _write(service, options))
+    return PASSED
+
+
+async def _list(service: Service, run: str) -> None:
+    for each in await (await service.run(run)).artifacts():
+        print(each.path)
+
+
+async def _write(service: Service, options: argparse.Namespace) -> None:
+    blocks = (await service.run(options.run)).artifact(options.path)
+    with sys.stdout.buffer if options.output is None else options.output.open("wb") as file:
+        async with aclosing(blocks):  # type: ignore[type-var]
+            async for block in blocks:
+                file.write(block)
+        file.flush()

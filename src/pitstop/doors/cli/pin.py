@@ -1,0 +1,22 @@
+"""`pitstop pin`: keep a run, and the files of its workspace, for longer than others."""
+
+import argparse
+from collections.abc import Sequence
+
+from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
+from pitstop.doors.cli.exit_codes import PASSED
+from pitstop.doors.cli.interrupts import Interrupts
+
+
+def pin_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+    parser = argparse.ArgumentParser(
+        prog="pitstop pin", description="Keep a run, and the files of its workspace, until it is unpinned."
+    )
+    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    parser.add_argument("--off", action="store_true", help="unpin it")
+    add_server_option(parser)
+    options = parser.parse_args(words)
+    ask(open_chosen(options, open_service), lambda service: service.pin(options.run, pinned=not options.off))
+    print(f"{options.run} {'unpinned' if options.off else 'pinned'}")
+    return PASSED
