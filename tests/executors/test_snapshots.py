@@ -373,6 +373,21 @@ async def settle(store: SnapshotStore, folder: Path) -> None:
     await store.take(folder)
 
 
+async def test_a_snapshot_of_what_has_not_changed_is_the_one_before(folder: Path, store: SnapshotStore) -> None:
+    make_something_of_everything(folder)
+    taken = [(await store.take(folder)).id]
+    for _ in range(50):  # what has only just changed is not trusted yet
+        taken.append((await store.take(folder, taken[-1])).id)
+        await asyncio.sleep(0.01)
+
+    assert taken[-1] == taken[-2]
+    (folder / "new").touch()
+    changed = await store.take(folder, taken[-1])
+    assert changed.id not in taken
+    (folder / "new").chmod(0o700)
+    assert (await store.take(folder, changed.id)).id != changed.id
+
+
 async def test_the_same_content_is_kept_once(folder: Path, store: SnapshotStore) -> None:
     for number in range(10):
         (folder / str(number)).write_bytes(b"same" * 1000)

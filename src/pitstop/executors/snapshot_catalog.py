@@ -6,8 +6,9 @@ its files is opened. It can be thrown away at any time.
 
 import marshal
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -130,11 +131,34 @@ class Catalog:
         self._database.execute("DROP TABLE live")
 
 
-@contextmanager
-def open_catalog(path: Path) -> Iterator[Catalog]:
-    """The catalog for one piece of work, in one thread."""
-    with closing(connect(path)) as database:
-        yield Catalog(database)
+class IdleCatalogs:
+    """Connections that are kept open between two pieces of work, each in one thread at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+
+    @contextmanager
+    def lent(self, path: Path) -> Iterator[Catalog]:
+        """The catalog for one piece of work."""
+        with self._lock:
+            database = self._idle.pop() if self._idle else None
+        if database is None:
+            database = connect(path)
+            Catalog(database).forget_all_after_boot(_boot())
+        try:
+            yield Catalog(database)
+        except BaseException:
+            database.close()
+            raise
+        with self._lock:
+            self._idle.append(database)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for database in idle:
+            database.close()
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -150,3 +174,10 @@ def connect(path: Path) -> sqlite3.Connection:
 def _trusted(key: Key, before_ns: int) -> Key | tuple[bytes]:
     """The key, or only its name: which is no listing of anything, so that the file is looked at again."""
     return key if key[5] < before_ns else (key[0],)
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

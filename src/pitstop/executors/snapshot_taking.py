@@ -94,6 +94,23 @@ def take(
     return taken
 
 
+def look_only(
+    folders: Mapping[bytes, bytes], without: frozenset[bytes], *, catalog: Catalog, objects: SnapshotObjects
+) -> Taken | None:
+    """What `take` would find, if nothing is new to the catalog; None if something has to be read."""
+    taken = Taken()
+    linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
+    for name, root in folders.items():
+        if os.path.isdir(root):
+            taking = _Taking(name, root, without, catalog, objects, taken)
+            taking.look(linked)
+            if not taking.is_as_seen:
+                return None
+            taking.note_top()
+    taken.links = sorted(sorted(paths) for paths in linked.values() if len(paths) > 1)
+    return taken
+
+
 class _Taking:
     """One of the folders."""
 
@@ -235,8 +252,17 @@ class _Taking:
         self._catalog.add_trees(trees)
         self._catalog.set_seen(self._root, rows, trusted_before_ns=self._began_ns - UNCERTAIN_NS)
         self._catalog.forget_seen(self._root, self._seen.keys() - self._listings.keys())
-        target = ids.get(b"", UNREAD)
-        self._taken.tops[self._name] = entry_of(self._name, os.stat(self._root), target)
+        self.note_top(ids.get(b"", UNREAD))
+
+    @property
+    def is_as_seen(self) -> bool:
+        """Whether every folder is as it was when it was last looked at, and may be trusted to be."""
+        return {folder: listing for folder, (listing, _) in self._seen.items()} == self._listings
+
+    def note_top(self, target: bytes | None = None) -> None:
+        """The folder itself, with the tree that it was seen with, if no other is given."""
+        tree = self._seen[b""][1] if target is None else target
+        self._taken.tops[self._name] = entry_of(self._name, os.stat(self._root), tree)
 
     def _with_tree(self, folder: bytes, entry: Entry, ids: Mapping[bytes, bytes]) -> Entry:
         if not stat.S_ISDIR(entry.mode) or entry.target == UNREAD:

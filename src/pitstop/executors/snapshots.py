@@ -27,16 +27,17 @@ from typing import Any, TypeVar
 
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.errors import Unavailable, UnknownSnapshot
-from pitstop.executors.snapshot_catalog import Catalog, connect, open_catalog
+from pitstop.executors.snapshot_catalog import Catalog, IdleCatalogs
 from pitstop.executors.snapshot_diff import ChangeKind, differences
 from pitstop.executors.snapshot_objects import SnapshotObjects
 from pitstop.executors.snapshot_restoring import restore
-from pitstop.executors.snapshot_taking import Limits, Taken, take
+from pitstop.executors.snapshot_taking import Limits, Taken, look_only, take
 from pitstop.executors.snapshot_tree import DETERMINISTIC, Entry
 
 LIMIT_BYTES = 20 * 1024**3
 LIMIT_FILES = 1_000_000
 SNIFFED_BYTES = 8 * 1024
+FEW_FILES = 200
 
 Folders = Path | Mapping[str, Path]
 T = TypeVar("T")
@@ -85,8 +86,8 @@ class SnapshotStore:
     """Snapshots in a folder, which several processes may use at the same time.
 
     What is taken is one folder, or several with names, which the paths in the snapshot then begin with; it is restored
-    to the same names, here or elsewhere. `without` are folders in them that are left alone. Everything is done in a
-    thread. Cancelling a `take` ends it soon; a `restore` that has begun is finished before it can be cancelled.
+    to the same names, here or elsewhere. `without` are folders in them that are left alone. What may take long is done
+    in a thread. Cancelling a `take` ends it soon; a `restore` that has begun is finished before it can be cancelled.
     """
 
     def __init__(
@@ -95,22 +96,26 @@ class SnapshotStore:
         self._root = root
         self._limits = Limits(snapshot_limit_bytes, snapshot_limit_files)
         self._objects = SnapshotObjects(root / "objects")
-        self._opening = threading.Lock()
-        self._close: Callable[[], object] | None = None
+        self._catalogs = IdleCatalogs()
+        weakref.finalize(self, self._catalogs.close)
 
     def close(self) -> None:
         """Let go of the catalog. It is opened again when it is needed, and closed with this object at the latest."""
-        with self._opening:
-            if self._close is not None:
-                self._close()
-                self._close = None
+        self._catalogs.close()
 
     async def take(
         self, folders: Folders, parent: str | None = None, *, without: Collection[Path] = ()
     ) -> SnapshotInfo:
-        """Raises SnapshotTooLarge, and has kept nothing, if there is too much; Unavailable if the disk is full."""
+        """What the folders are now; the parent itself, if that is what they were then.
+
+        Raises SnapshotTooLarge, and has kept nothing, if there is too much; Unavailable if the disk is full.
+        """
+        named, resolved = _named(folders), _resolved(without)
+        known = None if parent is None else self._unchanged(named, parent, resolved)
+        if known is not None:
+            return known
         stop = threading.Event()
-        return await _in_thread(lambda: self._take(_named(folders), parent, _resolved(without), stop), stop)
+        return await _in_thread(lambda: self._take(named, parent, resolved, stop), stop)
 
     async def restore(self, folders: Folders, id: str, *, without: Collection[Path] = ()) -> None:
         """Make the folders exactly what they were. Touches only what differs, and nothing before all is made ready.
@@ -147,29 +152,35 @@ class SnapshotStore:
         """How many bytes the store has."""
         return await _in_thread(self._objects.size)
 
+    def _unchanged(self, folders: dict[bytes, bytes], parent: str, without: frozenset[bytes]) -> SnapshotInfo | None:
+        """The parent, where few files are as they were: that is seen sooner than a thread would begin to look."""
+        try:
+            with self._open(at_once=True) as catalog:
+                before = _row(catalog, parent)
+                if before[7] > FEW_FILES:
+                    return None
+                found = look_only(folders, without, catalog=catalog, objects=self._objects)
+                return _info(before) if found is not None and _packed(found) == before[3:7] else None
+        except (Unavailable, BlockingIOError):
+            return None
+
     # --- In a thread
 
     @contextlib.contextmanager
-    def _open(self, *, alone: bool = False) -> Iterator[Catalog]:
+    def _open(self, *, alone: bool = False, at_once: bool = False) -> Iterator[Catalog]:
+        """BlockingIOError if it is to be had `at_once`, and somebody else has it alone."""
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             lock = os.open(self._root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise Unavailable(f"the snapshots in {self._root} cannot be used: {error}") from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-            self._stay_connected()
-            with open_catalog(self._root / "catalog.db") as catalog:
+            how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+            fcntl.flock(lock, how | fcntl.LOCK_NB if at_once else how)
+            with self._catalogs.lent(self._root / "catalog.db") as catalog:
                 yield catalog
         finally:
             os.close(lock)
-
-    def _stay_connected(self) -> None:
-        with self._opening:
-            if self._close is None:
-                database = connect(self._root / "catalog.db")
-                self._close = weakref.finalize(self, database.close)
-                Catalog(database).forget_all_after_boot(_boot())
 
     def _take(
         self, folders: dict[bytes, bytes], parent: str | None, without: frozenset[bytes], stop: threading.Event
@@ -181,10 +192,7 @@ class SnapshotStore:
                 _row(catalog, parent)
 
             def write_down(taken: Taken) -> None:
-                tops = [tuple(entry) for entry in taken.tops.values()]
-                packed = [
-                    marshal.dumps(part, DETERMINISTIC) for part in (tops, taken.links, taken.left_out, taken.torn)
-                ]
+                packed = _packed(taken)
                 catalog.add_snapshot((id, parent, taken_at, *packed, taken.files, taken.bytes, taken.new_bytes))
 
             take(
@@ -284,6 +292,12 @@ def _row(catalog: Catalog, id: str) -> tuple[Any, ...]:
     return row
 
 
+def _packed(taken: Taken) -> tuple[bytes, ...]:
+    tops = [tuple(entry) for entry in taken.tops.values()]
+    parts = (tops, taken.links, taken.left_out, taken.torn)
+    return tuple(marshal.dumps(part, DETERMINISTIC) for part in parts)
+
+
 def _tops(row: tuple[Any, ...]) -> dict[bytes, Entry]:
     return {fields[0]: Entry(*fields) for fields in marshal.loads(row[3])}
 
@@ -328,10 +342,3 @@ def _looks_like_text(beginning: bytes) -> bool:
     except UnicodeDecodeError as error:
         return len(beginning) == SNIFFED_BYTES and error.start > SNIFFED_BYTES - 4  # its last character is cut
     return True
-
-
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""

@@ -25,6 +25,7 @@ from pitstop.store.sql.store import open_sql_store
 
 PORT = 7878
 TRIED_PORTS = 10
+SWITCH_SECONDS = 0.0005  # how long the loop keeps a thread waiting, at each call of the database that the thread makes
 
 log = logging.getLogger("pitstop")
 
@@ -121,6 +122,7 @@ def address_kept(settings: Settings, url: str) -> Iterator[None]:
 
 async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
     """Serve until the process is told to end."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
     async with open_house(serving) as house:
