@@ -190,9 +190,9 @@ class DebuggerContract:
 
         state = await debugger.state()
 
-        assert [(edit.path, edit.value, edit.removes) for edit in state.edits] == [
-            (".inputs.who", "edited", False),
-            (".vars.extra", {"a": [1]}, False),
+        assert [(edit.path, edit.value, edit.preview, edit.removes) for edit in state.edits] == [
+            (".inputs.who", "edited", '"edited"', False),
+            (".vars.extra", None, '{"a": [1]}', False),
         ]
         assert (await debugger.scope(stop.id))["vars"] == {"region": "eu", "tags": ["a", "b"], "extra": {"a": [1]}}
         with pytest.raises(BadEdit):
@@ -200,6 +200,18 @@ class DebuggerContract:
         await debugger.detach()
         assert (await run.wait()).intervened
         assert await run.log_tail("hello") == ["hello edited"]
+
+    async def test_the_state_is_small_however_large_an_edit_is(self, desk: Desk) -> None:
+        run, stop = await desk.debug()
+
+        await run.debugger.set(stop.id, ".vars.text", "x" * 1_000_000)
+        await run.debugger.set(stop.id, ".vars.list", ["x" * 1000] * 1000)
+
+        text, items = (await run.debugger.state()).edits
+        assert (len(text.value), text.is_cut) == (10_000, True)
+        assert (items.value, len(items.preview)) == (None, 120)
+        await run.debugger.detach()
+        await run.wait()
 
     async def test_a_step_is_repaired_and_tried_again(self, desk: Desk) -> None:
         run, stop = await desk.debug(stop_at_entry=False)

@@ -74,12 +74,17 @@ class BreakpointInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditInfo:
-    """A change that was made at a stop, and can be undone until its frame goes on."""
+    """A change that was made at a stop, and can be undone until its frame goes on.
+
+    `preview` is the value in one line; `value` is there for a plain one, and cut when it is long.
+    """
 
     stop: int
     layer: str
     path: str
+    preview: str = ""
     value: Any = None
+    is_cut: bool = False
     removes: bool = False
 
 

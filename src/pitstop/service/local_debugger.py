@@ -10,7 +10,7 @@ from pitstop.errors import BadEdit, BadExpression, NotRunning
 from pitstop.events.log import events_to_json
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import AnyEvent
-from pitstop.plan.paths import format_path, parse_path, read_path
+from pitstop.plan.paths import parse_path, read_path
 from pitstop.plan.values import Change, as_json
 from pitstop.service.api import BreakpointRequest, CommitInfo, FlowInfo, SessionState
 from pitstop.service.debug_view import DebugView
@@ -34,7 +34,7 @@ from pitstop.service.run_files import RunFiles
 from pitstop.service.run_snapshots import NewSnapshots
 from pitstop.service.sessions import LocalSession, parts_of
 from pitstop.service.telling import MaskText, masked, without_secrets
-from pitstop.service.variables import children_of, page_of
+from pitstop.service.variables import children_of, page_of, tell_value
 from pitstop.steps.workplace import Workplace
 
 T = TypeVar("T")
@@ -406,16 +406,12 @@ class LocalDebugger:
         return BreakpointInfo(id=breakpoint.id, request=request, hit_count=breakpoint.hit_count, paths=paths)
 
     def _edits(self, session: LocalSession) -> list[EditInfo]:
-        return [
-            EditInfo(
-                stop=stop,
-                layer=edit.layer,
-                path=format_path(edit.path),
-                value=self._shown(edit.value),
-                removes=edit.removes,
-            )
-            for stop, edit in session.edits()
-        ]
+        told = []
+        for stop, edit in session.edits():
+            new = tell_value(("", edit.path, edit.value), self._mask)
+            what = {"preview": new.preview, "value": new.value, "is_cut": new.is_cut}
+            told.append(EditInfo(stop=stop, layer=edit.layer, path=new.path, removes=edit.removes, **what))
+        return told
 
     def _changes(self, changes: list[Change]) -> tuple[ChangeInfo, ...]:
         return tuple(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pitstop.plan.paths import format_path
@@ -58,7 +59,7 @@ def page_of(
     if search:
         wanted = search.casefold()
         children = [child for child in children if _has(child, wanted)]
-    shown = tuple(_tell(child, mask, origins or {}) for child in children[cursor : cursor + limit])
+    shown = tuple(tell_value(child, mask, origins or {}) for child in children[cursor : cursor + limit])
     following = cursor + len(shown)
     return VariablePage(shown, len(children), following if following < len(children) else None)
 
@@ -84,7 +85,10 @@ def type_of(value: Any) -> Type:
     return "string"
 
 
-def _tell(child: Child, mask: MaskText, origins: Mapping[str, tuple[str, str | None]]) -> VariableInfo:
+def tell_value(
+    child: Child, mask: MaskText, origins: Mapping[str, tuple[str, str | None]] = MappingProxyType({})
+) -> VariableInfo:
+    """A value without what is in it, and cut where it is long."""
     name, path, value = child
     kind = type_of(value)
     layer, set_by = origins.get(name, ("", None))

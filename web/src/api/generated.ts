@@ -202,10 +202,12 @@ export type DebugState = {
   watches: string[];
 };
 
-/** A change that was made at a stop, and can be undone until its frame goes on. */
+/** A change that was made at a stop, and can be undone until its frame goes on. `preview` is the value in one line; `value` is there for a plain one, and cut when it is long. */
 export type EditInfo = {
+  is_cut: boolean;
   layer: string;
   path: string;
+  preview: string;
   removes: boolean;
   stop: number;
   value: unknown;
