@@ -28,6 +28,9 @@ SETTINGS = {
 }
 
 
+CLEAN_UP = 'read -r _; "$0" -D "$1/data" -m immediate stop; rm -rf "$1"'  # when the other end of its input is closed
+
+
 class Postgres:
     """A cluster in a folder of its own, which is reached by a socket in it."""
 
@@ -37,6 +40,7 @@ class Postgres:
         self._bin = _find_programs()
         self._user = _unprivileged_user(folder)
         self._numbers = count(1)
+        self._cleaner = self._start(["sh", "-c", CLEAN_UP, str(self._bin / "pg_ctl"), str(folder)])
         self._run("initdb", "-D", str(self._data), "-U", "pitstop", "-A", "trust", "-E", "UTF8", "--no-sync")
         lines = [f"{name} = {value}" for name, value in {**SETTINGS, **settings}.items()]
         with (self._data / "postgresql.conf").open("a") as file:
@@ -70,33 +74,40 @@ class Postgres:
         """`immediate` is a crash."""
         self._run("pg_ctl", "-D", str(self._data), "-w", "-m", mode, "stop")
 
+    def remove(self) -> None:
+        """Also done when this process is killed."""
+        with self._cleaner as cleaner:
+            assert cleaner.stdin is not None
+            cleaner.stdin.close()
+
     def _run(self, program: str, *words: str) -> None:
-        done = subprocess.run(
-            [str(self._bin / program), *words],
+        with self._start([str(self._bin / program), *words]) as started:
+            assert started.stdin is not None
+            started.stdin.close()
+        if started.returncode != 0:
+            log = self._folder / "log"
+            raise RuntimeError(f"{program} ended with {started.returncode}: {log.read_text() if log.exists() else ''}")
+
+    def _start(self, words: list[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            words,
             user=self._user,
             group=None if self._user is None else pwd.getpwuid(self._user).pw_gid,
-            cwd=self._folder,
-            stdin=subprocess.DEVNULL,
+            cwd="/",
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,  # the server would keep a pipe open
             stderr=subprocess.DEVNULL,
-            check=False,
+            start_new_session=True,  # a Ctrl-C is for whoever tests
         )
-        if done.returncode != 0:
-            log = self._folder / "log"
-            raise RuntimeError(f"{program} ended with {done.returncode}: {log.read_text() if log.exists() else ''}")
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    folder = Path(tempfile.mkdtemp(prefix="pitstop-pg-"))  # short: the path of a socket has 107 bytes at most
-    cluster = None
+    cluster = Postgres(Path(tempfile.mkdtemp(prefix="pitstop-pg-")))  # short: the path of a socket has 107 bytes
     try:
-        cluster = Postgres(folder)
         yield cluster
     finally:
-        if cluster is not None:
-            cluster.stop("immediate")
-        shutil.rmtree(folder, ignore_errors=True)
+        cluster.remove()
 
 
 @pytest.fixture
