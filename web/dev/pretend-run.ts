@@ -390,7 +390,7 @@ export class PretendRun {
     const name = String(parts.at(-1));
     if (removes) delete parent[name];
     else parent[name] = value;
-    this.#edits.push({ stop, layer: "run", path, value, removes });
+    this.#edits.push({ stop, layer: "run", path, value, preview: JSON.stringify(value), is_cut: false, removes });
     this.#interventions.push(`set ${path} at ${step}`);
     this.#tell({
       kind: "debug.scope_edited",

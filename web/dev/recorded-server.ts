@@ -148,6 +148,7 @@ class World {
       return this.#run(m).info();
     });
     get("/runs/:run/tests", (m) => testsOf(this.#run(m).flow.name));
+    get("/runs/:run/tests/history", () => []);
     get("/runs/:run/artifacts", () => [{ path: "dist/shop-1.4.2.zip", size: 48_213, is_folder: false }]);
     get("/runs/:run/questions", () => []);
     get("/runs/:run/log", (m, _b, query) => this.#log(this.#run(m), query));
@@ -160,7 +161,7 @@ class World {
     on("DELETE", "/runs/:run/debug/breakpoints/:id", (m) => this.#live(m).removeBreakpoint(Number(m[2])));
     on("POST", "/runs/:run/debug/breakpoints/groups/:group", () => ({}));
     get("/runs/:run/debug/variables", (m, _b, query) => variablesAt(this.#live(m).scope, query));
-    get("/runs/:run/debug/scope", (m) => this.#live(m).scope);
+    get("/runs/:run/debug/scope", (m) => ({ scope: this.#live(m).scope, cut: [] }));
     get("/runs/:run/debug/config", (m, _b, query) => this.#config(m, query));
     get("/runs/:run/debug/watches", (m) => this.#watches(m));
     get("/runs/:run/debug/history", (m) => this.#history(m));

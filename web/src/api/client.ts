@@ -6,9 +6,12 @@ import type {
   BreakpointRequest,
   ChangeInfo,
   ConfigInfo,
+  ContextInfo,
   DebugState,
   DebugVerb,
   DebugVerbs,
+  FileChanges,
+  FileDiff,
   FlowCheck,
   FlowText,
   LogPage,
@@ -21,9 +24,12 @@ import type {
   RunInfo,
   RunPage,
   RunRequest,
+  ShellForm,
+  ShellToken,
   StepTypeHelp,
   StoredFlow,
   TestCase,
+  TestedRun,
   VariablePage,
   WatchValue,
 } from "@/api/types";
@@ -127,6 +133,7 @@ export const api = {
   ) => ask<LogPage>(urlOf(runPath(run, "/log"), query), { signal }),
   logDownload: (run: string, occurrence: string) => urlOf(runPath(run, "/log/download"), { occurrence }),
   tests: (run: string) => ask<TestCase[]>(urlOf(runPath(run, "/tests"))),
+  testHistory: (run: string) => ask<TestedRun[]>(urlOf(runPath(run, "/tests/history"))),
   artifacts: (run: string) => ask<ArtifactInfo[]>(urlOf(runPath(run, "/artifacts"))),
   artifactUrl: (run: string, path: string) =>
     `${API}${runPath(run, "/artifacts/")}${path.split("/").map(encodeURIComponent).join("/")}`,
@@ -151,6 +158,11 @@ export const api = {
   history: (run: string) => ask<PointInfo[]>(urlOf(runPath(run, "/debug/history"))),
   diff: (run: string, query: { stop: number } | { from: number; to: number }) =>
     ask<ChangeInfo[]>(urlOf(runPath(run, "/debug/diff"), query)),
+  fileChanges: (run: string, query: { from: number; to?: number }) =>
+    ask<FileChanges>(urlOf(runPath(run, "/debug/files"), { ...query, limit: 200 })),
+  fileDiff: (run: string, query: { path: string; from: number; to?: number }) =>
+    ask<FileDiff>(urlOf(runPath(run, "/debug/files/diff"), query)),
+  context: (run: string, stop: number) => ask<ContextInfo>(urlOf(runPath(run, "/debug/context"), { stop })),
   exportUrl: (run: string) => urlOf(runPath(run, "/debug/export")),
 
   addBreakpoint: (run: string, request: BreakpointRequest) =>
@@ -162,8 +174,7 @@ export const api = {
   enableGroup: (run: string, group: string, enabled: boolean) =>
     post<void>(urlOf(runPath(run, `/debug/breakpoints/groups/${encodeURIComponent(group)}`)), { enabled }),
 
-  shellToken: (run: string, stop: number, mode: "shell" | "sidecar") =>
-    post<{ token: string; expires_at: number }>(urlOf(runPath(run, "/shell-tokens")), { stop, mode }),
+  shellToken: (run: string, shell: ShellForm) => post<ShellToken>(urlOf(runPath(run, "/shell-tokens")), shell),
   shellUrl: (run: string, token: string, rows: number, cols: number) =>
     `${location.origin.replace(/^http/, "ws")}${urlOf(runPath(run, "/shell"), { token, rows, cols })}`,
 

@@ -64,6 +64,14 @@ export function useTests(run: string, version: number) {
   });
 }
 
+export function useTestHistory(run: string, version: number) {
+  return useQuery({
+    queryKey: ["test-history", run, version],
+    queryFn: () => api.testHistory(run),
+    placeholderData: (kept) => kept,
+  });
+}
+
 export function useArtifacts(run: string, version: number) {
   return useQuery({
     queryKey: ["artifacts", run, version],

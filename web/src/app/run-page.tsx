@@ -1,6 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { CloudOff } from "lucide-react";
-import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from "react";
+import {
+  lazy,
+  Suspense,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "@/api/client";
 import { useRunDetail } from "@/api/queries";
@@ -13,6 +22,7 @@ import { type MainView, RunLayout } from "@/app/run-layout";
 import { RunPageStore } from "@/app/run-page-store";
 import { useNotifications } from "@/app/use-notifications";
 import { DebugToolbar } from "@/features/debug/toolbar";
+import { CommitDialog } from "@/features/runs/commit-dialog";
 import { Questions } from "@/features/runs/questions";
 import { RunHeader } from "@/features/runs/run-header";
 import { Button } from "@/ui/button";
@@ -84,22 +94,39 @@ function Beside({ onView }: { onView: (view: MainView) => void }) {
   return null;
 }
 
+const tell = (error: Error) => toast(error.message, "bad");
+
 function Header() {
   const { detail } = useRun("detail");
   const [, navigate] = useLocation();
   const client = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
-  const tell = (error: Error) => toast(error.message, "bad");
-  const rerun = (how: { fromStep?: string; stops?: boolean; usesFile?: boolean }) => {
-    const debug = { stop_at_entry: how.stops ?? false, stop_on_error: true };
-    api
-      .rerun(detail.id, { from_step: how.fromStep, use_file: how.usesFile, debug })
-      .then((next) => navigate(`/runs/${next.id}`), tell);
-  };
+  const [isChoosing, setChoosing] = useState(false);
+  const { id } = detail;
+  const begin = useCallback(
+    async (how: { fromStep?: string; stops?: boolean; usesFile?: boolean; commit?: string }) => {
+      const debug = { stop_at_entry: how.stops ?? false, stop_on_error: true };
+      const asked = { from_step: how.fromStep, use_file: how.usesFile, commit: how.commit, debug };
+      navigate(`/runs/${(await api.rerun(id, asked)).id}`);
+    },
+    [id, navigate],
+  );
+  const rerun = useCallback((how: Parameters<typeof begin>[0]) => void begin(how).catch(tell), [begin]);
+  useCommands(
+    useMemo(
+      () => [
+        { id: "again", title: "Run again", run: () => rerun({}) },
+        { id: "again-stopped", title: "Run again and stop at the first step", run: () => rerun({ stops: true }) },
+        { id: "again-commit", title: "Run again on another commit…", run: () => setChoosing(true) },
+      ],
+      [rerun],
+    ),
+  );
   return (
     <>
       <RunHeader
         onRerun={rerun}
+        onChooseCommit={() => setChoosing(true)}
         onCancel={() => api.cancel(detail.id).then(() => toast("The run was asked to end; cleanup still runs."), tell)}
         onPin={() =>
           api
@@ -116,6 +143,18 @@ function Header() {
         onClose={() => setRemoving(false)}
         onConfirm={() => api.remove(detail.id).then(() => navigate("/"), tell)}
       />
+      {isChoosing && (
+        <CommitDialog
+          commit={detail.commit?.branch ?? ""}
+          onRun={(how) =>
+            begin(how).then(
+              () => null,
+              (error: Error) => error.message,
+            )
+          }
+          onClose={() => setChoosing(false)}
+        />
+      )}
     </>
   );
 }

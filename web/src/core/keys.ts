@@ -19,6 +19,7 @@ export const SHORTCUTS = [
   { id: "timing", keys: "4", does: "Show the timeline", group: "Page" },
   { id: "tests", keys: "5", does: "Show the tests", group: "Page" },
   { id: "artifacts", keys: "6", does: "Show the files", group: "Page" },
+  { id: "menu", keys: "M", does: "Menu of the selected step or value", group: "Page" },
   { id: "search", keys: "/", does: "Search", group: "Page" },
   { id: "palette", keys: "Ctrl+K", does: "Do anything by its name", group: "Anywhere" },
   { id: "help", keys: "?", does: "Show these keys", group: "Anywhere" },

@@ -1,67 +1,79 @@
+import { useQuery } from "@tanstack/react-query";
 import { Copy } from "lucide-react";
+import { api } from "@/api/client";
 import { useRun } from "@/api/run-context";
-import type { RunDetail } from "@/api/types";
+import type { CommitInfo, ContextInfo, RunDetail } from "@/api/types";
 import { formatMoment } from "@/core/time";
 import { Button } from "@/ui/button";
 import { copyText } from "@/ui/copy";
 import { JsonText } from "@/ui/json-text";
+import { Facts, Section } from "@/ui/panel";
+import { Badge } from "@/ui/status-icon";
 
-/** What the run is about: where it came from, what it was given, who had a hand in it, and how to join it elsewhere. */
+/** What the run is about: its commit, where it works, what it was given, who had a hand in it, and how to join it elsewhere. */
 export function ContextPanel({ exportUrl }: { exportUrl: string }) {
-  const { detail, debug, isLive } = useRun("detail", "debug", "isLive");
-  const join = `pitstop debug ${detail.id} --server ${location.origin}`;
+  const { run, detail, debug, stop, isLive } = useRun("run", "detail", "debug", "stop", "isLive");
+  const context = useQuery({
+    queryKey: ["context", run.id, stop?.id],
+    queryFn: () => api.context(run.id, stop?.id ?? 0),
+    enabled: stop !== null,
+  });
+  const place = stop === null ? undefined : context.data;
+  const commit = place?.commit ?? detail.commit;
   const interventions = debug?.interventions ?? [];
   const from = detail.from_run && `${detail.from_run}${detail.from_step ? ` at ${detail.from_step}` : ""}`;
-  const facts: [string, React.ReactNode][] = [
-    ["Run", <code key="run">{detail.id}</code>],
-    ["Flow", detail.flow],
-    ["File", detail.file],
-    ["Created", formatMoment(detail.created_at)],
-    ["Started", detail.started_at && formatMoment(detail.started_at)],
-    ["Ended", detail.ended_at && formatMoment(detail.ended_at)],
-    ["Goes on from", from && `${from}, with ${detail.carried_over} of its events`],
-    ["Priority", detail.priority],
-    ["Workspace", workspaceOf(detail)],
-    ...Object.entries((detail.inputs.trigger ?? {}) as Record<string, unknown>).map(
-      ([name, value]): [string, React.ReactNode] => [name, String(value)],
-    ),
-    ["Session", debug?.session ?? detail.session],
-  ];
-  const told = facts.filter(([, value]) => value !== null && value !== "" && value !== 0);
+  const joins: [string, string][] = place?.join
+    ? [
+        ["Join it in a terminal", place.join],
+        ["Only look", place.join_sidecar],
+      ]
+    : [["Debug it in a terminal", `pitstop debug ${detail.id} --server ${location.origin}`]];
   return (
     <div className="h-full space-y-4 overflow-auto p-3">
-      <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-        {told.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-muted">{name}</dt>
-            <dd className="min-w-0 break-words">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      {commit && (
+        <Section title="Commit">
+          <Commit commit={commit} />
+        </Section>
+      )}
+      {place && (
+        <Section title="Where it stands">
+          <Facts facts={placeFacts(place)} />
+        </Section>
+      )}
       {isLive && (
-        <section>
-          <h2 className="mb-1 font-semibold text-muted text-sm">Join it in a terminal</h2>
-          <div className="flex items-center gap-2 rounded-md bg-sunken py-1 pr-1 pl-2">
-            <code className="min-w-0 flex-1 truncate font-mono text-sm">{join}</code>
-            <Button
-              size="sm"
-              look="quiet"
-              icon={<Copy className="size-3.5" />}
-              onClick={() => copyText(join, "the command")}
-            >
-              Copy
-            </Button>
+        <Section title="Elsewhere">
+          <div className="space-y-1.5">
+            {joins.map(([title, command]) => (
+              <Command key={command} title={title} command={command} />
+            ))}
           </div>
-        </section>
+        </Section>
       )}
+      <Section title="Run">
+        <Facts
+          facts={[
+            ["Id", <code key="id">{detail.id}</code>],
+            ["Flow", detail.flow],
+            ["File", detail.file],
+            ["Created", formatMoment(detail.created_at)],
+            ["Started", detail.started_at && formatMoment(detail.started_at)],
+            ["Ended", detail.ended_at && formatMoment(detail.ended_at)],
+            ["Goes on from", from && `${from}, with ${detail.carried_over} of its events`],
+            ["Priority", detail.priority || null],
+            ["Workspace", workspaceOf(detail)],
+            ...Object.entries((detail.inputs.trigger ?? {}) as Record<string, unknown>).map(
+              ([name, value]) => [name, String(value)] as const,
+            ),
+            ["Session", debug?.session ?? detail.session],
+          ]}
+        />
+      </Section>
       {Object.keys(detail.inputs).length > 0 && (
-        <section>
-          <h2 className="mb-1 font-semibold text-muted text-sm">Inputs</h2>
+        <Section title="Inputs">
           <JsonText value={detail.inputs} className="rounded-md bg-sunken p-2" />
-        </section>
+        </Section>
       )}
-      <section>
-        <h2 className="mb-1 font-semibold text-muted text-sm">Interventions</h2>
+      <Section title="Interventions">
         {interventions.length === 0 ? (
           <p className="text-muted">Nobody had a hand in this run.</p>
         ) : (
@@ -72,10 +84,68 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
             ))}
           </ol>
         )}
-      </section>
+      </Section>
       <a href={exportUrl} download className="inline-block text-accent hover:underline">
         Export the session
       </a>
+    </div>
+  );
+}
+
+function Commit({ commit: { sha, message, branch, has_changes } }: { commit: CommitInfo }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+      <button
+        type="button"
+        title={`Copy ${sha}`}
+        className="rounded-sm bg-sunken px-1 font-mono text-sm hover:bg-hover"
+        onClick={() => copyText(sha, "the commit")}
+      >
+        {sha.slice(0, 10)}
+      </button>
+      {branch && <Badge>{branch}</Badge>}
+      {has_changes && (
+        <Badge tone="paused" title="The folder was not just as the commit has it when the run began">
+          with changes
+        </Badge>
+      )}
+      <span className="min-w-0 basis-full truncate" title={message}>
+        {message}
+      </span>
+    </div>
+  );
+}
+
+function placeFacts(place: ContextInfo): readonly (readonly [string, React.ReactNode])[] {
+  return [
+    ["Step", `${place.title}, ${place.number} of ${place.steps}`],
+    ["Kind", place.kind],
+    ["Machine", `${place.machine} (${place.platform})`],
+    ["Runs in", place.executor === "container" ? "a container" : "a process"],
+    ["Image", place.image],
+    ["Digest", place.image_digest && <code className="break-all font-mono text-sm">{place.image_digest}</code>],
+    ["Folder", <code key="folder">{place.workspace}</code>],
+    ["Kept", place.in_place ? "in place: what it changes there stays" : ""],
+    ["Ends by itself", place.lease_ends_at && formatMoment(place.lease_ends_at)],
+  ];
+}
+
+function Command({ title, command }: { title: string; command: string }) {
+  return (
+    <div className="flex items-center gap-2 rounded-md bg-sunken py-1 pr-1 pl-2">
+      <span className="shrink-0 text-muted text-sm">{title}</span>
+      <code className="min-w-0 flex-1 truncate font-mono text-sm" title={command}>
+        {command}
+      </code>
+      <Button
+        size="sm"
+        look="quiet"
+        icon={<Copy className="size-3.5" />}
+        aria-label={`Copy: ${command}`}
+        onClick={() => copyText(command, "the command")}
+      >
+        Copy
+      </Button>
     </div>
   );
 }

@@ -5,7 +5,8 @@ import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { api } from "@/api/client";
 import { stepOf, useRun } from "@/api/run-context";
 import { formatClock } from "@/core/time";
-import { DiffView } from "@/features/debug/diff-view";
+import { Differences, DiffView } from "@/features/debug/diff-view";
+import { FileChangesView } from "@/features/debug/file-changes";
 import { Button, IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Empty, Loading } from "@/ui/feedback";
@@ -14,7 +15,7 @@ const ROW = 27;
 
 /** Every point that can be gone back to: scrub through them, see what was different then, and go back. */
 export function HistoryPanel() {
-  const { run, debug, pending, detail, stop, act, select } = useRun(
+  const { run, debug, pending, detail, stop, act, select, isLive } = useRun(
     "run",
     "debug",
     "pending",
@@ -22,6 +23,7 @@ export function HistoryPanel() {
     "stop",
     "act",
     "select",
+    "isLive",
   );
   const points = useQuery({
     queryKey: ["history", run.id, debug?.last_event],
@@ -98,7 +100,16 @@ export function HistoryPanel() {
           <History className="size-3.5" />
         </IconButton>
       </div>
-      {at !== null && diff.data && <DiffView changes={diff.data} />}
+      {at !== null && point && end && point.number !== end.number && (
+        <Differences>
+          {diff.error ? (
+            <p className="text-muted text-sm">{diff.error.message}</p>
+          ) : (
+            <DiffView changes={diff.data} nothing="No value has changed since." />
+          )}
+          <FileChangesView run={run.id} from={point.number} to={isLive ? undefined : end.number} />
+        </Differences>
+      )}
       <div
         ref={box}
         role="listbox"

@@ -5,13 +5,22 @@ import { keysOf } from "@/core/keys";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { Button, IconButton } from "@/ui/button";
 import { Empty, Loading } from "@/ui/feedback";
+import { Checkbox } from "@/ui/field";
+import { useSetting } from "@/ui/hooks";
 import { Kbd } from "@/ui/kbd";
 
 const ShellTerminal = lazy(() =>
   import("@/features/debug/shell-terminal").then((module) => ({ default: module.ShellTerminal })),
 );
 
-type Shell = { id: number; stop: number; title: string; mode: "shell" | "sidecar"; isEnded: boolean };
+type Shell = {
+  id: number;
+  stop: number;
+  title: string;
+  mode: "shell" | "sidecar";
+  isRecorded: boolean;
+  isEnded: boolean;
+};
 
 let nextShell = 1;
 
@@ -20,6 +29,7 @@ export function ShellPanel() {
   const { run, stop, stops } = useRun("run", "stop", "stops");
   const [shells, setShells] = useState<Shell[]>([]);
   const [active, setActive] = useState<number | null>(null);
+  const [records, setRecords] = useSetting("shell.record", false);
   const open = (mode: Shell["mode"]) => {
     if (!stop) return;
     const shell = {
@@ -27,6 +37,7 @@ export function ShellPanel() {
       stop: stop.id,
       title: mode === "shell" ? stop.step : `${stop.step} (read-only)`,
       mode,
+      isRecorded: records,
       isEnded: false,
     };
     setShells([...shells, shell]);
@@ -44,11 +55,18 @@ export function ShellPanel() {
         icon={<SquareTerminal className="size-6" />}
         title="No shell is open"
         action={
-          <div className="flex gap-2">
-            <Button look="primary" onClick={() => open("shell")}>
-              Open a shell
-            </Button>
-            <Button onClick={() => open("sidecar")}>Only look</Button>
+          <div className="flex flex-col items-center gap-3">
+            <div className="flex gap-2">
+              <Button look="primary" onClick={() => open("shell")}>
+                Open a shell
+              </Button>
+              <Button onClick={() => open("sidecar")}>Only look</Button>
+            </div>
+            <Checkbox
+              label="Record it among the files of the run"
+              checked={records}
+              onChange={(event) => setRecords(event.target.checked)}
+            />
           </div>
         }
       >
@@ -70,6 +88,11 @@ export function ShellPanel() {
                 onClick={() => setActive(shell.id)}
                 className="rounded-md px-2 py-0.5 text-sm aria-selected:bg-accent-soft aria-selected:text-accent"
               >
+                {shell.isRecorded && (
+                  <span className="mr-1 text-failed" title="It is recorded">
+                    ●
+                  </span>
+                )}
                 {shell.title}
                 {(shell.isEnded || !stops.some((each) => each.id === shell.stop)) && (
                   <span className="text-faint"> ended</span>
@@ -97,6 +120,7 @@ export function ShellPanel() {
                 run={run.id}
                 stop={shell.stop}
                 mode={shell.mode}
+                record={shell.isRecorded ? "screen" : null}
                 isShown={shell.id === active}
                 onEnd={() =>
                   setShells((all) => all.map((each) => (each.id === shell.id ? { ...each, isEnded: true } : each)))

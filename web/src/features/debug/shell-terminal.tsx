@@ -4,7 +4,14 @@ import { Terminal } from "@xterm/xterm";
 import { useEffect, useRef } from "react";
 import { api } from "@/api/client";
 
-type ShellTerminalProps = { run: string; stop: number; mode: "shell" | "sidecar"; isShown: boolean; onEnd: () => void };
+type ShellTerminalProps = {
+  run: string;
+  stop: number;
+  mode: "shell" | "sidecar";
+  record: "screen" | null;
+  isShown: boolean;
+  onEnd: () => void;
+};
 
 function themeOf() {
   const css = getComputedStyle(document.documentElement);
@@ -34,7 +41,7 @@ function isWayOut({ key, ctrlKey }: KeyboardEvent): boolean {
 }
 
 /** A terminal on a shell of the run. Leaving the page, or closing the tab, ends the shell. */
-export function ShellTerminal({ run, stop, mode, isShown, onEnd }: ShellTerminalProps) {
+export function ShellTerminal({ run, stop, mode, record, isShown, onEnd }: ShellTerminalProps) {
   const box = useRef<HTMLDivElement>(null);
   const terminal = useRef<Terminal | null>(null);
   const ended = useRef(onEnd);
@@ -60,7 +67,7 @@ export function ShellTerminal({ run, stop, mode, isShown, onEnd }: ShellTerminal
 
     const connect = async () => {
       try {
-        const { token } = await api.shellToken(run, stop, mode);
+        const { token } = await api.shellToken(run, { stop, mode, record });
         if (isLeft) return;
         socket = new WebSocket(api.shellUrl(run, token, screen.rows, screen.cols));
         socket.binaryType = "arraybuffer";
@@ -92,7 +99,7 @@ export function ShellTerminal({ run, stop, mode, isShown, onEnd }: ShellTerminal
       socket?.close();
       screen.dispose();
     };
-  }, [run, stop, mode]);
+  }, [run, stop, mode, record]);
 
   useEffect(() => {
     if (isShown) terminal.current?.focus();

@@ -13,7 +13,7 @@ import { useLayout } from "@/features/graph/use-layout";
 import { useStepMenu } from "@/features/graph/use-step-menu";
 import { IconButton } from "@/ui/button";
 import { useSetting } from "@/ui/hooks";
-import { ContextMenu } from "@/ui/menu";
+import { ContextMenu, openMenuOf } from "@/ui/menu";
 
 const NODE_TYPES = { box: BoxNode };
 const NO_EDGES: never[] = [];
@@ -124,6 +124,11 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
     if (event.key.startsWith("Arrow") && !event.altKey) {
       event.preventDefault();
       choose(neighbour(layout.boxes, at, event.key));
+    } else if (event.key === "m" && event.target === event.currentTarget) {
+      event.preventDefault();
+      const box = at && document.querySelector(`[data-box="${CSS.escape(at.id)}"]`);
+      openMenuFor(at);
+      openMenuOf(box ?? event.currentTarget.querySelector(".react-flow"));
     } else if (at && (event.key === "Enter" || event.key === " ") && event.target === event.currentTarget) {
       event.preventDefault();
       if (at.kind === "step") toggleAt.current(at.path);
@@ -153,7 +158,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
           className="size-full"
           onContextMenuCapture={(event) => {
             const id = (event.target as Element).closest("[data-box]")?.getAttribute("data-box");
-            openMenuFor(layout.boxes.find((box) => box.id === id));
+            if (id || event.nativeEvent.isTrusted) openMenuFor(layout.boxes.find((box) => box.id === id));
           }}
         >
           <ReactFlow

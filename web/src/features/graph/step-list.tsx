@@ -14,7 +14,7 @@ import { classNames } from "@/ui/class-names";
 import { Empty } from "@/ui/feedback";
 import { TextInput } from "@/ui/field";
 import { useNow } from "@/ui/hooks";
-import { ContextMenu } from "@/ui/menu";
+import { ContextMenu, openMenuOf } from "@/ui/menu";
 import { StatusIcon } from "@/ui/status-icon";
 
 const ROW = 30;
@@ -74,6 +74,7 @@ export function StepList({ collapsed, onCollapse }: StepListProps) {
       onCollapse(toggled(collapsed, row.id));
     else if (row && event.key === "ArrowRight" && row.isCollapsed) onCollapse(toggled(collapsed, row.id));
     else if (row && (event.key === " " || event.key === "Enter")) toggle(row);
+    else if (row && event.key === "m") openMenuOf(document.getElementById(`step-row-${at}`));
     else return;
     event.preventDefault();
   };

@@ -10,12 +10,13 @@ import { tip } from "@/ui/tooltip";
 
 type RunHeaderProps = {
   onRerun: (how: { fromStep?: string; stops?: boolean; usesFile?: boolean }) => void;
+  onChooseCommit: () => void;
   onCancel: () => void;
   onPin: () => void;
   onRemove: () => void;
 };
 
-export function RunHeader({ onRerun, onCancel, onPin, onRemove }: RunHeaderProps) {
+export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }: RunHeaderProps) {
   const page = useRun("status", "stops", "isLoaded", "detail", "isLive", "selectedView");
   const { detail, isLive } = page;
   const [startedAt, endedAt, interventions] = [
@@ -32,6 +33,7 @@ export function RunHeader({ onRerun, onCancel, onPin, onRemove }: RunHeaderProps
     { label: "Run again", icon: <RotateCcw className="size-3.5" />, onSelect: () => onRerun({}) },
     { label: "Run again and stop at the first step", onSelect: () => onRerun({ stops: true }) },
     { label: "Run again with the file as it is now", onSelect: () => onRerun({ usesFile: true }) },
+    { label: "Run again on another commit…", isDisabled: detail.commit === null, onSelect: onChooseCommit },
     { kind: "separator" },
     {
       label: step ? `Run again from ${step}` : "Run again from a step: select one",

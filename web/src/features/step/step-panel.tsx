@@ -7,6 +7,7 @@ import { StepConfig } from "@/features/step/step-config";
 import { Empty } from "@/ui/feedback";
 import { useNow } from "@/ui/hooks";
 import { JsonText } from "@/ui/json-text";
+import { Facts, Section } from "@/ui/panel";
 import { Badge, StatusBadge } from "@/ui/status-icon";
 
 /** All about the selected step: how it ended and why, what it gave, its config and its times. */
@@ -92,26 +93,15 @@ export function StepPanel() {
       )}
       {view?.started_at && (
         <Section title="Timing">
-          <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-0.5 tabular">
-            <dt className="text-muted">Started</dt>
-            <dd>{formatClock(view.started_at)}</dd>
-            <dt className="text-muted">Running</dt>
-            <dd>{formatDuration(ended - view.started_at - stoodStill(view.started_at))}</dd>
-            <dt className="text-muted">Stood still</dt>
-            <dd>{stoodStill(0) > 0 ? formatDuration(stoodStill(0)) : "not at all"}</dd>
-            {view.ended_at && (
-              <>
-                <dt className="text-muted">Ended</dt>
-                <dd>{formatClock(view.ended_at)}</dd>
-              </>
-            )}
-            {view.frame !== "main" && (
-              <>
-                <dt className="text-muted">Frame</dt>
-                <dd className="font-mono text-sm">{view.frame}</dd>
-              </>
-            )}
-          </dl>
+          <Facts
+            facts={[
+              ["Started", formatClock(view.started_at)],
+              ["Running", formatDuration(ended - view.started_at - stoodStill(view.started_at))],
+              ["Stood still", stoodStill(0) > 0 ? formatDuration(stoodStill(0)) : "not at all"],
+              ["Ended", view.ended_at && formatClock(view.ended_at)],
+              ["Frame", view.frame !== "main" && <code className="font-mono text-sm">{view.frame}</code>],
+            ]}
+          />
         </Section>
       )}
       {view?.outcome && view.outcome.outputs !== null && (
@@ -144,15 +134,6 @@ export function StepPanel() {
         )
       )}
     </div>
-  );
-}
-
-export function Section({ title, children }: { title: string; children: React.ReactNode }) {
-  return (
-    <section>
-      <h3 className="mb-1 font-semibold text-muted text-sm">{title}</h3>
-      {children}
-    </section>
   );
 }
 

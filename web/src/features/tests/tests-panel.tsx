@@ -1,12 +1,14 @@
 import { FlaskConical } from "lucide-react";
-import { useState } from "react";
-import { useTests } from "@/api/queries";
+import { useMemo, useState } from "react";
+import { useTestHistory, useTests } from "@/api/queries";
 import { useRun, useRunValue } from "@/api/run-context";
-import type { TestCase } from "@/api/types";
+import type { TestCase, TestedRun } from "@/api/types";
 import { formatDuration } from "@/core/time";
+import { RunBars, TestMarks, tellCounts } from "@/features/tests/test-history";
 import { classNames } from "@/ui/class-names";
 import { Empty, Failed, Loading } from "@/ui/feedback";
 import { TextInput } from "@/ui/field";
+import { Choice, PanelBar } from "@/ui/panel";
 import { Badge, StatusIcon } from "@/ui/status-icon";
 
 const CHANGES = {
@@ -18,16 +20,20 @@ const CHANGES = {
 
 const ORDER = ["failed", "error", "skipped", "passed"];
 
-/** What the tests of the run said: failures first, each with how it compares with the run before. */
+/** What the tests of the run said: failures first, each with how it compares with the runs of the flow before. */
 export function TestsPanel() {
   const { run, select } = useRun("run", "select");
   const ended = useRunValue(({ view }) => view.ended);
   const tests = useTests(run.id, ended);
+  const past = useTestHistory(run.id, ended);
   const [search, setSearch] = useState("");
   const [only, setOnly] = useState<string | null>(null);
+  const history = past.data ?? [];
+  const all = useMemo(() => withEarlier(tests.data ?? [], past.data ?? []), [tests.data, past.data]);
   if (tests.error) return <Failed error={tests.error} onRetry={() => tests.refetch()} />;
-  if (!tests.data) return <Loading label="Reading the reports" />;
-  if (tests.data.length === 0) {
+  if (!tests.data || past.isPending) return <Loading label="Reading the reports" />;
+  const own = history.find((each) => each.run === run.id);
+  if (tests.data.length === 0 && !own) {
     return (
       <Empty icon={<FlaskConical className="size-6" />} title="No test report">
         A step that writes JUnit XML names it with <code className="font-mono text-sm">tests: reports/*.xml</code>.
@@ -36,49 +42,76 @@ export function TestsPanel() {
   }
   const counts = ORDER.map((status) => ({
     status,
-    count: tests.data.filter((test) => test.status === status).length,
+    count: all.filter((test) => test.status === status).length,
   })).filter(({ count }) => count > 0);
   const wanted = search.toLowerCase();
-  const shown = tests.data
+  const shown = all
     .filter(
       (test) => (only === null || test.status === only) && `${test.suite} ${test.name}`.toLowerCase().includes(wanted),
     )
     .sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
   return (
     <div className="flex h-full flex-col">
-      <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b p-2">
-        <TextInput
-          type="search"
-          data-search
-          aria-label="Search the tests"
-          placeholder="Search the tests"
-          className="max-w-60"
-          value={search}
-          onChange={(event) => setSearch(event.target.value)}
-        />
-        {counts.map(({ status, count }) => (
-          <button
-            key={status}
-            type="button"
-            aria-pressed={only === status}
-            onClick={() => setOnly(only === status ? null : status)}
-            className="flex items-center gap-1.5 rounded-md border border-line px-2 py-0.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
-          >
-            <StatusIcon status={status} className="size-3.5" />
-            {count} {status}
-          </button>
-        ))}
+      <div className="flex shrink-0 flex-wrap items-end justify-between gap-x-6 gap-y-2 border-line border-b p-3">
+        <div>
+          <p className="font-medium">{own ? tellCounts(own) : "No report of this run yet"}</p>
+          <p className="text-muted text-sm">
+            {own && `in ${formatDuration(own.seconds)} · `}
+            {history.length > 1
+              ? `beside the ${history.length === 2 ? "run" : `${history.length - 1} runs`} of the flow before it`
+              : "the first run of this flow with a report"}
+          </p>
+        </div>
+        <RunBars history={history} current={run.id} />
       </div>
-      <ul className="min-h-0 flex-1 overflow-auto">
-        {shown.map((test) => (
-          <Test key={`${test.step} ${test.suite} ${test.name}`} test={test} onStep={() => select(test.step)} />
-        ))}
-      </ul>
+      {all.length === 0 ? (
+        <Empty icon={<FlaskConical className="size-6" />} title="Every test passed, in this run and in those before" />
+      ) : (
+        <>
+          <PanelBar>
+            <TextInput
+              type="search"
+              data-search
+              aria-label="Search the tests"
+              placeholder="Search the tests that failed now or before"
+              className="max-w-80"
+              value={search}
+              onChange={(event) => setSearch(event.target.value)}
+            />
+            {counts.map(({ status, count }) => (
+              <Choice key={status} isChosen={only === status} onChoose={() => setOnly(only === status ? null : status)}>
+                <StatusIcon status={status} className="size-3.5" />
+                {count} {status}
+              </Choice>
+            ))}
+          </PanelBar>
+          <ul className="min-h-0 flex-1 overflow-auto">
+            {shown.map((test) => (
+              <Test key={keyOf(test)} test={test} history={history} onStep={() => select(test.step)} />
+            ))}
+            {shown.length === 0 && <li className="p-3 text-muted">No test is called that.</li>}
+          </ul>
+        </>
+      )}
     </div>
   );
 }
 
-function Test({ test, onStep }: { test: TestCase; onStep: () => void }) {
+const keyOf = ({ step, suite, name }: Pick<TestCase, "step" | "suite" | "name">) => `${step} ${suite} ${name}`;
+
+/** The tests of this run, and those that passed now and failed in one of the runs before it. */
+export function withEarlier(tests: readonly TestCase[], history: readonly TestedRun[]): TestCase[] {
+  const known = new Map(tests.map((test) => [keyOf(test), test]));
+  for (const failing of history.flatMap((each) => each.failing)) {
+    const passed: TestCase = { ...failing, status: "passed", seconds: 0, message: "", change: "" };
+    if (!known.has(keyOf(failing))) known.set(keyOf(failing), passed);
+  }
+  return [...known.values()];
+}
+
+type TestProps = { test: TestCase; history: readonly TestedRun[]; onStep: () => void };
+
+function Test({ test, history, onStep }: TestProps) {
   const change = test.change ? CHANGES[test.change] : null;
   return (
     <li className="border-line border-b px-3 py-1.5">
@@ -91,7 +124,12 @@ function Test({ test, onStep }: { test: TestCase; onStep: () => void }) {
         <button type="button" className="text-muted text-sm hover:underline" onClick={onStep}>
           {test.step}
         </button>
-        <span className="w-14 text-right text-muted text-sm tabular">{formatDuration(test.seconds)}</span>
+        {history.length > 1 && (
+          <TestMarks
+            history={history}
+            isFailing={(each) => each.failing.some((failing) => keyOf(failing) === keyOf(test))}
+          />
+        )}
       </div>
       {test.message && (
         <pre

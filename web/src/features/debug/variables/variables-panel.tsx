@@ -5,7 +5,7 @@ import { type KeyboardEvent, useMemo, useRef, useState } from "react";
 import { api } from "@/api/client";
 import { useRun } from "@/api/run-context";
 import type { StopInfo, VariableInfo } from "@/api/types";
-import { DiffView } from "@/features/debug/diff-view";
+import { Differences, DiffView } from "@/features/debug/diff-view";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { useValueSearch } from "@/features/debug/variables/use-value-search";
 import { type TreeRow, useVariableTree } from "@/features/debug/variables/use-variable-tree";
@@ -136,7 +136,11 @@ function Tree({ stop }: { stop: StopInfo }) {
           <ChevronsDownUp className="size-3.5" />
         </IconButton>
       </div>
-      {showsDiff && <DiffView changes={changes.data} />}
+      {showsDiff && (
+        <Differences>
+          <DiffView changes={changes.data} nothing="Nothing changed since the last stop of this frame." />
+        </Differences>
+      )}
       {!wanted && pins.length > 0 && (
         <Pinned
           stop={stop}

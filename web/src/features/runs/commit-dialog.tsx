@@ -1,0 +1,65 @@
+import { useState } from "react";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Checkbox, Field, TextInput } from "@/ui/field";
+
+type CommitDialogProps = {
+  commit: string;
+  onRun: (how: { commit: string; stops: boolean }) => Promise<string | null>;
+  onClose: () => void;
+};
+
+/** The same flow on another commit: which one. What the server refuses is told where it was written. */
+export function CommitDialog({ commit, onRun, onClose }: CommitDialogProps) {
+  const [text, setText] = useState(commit);
+  const [stops, setStops] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async () => {
+    setBusy(true);
+    setProblem(await onRun({ commit: text.trim(), stops }));
+    setBusy(false);
+  };
+  return (
+    <Dialog
+      title="Run again on another commit"
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form="commit-form" isBusy={isBusy} disabled={text.trim() === ""}>
+            Run
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="commit-form"
+        className="space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run();
+        }}
+      >
+        <Field
+          label="Commit, branch or tag"
+          hint="It is checked out into a workspace of the new run's own."
+          problem={problem}
+        >
+          {(ids) => (
+            <TextInput
+              {...ids}
+              autoFocus
+              className="font-mono"
+              placeholder="main"
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        <Checkbox label="Stop at the first step" checked={stops} onChange={(event) => setStops(event.target.checked)} />
+      </form>
+    </Dialog>
+  );
+}
