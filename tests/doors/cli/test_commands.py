@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 
 import pytest
 
@@ -145,13 +144,3 @@ def test_a_shell_offers_every_option_that_there_is(cli: CommandLine, command: st
     told = set(re.findall(r"^  (?:-\w(?: [^,\s]+)?, )?(--[\w-]+|-\w)", cli.run(command, "--help").out, re.MULTILINE))
 
     assert set(OPTIONS.get(command, "--help").split()) == told
-
-
-def test_the_completion_script_is_one_that_bash_can_read(cli: CommandLine) -> None:
-    script = cli.run("completion", "bash").out
-
-    checked = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
-
-    assert (checked.returncode, checked.stderr) == (0, "")
-    assert "complete -F _pitstop pitstop" in script
-    assert cli.run("completion", "zsh").code == cli.run("completion", "fish").code == 0

@@ -14,8 +14,15 @@ from pitstop.service.api import RunQuery
 SCRIPTS = {
     "bash": """\
 _pitstop() {
-    local IFS=$'\\n'
-    COMPREPLY=($(pitstop complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    local line="${COMP_LINE:0:COMP_POINT}" word IFS=$' \\t'
+    local -a words
+    read -ra words <<< "$line"
+    [[ $line == *[[:blank:]] ]] && words+=("")
+    word="${words[${#words[@]}-1]}"
+    IFS=$'\\n'
+    COMPREPLY=($(pitstop complete "${words[@]:1}" 2>/dev/null))
+    # bash takes a colon for the end of a word, and keeps what is before it
+    [[ $word == *:* ]] && COMPREPLY=("${COMPREPLY[@]#"${word%:*}:"}")
     [[ ${#COMPREPLY[@]} -eq 0 ]] && compopt -o default
 }
 complete -F _pitstop pitstop
