@@ -7,11 +7,12 @@ import { ConfigurationProvider, launch } from "./configuration";
 import { isFlow } from "./flow-text";
 import { LastRun, type StepEnd } from "./last-run";
 import { FlowLenses } from "./lenses";
-import { startPythonSession, type PythonPlace } from "./python";
+import { PythonSessions, type PythonPlace } from "./python";
 import { associateSchema } from "./schema";
 
 export function activate(context: vscode.ExtensionContext): void {
   const lastRun = new LastRun();
+  const python = new PythonSessions();
   const configurations = new ConfigurationProvider();
   context.subscriptions.push(
     lastRun,
@@ -26,7 +27,8 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.commands.registerCommand("pitstop.debugFlow", (uri?: vscode.Uri) => start(uri, false)),
     vscode.commands.registerCommand("pitstop.runFlow", (uri?: vscode.Uri) => start(uri, true)),
     vscode.debug.onDidStartDebugSession((session) => session.type === "pitstop" && lastRun.begin()),
-    vscode.debug.onDidReceiveDebugSessionCustomEvent((event) => hear(event, lastRun)),
+    vscode.debug.onDidTerminateDebugSession((session) => python.leave(session)),
+    vscode.debug.onDidReceiveDebugSessionCustomEvent((event) => hear(event, lastRun, python)),
     vscode.window.onDidChangeVisibleTextEditors(() => lastRun.show()),
     vscode.window.onDidChangeActiveTextEditor(noteFlow),
     vscode.workspace.onDidChangeTextDocument(() => {
@@ -40,10 +42,10 @@ export function activate(context: vscode.ExtensionContext): void {
 
 export function deactivate(): void {}
 
-function hear(event: vscode.DebugSessionCustomEvent, lastRun: LastRun): void {
+function hear(event: vscode.DebugSessionCustomEvent, lastRun: LastRun, python: PythonSessions): void {
   if (event.session.type !== "pitstop") return;
   if (event.event === "pitstop/step") lastRun.take(event.body as StepEnd);
-  if (event.event === "pitstop/python") void startPythonSession(event.session, event.body as PythonPlace);
+  if (event.event === "pitstop/python") void python.enter(event.session, event.body as PythonPlace);
 }
 
 async function start(uri: vscode.Uri | undefined, noDebug: boolean): Promise<void> {

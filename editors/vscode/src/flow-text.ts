@@ -5,14 +5,14 @@ export type StepLine = { line: number; id: string };
 const TOP_KEY = /^([A-Za-z_][\w-]*):/;
 const STEP_ID = /^\s*(?:-\s+)?id:\s*["']?([A-Za-z_][\w-]*)["']?\s*(?:#.*)?$/;
 
-/** A flow has steps and, unlike a workflow of GitHub, neither `on` nor `jobs`. */
+/** A flow has steps and, unlike a workflow of GitHub, no `jobs`. */
 export function isFlow(text: string): boolean {
   const keys = new Set<string>();
   for (const line of text.split("\n", 500)) {
     const key = TOP_KEY.exec(line)?.[1];
     if (key !== undefined) keys.add(key);
   }
-  return keys.has("steps") && !keys.has("jobs") && !keys.has("on");
+  return keys.has("steps") && !keys.has("jobs");
 }
 
 /** The line of the `steps:` key, from 0; where a lens fits best. */

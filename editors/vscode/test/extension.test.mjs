@@ -24,6 +24,9 @@ function listen(name) {
   };
 }
 
+let associate;
+const associated = new Promise((resolve) => (associate = (...given) => (resolve(given), true)));
+
 const vscode = {
   DebugAdapterExecutable: class { constructor(command, args, options) { Object.assign(this, { command, args, options }); } },
   DebugAdapterServer: class { constructor(port) { this.port = port; } },
@@ -35,15 +38,18 @@ const vscode = {
     registerDebugAdapterDescriptorFactory: (type, factory) => Object.assign(registered, { factory, type }),
     registerDebugConfigurationProvider: (type, provider) => Object.assign(registered, { provider }),
     onDidStartDebugSession: listen("start"),
+    onDidTerminateDebugSession: listen("end"),
     onDidReceiveDebugSessionCustomEvent: listen("custom"),
-    startDebugging: (...given) => Promise.resolve(started.push(given)),
+    startDebugging: (...given) => Promise.resolve(started.push(given) > 0),
   },
   languages: { registerCodeLensProvider: (_, lenses) => Object.assign(registered, { lenses }) },
   commands: {
     registerCommand: (name, act) => Object.assign(registered.commands, { [name]: act }),
     executeCommand: (...given) => Promise.resolve(Object.assign(registered, { context: given })),
   },
-  extensions: { getExtension: () => undefined },
+  extensions: {
+    getExtension: (id) => (id === "redhat.vscode-yaml" ? { activate: async () => ({ registerContributor: associate }) } : undefined),
+  },
   window: {
     activeTextEditor: editor,
     visibleTextEditors: [editor],
@@ -103,6 +109,8 @@ test("a flow has lenses above its steps, other YAML has none", () => {
   assert.deepEqual(shown.map((lens) => [lens.command.title, lens.range.places[0]]), [["Debug this flow", 1], ["Run", 1]]);
   const other = { ...document, getText: () => "on: push\njobs:\n  a:\n    steps:\n" };
   assert.deepEqual(registered.lenses.provideCodeLenses(other), []);
+  const triggered = { ...document, getText: () => "name: ci\non:\n  push: {}\nsteps:\n  - run: make\n" };
+  assert.equal(registered.lenses.provideCodeLenses(triggered)[0].range.places[0], 3);
   assert.deepEqual(registered.context, ["setContext", "pitstop.isFlow", true]);
 });
 
@@ -125,10 +133,24 @@ test("how a step ended stands beside it", () => {
   assert.equal(shown.renderOptions.after.contentText, "✗ failed 0.4 s exit code 1");
 });
 
-test("the Python debugger is attached where the adapter says", async () => {
+test("the Python debugger is attached where the adapter says, once until it has ended", async () => {
   const session = { type: "pitstop", name: "Debug this flow", workspaceFolder: undefined };
-  await registered.events.custom({ session, event: "pitstop/python", body: { host: "127.0.0.1", port: 5678 } });
+  const enter = () => registered.events.custom({ session, event: "pitstop/python", body: { host: "127.0.0.1", port: 5678 } });
+  const before = started.length;
+  enter();
+  enter();
+  assert.equal(started.length, before + 1);
   const [, config, options] = started.at(-1);
   assert.deepEqual([config.type, config.request, config.connect], ["debugpy", "attach", { host: "127.0.0.1", port: 5678 }]);
   assert.equal(options.parentSession, session);
+  registered.events.end({ type: "debugpy", name: config.name });
+  enter();
+  assert.equal(started.length, before + 2);
+});
+
+test("the schema of flows is told to the YAML extension", async () => {
+  const [, schemaOf, schemaText] = await associated;
+  assert.match(schemaOf("file:///work/flow.yaml"), /^pitstop-flow:/);
+  assert.equal(schemaOf("file:///work/other.yaml"), undefined);
+  assert.ok("steps" in JSON.parse(schemaText()).properties);
 });

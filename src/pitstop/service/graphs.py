@@ -26,6 +26,10 @@ from pitstop.steps.workplace import Workplace
 
 Stamps = dict[str, tuple[int, int]]
 
+_imported: dict[
+    str, Stamps
+] = {}  # the files behind each graph, as they were imported: modules are those of the process
+
 
 class GraphTypes(StepTypes):
     """The types of steps that the run of a graph has: its nodes, and those of flows, which can be put in."""
@@ -43,15 +47,17 @@ class Graphs:
 
     def plan(self, target: GraphTarget) -> PlannedFlow:
         """The plan of a graph; BadFlow, with the place in the code that keeps it from being one."""
-        known = self._planned.get(str(target))
-        if known is not None:
-            planned, stamps = known
-            if _stamps(map(Path, stamps)) == stamps:
-                return planned
+        name = str(target)
+        stamps = _imported.get(name)
+        if stamps is not None and _stamps(map(Path, stamps)) != stamps:
             _forget_modules(stamps)
-        planned = self._import(target)
-        self._planned[str(target)] = planned, _stamps(_own_files(target.folder))
-        return planned
+            del _imported[name]
+            stamps = None
+        planned = self._planned.get(name)
+        if planned is None or planned[1] != stamps:
+            planned = self._import(target), _imported.setdefault(name, _stamps(_own_files(target.folder)))
+            self._planned[name] = planned
+        return planned[0]
 
     def _import(self, target: GraphTarget) -> PlannedFlow:
         module = _module_of(target)

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from typing import Any, ClassVar
 
 from pitstop.engine.executor import LogChunk, Stream
@@ -52,16 +53,28 @@ class NodeStep:
 
     def _hear(self, activation: Activation) -> Callable[[Stream, bytes], None]:
         """What the thread says is told here, where everything else of the run happens."""
-        listener, loop = self._workplace.listener(activation), asyncio.get_running_loop()
+        listener, here = self._workplace.listener(activation), _Here()
         offset = 0
 
         def hear(stream: Stream, data: bytes) -> None:
             nonlocal offset
-            if listener is not None and not loop.is_closed():
-                loop.call_soon_threadsafe(listener.hear_now, LogChunk(stream, offset, activation.run.now(), data))
+            if listener is not None:
+                here.call(listener.hear_now, LogChunk(stream, offset, activation.run.now(), data))
             offset += len(data)
 
         return hear
+
+
+class _Here:
+    """The loop of the run, for the thread of the code. What is called there is none of the code's own doings."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
+
+    def call(self, act: Callable[..., None], *given: Any) -> None:
+        if not self._loop.is_closed():  # code that could not be cancelled may say something yet
+            self._loop.call_soon_threadsafe(act, *given, context=self._context)
 
 
 class _Call:
@@ -73,7 +86,7 @@ class _Call:
         self._function = function
         self._given = given
         self._in_thread = in_thread
-        self._loop = asyncio.get_running_loop()
+        self._here = _Here()
 
     async def made(self) -> Any:
         try:
@@ -109,10 +122,10 @@ class _Call:
         try:
             host, port = python_debugger.listen(*OUR_FILES)
         except python_debugger.NoDebugger as problem:
-            self._loop.call_soon_threadsafe(tell, {"problem": str(problem)})
+            self._here.call(tell, {"problem": str(problem)})
             return False
         file, line = python_debugger.place_of(self._function)
-        self._loop.call_soon_threadsafe(tell, {"host": host, "port": port, "file": file, "line": line})
+        self._here.call(tell, {"host": host, "port": port, "file": file, "line": line})
         if await asyncio.to_thread(python_debugger.wait_for_somebody):
             return True
         sys.stderr.write(f"{python_debugger.NOBODY_CAME}\n")

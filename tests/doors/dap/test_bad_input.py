@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -226,18 +227,19 @@ async def test_a_request_can_be_cancelled(adapter: AdapterClient) -> None:
     await adapter.ask("cancel", requestId=endless)
 
 
-async def test_a_request_that_is_cancelled_before_it_began_is_answered_too(adapter: AdapterClient) -> None:
-    await adapter.launch("shop.yaml", stopOnEntry=True)
-    await adapter.stopped()
-    requests = [
-        {"seq": 100, "type": "request", "command": "evaluate", "arguments": {"expression": "1 + 1"}},
-        {"seq": 101, "type": "request", "command": "cancel", "arguments": {"requestId": 100}},
+def test_a_request_is_answered_also_when_its_client_is_gone_before_it_is_met(folder: Path) -> None:
+    commands = ("initialize", "evaluate", "scopes", "launch")
+    asked = [
+        {"seq": number, "type": "request", "command": command, "arguments": {"expression": "1", "frameId": 1}}
+        for number, command in enumerate(commands, start=1)
     ]
-    adapter.trace += [("client", request) for request in requests]
-    adapter.send_bytes(b"".join(frame(json.dumps(request).encode()) for request in requests))
+    (folder / "said").write_bytes(b"".join(frame(json.dumps(request).encode()) for request in asked))
+    with (folder / "said").open("rb") as said:  # it has an end from the beginning
+        done = subprocess.run([sys.executable, "-m", "pitstop", "dap"], stdin=said, capture_output=True, timeout=60)
 
-    assert (await adapter.answer(101))["success"]
-    assert (await adapter.answer(100))["message"] == "cancelled"
+    answers = [json.loads(part) for part in re.split(rb"Content-Length: \d+\r\n\r\n", done.stdout)[1:]]
+    assert sorted(each["request_seq"] for each in answers if each["type"] == "response") == [1, 2, 3, 4]
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("state", ["connected", "initialized", "launched", "running", "stopped", "ended"])

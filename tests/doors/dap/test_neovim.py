@@ -12,7 +12,7 @@ from tests.doors.dap.test_debug_client import read_traces
 HERE = Path(__file__).parent
 
 
-def test_three_stories_in_neovim(folder: Path) -> None:
+def test_stories_in_neovim(folder: Path) -> None:
     traces = folder / "traces"
     traces.mkdir()
     nvim = shutil.which("nvim")
@@ -36,6 +36,6 @@ def test_three_stories_in_neovim(folder: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("passed") == 3
+    assert done.stdout.count("passed") == 4
     for trace in read_traces(traces):
         check_conversation(trace)

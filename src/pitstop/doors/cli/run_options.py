@@ -83,6 +83,7 @@ def read_request(
 ) -> "RunRequest":
     """BadInputs, BadBreakpoint. A server is sent the text of a file; one on this machine runs it in the same folder."""
     from pitstop.service.api import RunRequest
+    from pitstop.service.graph_targets import read_target
 
     flow, text = options.flow, None
     folder = None if options.workspace == FRESH else options.workspace
@@ -94,7 +95,7 @@ def read_request(
     return RunRequest(
         flow=flow,
         text=text,
-        inputs=read_inputs(options.inputs, options.given),
+        inputs=read_inputs(options.inputs, options.given, of_graph=read_target(flow) is not None),
         secrets=read_secrets(options.secret, os.environ),
         folder=folder,
         from_step=options.from_step,
@@ -109,15 +110,25 @@ def read_text(flow: str) -> str | None:
     return Path(flow).read_text(encoding="utf-8", errors="replace") if Path(flow).is_file() else None
 
 
-def read_inputs(file: str | None, given: Sequence[str]) -> dict[str, Any]:
-    """Values by name. Those of the command line are text: the flow knows which of them are to be more than that."""
+def read_inputs(file: str | None, given: Sequence[str], *, of_graph: bool = False) -> dict[str, Any]:
+    """Values by name. Those of the command line are text: the flow knows which of them are to be more than that.
+
+    A graph says nothing of its state, so what is JSON is read as such.
+    """
     inputs = {} if file is None else _read_input_file(file)
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or not name:
             raise BadInputs([f"-i {each!r}: write it as NAME=VALUE"])
-        inputs[name] = value
+        inputs[name] = _read_value(value) if of_graph else value
     return inputs
+
+
+def _read_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def read_secrets(given: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """One client and its session: what it was told, what it may ask for, and what is debugged for it."""
 
 import asyncio
+import os
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,6 +48,7 @@ class Adapter:
         self.on_left: Callable[[], None] = lambda: None
         self.is_launch_answered_late = is_launch_answered_late
         self.turn = asyncio.Lock()
+        self.environment = dict(os.environ)  # as it is without what a launch adds to it
         self.open_requests: dict[int, asyncio.Task[None]] = {}
         self.cancellable: dict[str, int] = {}  # the requests behind the progress that is shown
         self.services = Services(open_service, self.spawn)

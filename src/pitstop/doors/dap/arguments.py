@@ -47,11 +47,14 @@ class SessionOptions(Incoming, kw_only=True):
 
 
 class LaunchArguments(SessionOptions, kw_only=True):
-    """`program` is a flow file, or a graph as `file.py:app` or `module:app`. `folder` is where its commands work."""
+    """`program` is a flow file, or a graph as `file.py:app` or `module:app`. `folder` is where its commands work, and
+    `env` what is added to their environment; null takes a variable out of it.
+    """
 
     program: str | None = None
     inputs: dict[str, Any] | None = None
     secrets: dict[str, str] | list[str] | None = None
+    env: dict[str, str | None] | None = None
     cwd: str | None = None
     folder: str | None = None
     from_step: str | None = field(default=None, name="from")

@@ -17,6 +17,7 @@ FRESH = "fresh"
 async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debuggee:
     """Nothing has run yet; RequestFailed, BadFlow, BadInputs say why nothing can."""
     request = _request(arguments)
+    _set_environment(adapter, arguments)
     service = await _service(adapter, arguments.server, arguments.token)
     try:
         flow = await service.check(request.flow, request.text)
@@ -63,6 +64,18 @@ def _request(arguments: LaunchArguments) -> RunRequest:
         folder=None if arguments.folder == FRESH or arguments.server is not None else folder,
         from_step=arguments.from_step,
     )
+
+
+def _set_environment(adapter: Adapter, arguments: LaunchArguments) -> None:
+    """What is run here has the environment of this process, which has one client."""
+    if arguments.server is not None:
+        if arguments.env:
+            raise RequestFailed("the environment is that of the server: launch with inputs in place of `env`")
+        return
+    given = arguments.env or {}
+    kept = {name: value for name, value in adapter.environment.items() if name not in given}
+    os.environ.clear()
+    os.environ.update(kept | {name: value for name, value in given.items() if value is not None})
 
 
 def _text(program: str) -> str:

@@ -1,9 +1,14 @@
--- Three stories through nvim-dap: break and inspect; parallel branches; fail, edit, retry.
+-- Stories through nvim-dap: break and inspect; parallel branches; fail, edit, retry; and into Python.
 vim.opt.runtimepath:append(vim.env.NVIM_DAP)
 local dap = require("dap")
 dap.set_log_level("TRACE")
 dap.defaults.fallback.exception_breakpoints = { "failed" }
 dap.adapters.pitstop = { type = "executable", command = vim.env.PITSTOP_PYTHON, args = { vim.env.PITSTOP_TEE } }
+dap.adapters.debugpy = function(found, config) found({ type = "server", host = config.connect.host, port = config.connect.port }) end
+dap.listeners.after["event_pitstop/python"]["pitstop"] = function(_, body)
+  local connect = { host = body.host, port = body.port }
+  dap.run({ type = "debugpy", request = "attach", name = "Python", connect = connect }, { new = true })
+end
 
 local folder = vim.env.PITSTOP_FLOWS
 local stops, ended, outputs = {}, false, {}
@@ -122,7 +127,27 @@ function stories.fail_edit_retry()
   assert(vim.tbl_contains(outputs, "connected\n"), vim.inspect(outputs))
 end
 
-for _, name in ipairs({ "break_and_inspect", "parallel_branches", "fail_edit_retry" }) do
+function stories.into_python()
+  open("calling.yaml")
+  break_at("id: price")
+  run("calling.yaml")
+  local _, flow = next_stop()
+  flow.current_frame = nil
+  dap.step_into()
+  local _, python = next_stop()
+  assert(python ~= flow, "the session of Python is the one that is shown")
+  equal(python.current_frame.name, "total")
+  equal(vim.fn.expand("%:t"), "prices.py")
+  python.current_frame = nil
+  dap.step_out()
+  wait_for("stop of the flow", function() return flow.current_frame ~= nil end)
+  equal(flow.current_frame.name, "later")
+  dap.set_session(flow)
+  dap.continue()
+  finish()
+end
+
+for _, name in ipairs({ "break_and_inspect", "parallel_branches", "fail_edit_retry", "into_python" }) do
   local ok, problem = xpcall(stories[name], debug.traceback)
   if not ok then
     io.stderr:write(name .. ": " .. tostring(problem) .. "\n")
