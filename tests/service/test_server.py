@@ -2,6 +2,7 @@
 
 import asyncio
 import textwrap
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.app import server_parts
-from pitstop.service.api import ActiveRun, DebugRequest, RunQuery, RunRequest, RunStatus
+from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunQuery, RunRequest, RunStatus
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
@@ -125,6 +126,32 @@ async def test_a_paused_session_comes_back_at_the_same_stop_with_its_edits(serve
     assert server.done() == ["first", "edited"]
 
 
+async def test_a_clock_that_jumps_ends_nothing_and_holds_nothing_up(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true_time, ahead = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: true_time() + ahead[0])
+    text = WAITS.replace("name: waits", "name: waits\n    timeout: 1h").replace(
+        "id: second,", "id: second, timeout: 1h,"
+    )
+    debug = DebugRequest(breakpoints=(BreakpointRequest(step="third"),))
+    async with server.open() as service:
+        run = await service.start(server.request(text, debug=debug))
+        await wait_for(lambda: server.done() == ["first", "second"])
+        ahead[0] = 7 * 24 * 3600.0
+        (server.folder / "go").touch()
+        (stop,) = await stops_of(run)
+        ahead[0] = -7 * 24 * 3600.0
+        listed = await service.runs(RunQuery())
+        await run.debugger.continue_(stop)
+        summary = await run.wait()
+
+    assert [each.id for each in listed.runs] == [run.id]
+    assert (summary.status, server.done()) == ("passed", ["first", "second", "third"])
+    async with server.open() as service:
+        assert (await (await service.run(run.id)).info()).status == "passed"
+
+
 async def test_a_run_that_is_paused_holds_no_slot(server: Server) -> None:
     async with server.open(slots=1) as service:
         paused = await service.start(server.request("steps: [{run: exit 0}]", debug=DebugRequest(stop_at_entry=True)))
@@ -153,7 +180,7 @@ async def test_a_run_that_waits_for_a_slot_is_pending_and_can_be_cancelled(serve
 
 async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:
     """The stops that last, as soon as there is one that came after this."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             stops = [stop.id for stop in (await run.debugger.state()).stops if stop.id > after]
             if stops:
@@ -162,13 +189,13 @@ async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:
 
 
 async def listed_as(service: ServerService, run: str, status: RunStatus) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while [each.id for each in (await service.runs(RunQuery(status=(status,)))).runs] != [run]:  # noqa: ASYNC110 - the list is asked
             await asyncio.sleep(0.01)
 
 
 async def wait_for(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - it is a file that changes
             await asyncio.sleep(0.01)
 

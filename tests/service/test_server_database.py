@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -35,6 +35,12 @@ FLOODS = """
     steps:
       - id: flood
         run: "while [ ! -e go ]; do sleep 0.02; done; head -c 16777216 /dev/zero; touch written"
+"""
+
+WRITES = """
+    steps:
+      - {id: first, run: "echo first >> done.txt; head -c 2000000 /dev/urandom | base64"}
+      - {id: last, run: echo last >> done.txt}
 """
 
 
@@ -110,6 +116,48 @@ async def test_a_run_goes_on_after_postgres_was_restarted(
         await asyncio.to_thread(postgres.start)
 
     await check_that_it_goes_on(Server(tmp_path, postgres_url), crash, start)
+
+
+async def test_a_run_goes_on_after_postgres_was_read_only(
+    tmp_path: Path, postgres: Postgres, postgres_url: str
+) -> None:
+    name = postgres_url.partition("@/")[2].partition("?")[0]
+
+    async def set_read_only(change: str) -> None:
+        for statement in (
+            f"ALTER DATABASE {name} {change}",
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+        ):
+            await asyncio.to_thread(postgres.execute, statement)
+
+    await check_that_it_goes_on(
+        Server(tmp_path, postgres_url),
+        lambda: set_read_only("SET default_transaction_read_only = on"),
+        lambda: set_read_only("RESET default_transaction_read_only"),
+    )
+
+
+async def test_a_run_goes_on_after_its_database_was_full(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/pitstop.db"
+    server = Server(tmp_path, url)
+    async with server.open() as service:
+        old = await service.start(server.request(WRITES))
+        assert (await old.wait()).status == "passed"
+    (server.folder / "done.txt").unlink()
+    with closing(sqlite3.connect(tmp_path / "pitstop.db")) as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    server.settings = Settings(server.settings.home, f"{url}?max_page_count={pages + 100}")
+
+    async with server.open() as service:
+        run = await service.start(server.request(WRITES))
+        assert isinstance(run, LiveRun)
+        await until(lambda: "full" in str(run.kept.problem))
+        done_meanwhile = server.done()
+        await service.delete(old.id)
+        summary = await run.wait()
+
+    assert (done_meanwhile, server.done()) == (["first"], ["first", "last"])
+    assert summary.status == "passed"
 
 
 @pytest.fixture
