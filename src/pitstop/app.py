@@ -240,8 +240,14 @@ def _new_masking(secrets: Mapping[str, str]) -> "Masking":
 
 def _new_snapshots(folder: Path) -> "SnapshotKeeping":
     from pitstop.executors.snapshots import SnapshotStore
+    from pitstop.settings import read_settings
 
-    return SnapshotStore(folder)
+    limits = read_settings()
+    return SnapshotStore(
+        folder,
+        snapshot_limit_bytes=limits.snapshot_limit_bytes,
+        snapshot_limit_files=limits.snapshot_limit_files,
+    )
 
 
 def _new_session(request: "DebugRequest") -> "LocalSession":

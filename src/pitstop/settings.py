@@ -11,11 +11,14 @@ from pitstop.lazy_dataclass import dataclass
 class Settings:
     """`home` is the state folder: runs with their logs, workspaces, and what a server keeps.
 
-    `database` is the URL of the server's database; the file beside the rest where none is given.
+    `database` is the URL of the server's database; the file beside the rest where none is given. The limits are those
+    of one snapshot of a workspace.
     """
 
     home: Path
     database_url: str | None = None
+    snapshot_limit_bytes: int = 20 * 1024**3
+    snapshot_limit_files: int = 1_000_000
 
     @property
     def database(self) -> str:
@@ -49,9 +52,17 @@ class Settings:
         return self.home / "workspaces"
 
 
+_LIMITS = ("snapshot_limit_bytes", "snapshot_limit_files")
+
+
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """$PITSTOP_HOME, or `pitstop` in the state folder of the XDG convention; $PITSTOP_DB names a database."""
-    return Settings(_home(environment), environment.get("PITSTOP_DB") or None)
+    """$PITSTOP_HOME, or `pitstop` in the state folder of the XDG convention; $PITSTOP_DB names a database.
+
+    $PITSTOP_SNAPSHOT_LIMIT_BYTES and $PITSTOP_SNAPSHOT_LIMIT_FILES are numbers; what is none is as if it were not set.
+    """
+    limits = {name: environment.get(f"PITSTOP_{name.upper()}", "") for name in _LIMITS}
+    given = {name: int(value) for name, value in limits.items() if value.isascii() and value.isdigit()}
+    return Settings(_home(environment), environment.get("PITSTOP_DB") or None, **given)
 
 
 def _home(environment: Mapping[str, str]) -> Path:

@@ -489,12 +489,35 @@ async def test_what_is_too_large_is_refused_before_anything_is_kept(tmp_path: Pa
     few = SnapshotStore(tmp_path / "few", snapshot_limit_files=10)
     small = SnapshotStore(tmp_path / "small", snapshot_limit_bytes=100)
 
-    with pytest.raises(SnapshotTooLarge, match=r"20 files.*may have 10.*snapshot_limit_files"):
+    with pytest.raises(SnapshotTooLarge, match=r"20 files.*may have 10.*SNAPSHOT_LIMIT_FILES"):
         await few.take(folder)
-    with pytest.raises(SnapshotTooLarge, match=r"190 bytes.*may have 100.*snapshot_limit_bytes"):
+    with pytest.raises(SnapshotTooLarge, match=r"190 bytes.*may have 100.*SNAPSHOT_LIMIT_BYTES"):
         await small.take(folder)
 
     assert (await few.size(), await few.snapshots()) == (0, [])
+
+
+async def test_snapshots_are_kept_for_as_long_as_one_of_their_owners_needs_them(
+    folder: Path, store: SnapshotStore
+) -> None:
+    (folder / "a").write_text("first")
+    first = await store.take(folder, owner="one")
+    (folder / "a").write_text("second")
+    second = await store.take(folder, first.id, owner="one")
+    (folder / "a").write_text("nobody's")
+    third = await store.take(folder, second.id)
+    await store.own([first.id], "another")
+    assert await store.owners() == {"one", "another"}
+
+    await store.disown(["one"])
+
+    assert await store.owners() == {"another"}
+    assert await store.gc() == len("second")
+    assert [each.id for each in await store.snapshots()] == [first.id, third.id]
+    assert await store.gc(unowned_before=third.taken_at) == 0  # it may be about to get an owner
+    assert await store.gc(unowned_before=third.taken_at + 1) == len("nobody's")
+    await store.restore(folder, first.id)
+    assert (folder / "a").read_text() == "first"
 
 
 async def test_what_no_snapshot_needs_is_removed_and_the_next_one_is_whole(folder: Path, store: SnapshotStore) -> None:

@@ -8,3 +8,9 @@ def test_the_state_folder_is_where_the_environment_says() -> None:
     assert read_settings({"XDG_STATE_HOME": "/b", "HOME": "/c"}).home == Path("/b/pitstop")
     assert read_settings({"XDG_STATE_HOME": "relative", "HOME": "/c"}).home == Path("/c/.local/state/pitstop")
     assert read_settings({"HOME": "/c"}).runs == Path("/c/.local/state/pitstop/runs")
+
+
+def test_the_limits_of_a_snapshot_can_be_raised() -> None:
+    given = read_settings({"HOME": "/c", "PITSTOP_SNAPSHOT_LIMIT_BYTES": "5", "PITSTOP_SNAPSHOT_LIMIT_FILES": "many"})
+
+    assert (given.snapshot_limit_bytes, given.snapshot_limit_files) == (5, 1_000_000)

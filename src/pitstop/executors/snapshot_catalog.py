@@ -25,7 +25,11 @@ CREATE TABLE IF NOT EXISTS seen (
     root BLOB NOT NULL, folder BLOB NOT NULL, listing BLOB NOT NULL, tree BLOB NOT NULL, PRIMARY KEY (root, folder)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS machine (boot TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS owners (
+    snapshot TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (snapshot, owner)
+) WITHOUT ROWID;
 """
+VERSION = 2  # of the schema: 2 has the owners
 BUSY_SECONDS = 60.0
 
 Seen = dict[bytes, tuple[list[Any], bytes]]  # the listing of a folder and the id of its tree
@@ -103,7 +107,32 @@ class Catalog:
         return self._database.execute("SELECT * FROM snapshots ORDER BY taken_at, id").fetchall()
 
     def delete_snapshots(self, ids: Iterable[str]) -> None:
-        self._database.executemany("DELETE FROM snapshots WHERE id = ?", ((id,) for id in ids))
+        gone = [(id,) for id in ids]
+        self._database.executemany("DELETE FROM snapshots WHERE id = ?", gone)
+        self._database.executemany("DELETE FROM owners WHERE snapshot = ?", gone)
+
+    # --- Whom they are kept for
+
+    def add_owner(self, snapshots: Iterable[str], owner: str) -> None:
+        rows = ((snapshot, owner) for snapshot in snapshots)
+        self._database.executemany("INSERT OR IGNORE INTO owners VALUES (?, ?)", rows)
+
+    def owners(self) -> set[str]:
+        return {owner for (owner,) in self._database.execute("SELECT DISTINCT owner FROM owners")}
+
+    def delete_owners(self, owners: Iterable[str]) -> None:
+        """Forget them, and the snapshots that were kept for them alone."""
+        for owner in owners:
+            theirs = self._database.execute("SELECT snapshot FROM owners WHERE owner = ?", (owner,)).fetchall()
+            self._database.execute("DELETE FROM owners WHERE owner = ?", (owner,))
+            self._database.executemany(
+                "DELETE FROM snapshots WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM owners WHERE snapshot = ?1)", theirs
+            )
+
+    def unowned(self, before: float) -> list[str]:
+        """Snapshots that were taken before a moment and are kept for nobody."""
+        asked = "SELECT id FROM snapshots WHERE taken_at < ? AND id NOT IN (SELECT snapshot FROM owners)"
+        return [id for (id,) in self._database.execute(asked, (before,))]
 
     def live(self, tops: Iterable[Entry]) -> tuple[set[bytes], set[bytes]]:
         """The ids of all trees and of all objects below these folders."""
@@ -166,8 +195,8 @@ def connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = NORMAL")
-    if database.execute("PRAGMA user_version").fetchone() == (0,):
-        database.executescript(SCHEMA + "PRAGMA user_version = 1;")
+    if database.execute("PRAGMA user_version").fetchone() < (VERSION,):
+        database.executescript(SCHEMA + f"PRAGMA user_version = {VERSION};")
     return database
 
 

@@ -37,18 +37,21 @@ class Stopped(Exception):
     """Nobody wants the snapshot any more."""
 
 
+BYTES_SETTING, FILES_SETTING = "$PITSTOP_SNAPSHOT_LIMIT_BYTES", "$PITSTOP_SNAPSHOT_LIMIT_FILES"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be in a snapshot. The names are those of the settings, which the refusal tells."""
+    """How much may be in a snapshot. The refusal tells the setting."""
 
     snapshot_limit_bytes: int
     snapshot_limit_files: int
 
     def check(self, files: int, size: int) -> None:
         if size > self.snapshot_limit_bytes:
-            raise SnapshotTooLarge(f"{size:,} bytes", f"{self.snapshot_limit_bytes:,}", "snapshot_limit_bytes")
+            raise SnapshotTooLarge(f"{size:,} bytes", f"{self.snapshot_limit_bytes:,}", BYTES_SETTING)
         if files > self.snapshot_limit_files:
-            raise SnapshotTooLarge(f"{files:,} files", f"{self.snapshot_limit_files:,}", "snapshot_limit_files")
+            raise SnapshotTooLarge(f"{files:,} files", f"{self.snapshot_limit_files:,}", FILES_SETTING)
 
 
 @dataclass(slots=True)

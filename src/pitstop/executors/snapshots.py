@@ -104,9 +104,14 @@ class SnapshotStore:
         self._catalogs.close()
 
     async def take(
-        self, folders: Folders, parent: str | None = None, *, without: Collection[Path] = ()
+        self,
+        folders: Folders,
+        parent: str | None = None,
+        *,
+        without: Collection[Path] = (),
+        owner: str | None = None,
     ) -> SnapshotInfo:
-        """What the folders are now; the parent itself, if that is what they were then.
+        """What the folders are now; the parent itself, if that is what they were then. It is kept for the owner.
 
         Raises SnapshotTooLarge, and has kept nothing, if there is too much; Unavailable if the disk is full.
         """
@@ -115,7 +120,7 @@ class SnapshotStore:
         if known is not None:
             return known
         stop = threading.Event()
-        return await _in_thread(lambda: self._take(named, parent, resolved, stop), stop)
+        return await _in_thread(lambda: self._take(named, parent, resolved, stop, owner), stop)
 
     async def restore(self, folders: Folders, id: str, *, without: Collection[Path] = ()) -> None:
         """Make the folders exactly what they were. Touches only what differs, and nothing before all is made ready.
@@ -144,9 +149,25 @@ class SnapshotStore:
         """Forget a snapshot. The space comes back with the next `gc`."""
         await _in_thread(lambda: self._delete(id))
 
-    async def gc(self, keep: Collection[str] | None = None) -> int:
-        """Forget every snapshot but those to keep, if any are named, remove what none needs, and return its bytes."""
-        return await _in_thread(lambda: self._gc(keep))
+    async def own(self, snapshots: Collection[str], owner: str) -> None:
+        """Keep them for this owner too."""
+        await _in_thread(lambda: self._own(snapshots, owner))
+
+    async def owners(self) -> set[str]:
+        """All those for whom a snapshot is kept."""
+        return await _in_thread(self._owners)
+
+    async def disown(self, owners: Collection[str]) -> None:
+        """Forget the snapshots that are kept for them alone. The space comes back with the next `gc`."""
+        await _in_thread(lambda: self._disown(owners))
+
+    async def gc(self, keep: Collection[str] | None = None, *, unowned_before: float | None = None) -> int:
+        """Forget snapshots, remove what none of those that are left needs, and return its bytes.
+
+        Every snapshot goes but those to `keep`, if any are named; or those that have no owner and were taken before a
+        moment, if that is told.
+        """
+        return await _in_thread(lambda: self._gc(keep, unowned_before))
 
     async def size(self) -> int:
         """How many bytes the store has."""
@@ -183,7 +204,12 @@ class SnapshotStore:
             os.close(lock)
 
     def _take(
-        self, folders: dict[bytes, bytes], parent: str | None, without: frozenset[bytes], stop: threading.Event
+        self,
+        folders: dict[bytes, bytes],
+        parent: str | None,
+        without: frozenset[bytes],
+        stop: threading.Event,
+        owner: str | None,
     ) -> SnapshotInfo:
         id = secrets.token_hex(8)
         taken_at = time.time()
@@ -194,6 +220,8 @@ class SnapshotStore:
             def write_down(taken: Taken) -> None:
                 packed = _packed(taken)
                 catalog.add_snapshot((id, parent, taken_at, *packed, taken.files, taken.bytes, taken.new_bytes))
+                if owner is not None:
+                    catalog.add_owner([id], owner)
 
             take(
                 folders,
@@ -251,9 +279,23 @@ class SnapshotStore:
             _row(catalog, id)
             catalog.delete_snapshots([id])
 
-    def _gc(self, keep: Collection[str] | None) -> int:
+    def _own(self, snapshots: Collection[str], owner: str) -> None:
+        with self._open() as catalog, catalog.writing():
+            catalog.add_owner(snapshots, owner)
+
+    def _owners(self) -> set[str]:
+        with self._open() as catalog:
+            return catalog.owners()
+
+    def _disown(self, owners: Collection[str]) -> None:
+        with self._open() as catalog, catalog.writing():
+            catalog.delete_owners(owners)
+
+    def _gc(self, keep: Collection[str] | None, unowned_before: float | None) -> int:
         with self._open(alone=True) as catalog:
             with catalog.writing():
+                if unowned_before is not None:
+                    catalog.delete_snapshots(catalog.unowned(unowned_before))
                 if keep is not None:
                     catalog.delete_snapshots(row[0] for row in catalog.snapshots() if row[0] not in keep)
                 tops = [top for row in catalog.snapshots() for top in _tops(row).values()]

@@ -37,7 +37,13 @@ from pitstop.service.log_pages import Page, pages_in_memory
 from pitstop.service.parts import Parts
 from pitstop.service.past_run import PastRun, tell_run
 from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import NewSnapshots, RunSnapshots, bring_files, wants_snapshots
+from pitstop.service.run_snapshots import (
+    NewSnapshots,
+    RunSnapshots,
+    bring_files,
+    snapshots_in,
+    wants_snapshots,
+)
 from pitstop.service.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
 from pitstop.steps.approvals import Decision, MemoryApprovals
 from pitstop.steps.fresh import FreshWorkspaces
@@ -229,7 +235,10 @@ class LiveRun(PastRun):
                 keeping, workplace, old_record, old.log.read(), plan, record.from_step, with_repo=with_repo
             )
         in_place = request.place is not None
-        self._snapshots = RunSnapshots(keeping, workplace.workspace, in_place=in_place) if is_wanted else None
+        if is_wanted:
+            if is_new and record.carried_over:  # it can go back to where the other run was
+                await keeping.own(snapshots_in(self._kept.log.read()), self.id)
+            self._snapshots = RunSnapshots(keeping, workplace.workspace, in_place=in_place, owner=self.id)
         return self._snapshots
 
     def _hook(self) -> Hook:

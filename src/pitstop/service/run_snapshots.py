@@ -40,7 +40,12 @@ class SnapshotKeeping(Protocol):
     """Where snapshots of folders are kept."""
 
     async def take(
-        self, folders: Mapping[str, Path], parent: str | None = None, *, without: Collection[Path] = ()
+        self,
+        folders: Mapping[str, Path],
+        parent: str | None = None,
+        *,
+        without: Collection[Path] = (),
+        owner: str | None = None,
     ) -> TakenSnapshot: ...
 
     async def restore(self, folders: Mapping[str, Path], id: str, *, without: Collection[Path] = ()) -> None: ...
@@ -51,11 +56,15 @@ class SnapshotKeeping(Protocol):
         """UnknownSnapshot when there is no such file in it."""
         ...
 
-    async def gc(self, keep: Collection[str] | None = None) -> int:
-        """Forget every snapshot but those to keep, and return how many bytes that gave back."""
-        ...
+    async def own(self, snapshots: Collection[str], owner: str) -> None: ...
 
-    async def size(self) -> int: ...
+    async def owners(self) -> set[str]: ...
+
+    async def disown(self, owners: Collection[str]) -> None: ...
+
+    async def gc(self, keep: Collection[str] | None = None, *, unowned_before: float | None = None) -> int:
+        """Forget every snapshot that nobody owns, but the newest, and return how many bytes that gave back."""
+        ...
 
     def close(self) -> None: ...
 
@@ -66,8 +75,9 @@ NewSnapshots = Callable[[], SnapshotKeeping]
 class RunSnapshots:
     """The engine's Snapshots, in the workspace of one run. In a folder of somebody else only that folder counts."""
 
-    def __init__(self, keeping: SnapshotKeeping, workspace: WorkspaceRef, *, in_place: bool) -> None:
+    def __init__(self, keeping: SnapshotKeeping, workspace: WorkspaceRef, *, in_place: bool, owner: str) -> None:
         self._keeping = keeping
+        self._owner = owner
         self._folders = {"repo": Path(workspace.repo)} if in_place else folders_of(workspace)
         self._without = (Path(workspace.control).parents[1],) if in_place else ()  # our own state may be in it
         self._last: str | None = None
@@ -76,7 +86,8 @@ class RunSnapshots:
     async def take(self, frame: str, occurrence: str) -> str | None:
         """None when it cannot be: too much is in the workspace, or the disk is full. The step runs all the same."""
         try:
-            self._last = (await self._keeping.take(self._folders, self._last, without=self._without)).id
+            taken = await self._keeping.take(self._folders, self._last, without=self._without, owner=self._owner)
+            self._last = taken.id
         except (SnapshotTooLarge, Unavailable) as error:
             self.problem = f"the files of the workspace could not be kept before {occurrence}: {error}"
             return None
@@ -94,6 +105,11 @@ def snapshot_before(events: Sequence[AnyEvent], plan: Plan, step: str) -> str | 
         if isinstance(event, SnapshotTaken) and event.step in paths and event.position == "before":
             return event.snapshot
     return None
+
+
+def snapshots_in(events: Sequence[AnyEvent]) -> list[str]:
+    """All that a log tells of."""
+    return [event.snapshot for event in events if isinstance(event, SnapshotTaken)]
 
 
 def folders_of(workspace: WorkspaceRef) -> dict[str, Path]:

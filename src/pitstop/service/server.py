@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from pitstop.engine.executor import Executor
-from pitstop.errors import Elsewhere, LogLost, PitstopError, Unavailable, UnknownRun
+from pitstop.errors import Elsewhere, LogLost, PitstopError
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
-from pitstop.service.api import ENDED
+from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.service.flow_desk import FLOW_FOLDER
 from pitstop.service.local import LocalService
 from pitstop.service.parts import Parts
@@ -48,6 +48,7 @@ class ServerOptions:
     lease_seconds: float = 15.0
     keep_seconds: float = 24 * 3600.0
     drain_seconds: float = 10.0
+    collect_seconds: float = 60.0  # how often old files are looked for
 
 
 class ServerService(LocalService):
@@ -86,7 +87,7 @@ class ServerService(LocalService):
         await self._take_over()
         self._chores = [
             self._tasks.create_task(self._keep_leases(), name="keep leases"),
-            self._tasks.create_task(self._remove_old_workspaces(), name="remove old workspaces"),
+            self._tasks.create_task(self._remove_old_files(), name="remove old files"),
         ]
         self.is_ready = True
         return self
@@ -229,21 +230,17 @@ class ServerService(LocalService):
                 for run in list(self._live.values()):
                     await run.wait_still()
 
-    async def _remove_old_workspaces(self) -> None:
+    async def _remove_old_files(self) -> None:
         while True:
-            for workspace in await self._executor.kept():
-                if workspace not in self._live and await self._is_done_with(workspace):
-                    with suppress(Unavailable):  # another server on this machine has taken it up
-                        await self._executor.remove_workspace(workspace)
-            await asyncio.sleep(60)
+            try:
+                await remove_old_workspaces(self._executor, self._is_done_with)
+                await remove_old_snapshots(self._new_snapshots(), self._is_done_with)
+            except PitstopError:
+                log.exception("files of old runs could not be removed")
+            await asyncio.sleep(self.options.collect_seconds)
 
     async def _is_done_with(self, run: str) -> bool:
-        try:
-            record = await (await self._store.open(run, events=False)).record()
-        except UnknownRun:
-            return True
-        is_over = record.status in ENDED and record.kept_until is not None and record.kept_until < time.time()
-        return is_over and not record.is_pinned
+        return run not in self._live and await is_done_with(run, self._store, self._settings.runs)
 
     def _count_event(self) -> None:
         self.events_appended += 1

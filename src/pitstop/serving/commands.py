@@ -10,8 +10,10 @@ from typing import Any
 
 import uvloop
 
+from pitstop.app import server_parts
 from pitstop.definition.durations import parse_duration
 from pitstop.errors import PitstopError
+from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.serving.house import PORT, Open, Serving, serve
 from pitstop.serving.json_log import log_to_stderr
 from pitstop.serving.login import link_to_running, show_link
@@ -51,10 +53,11 @@ def serve_command(words: Sequence[str], open_service: Any, interrupts: Any) -> i
 
 
 def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
-    """Forget old runs, and give the space back."""
+    """Forget old runs and what is left of their files, and give the space back."""
     parser = argparse.ArgumentParser(
         prog="pitstop gc",
-        description="Forget old runs of a server. Runs that are pinned, or whose workspace is kept, stay.",
+        description="Forget old runs of a server, and remove workspaces and snapshots that were kept for long enough. "
+        "Runs that are pinned, or whose workspace is kept, stay.",
         allow_abbrev=False,
     )
     parser.add_argument("--older-than", metavar="TIME", default="30d", help="runs that ended longer ago (30d)")
@@ -67,12 +70,22 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
         parser.error(f"--older-than {options.older_than}: {error}")
 
     async def collect() -> str:
-        store = await open_sql_store(_settings(options).database)
+        settings, parts = _settings(options), server_parts()
+        store = await open_sql_store(settings.database)
+        executor = parts.new_executor(settings.workspaces, None)
         try:
             collected = await store.gc(seconds, options.keep_last)
+
+            async def is_done(run: str) -> bool:
+                return await is_done_with(run, store, settings.runs)
+
+            workspaces = await remove_old_workspaces(executor, is_done)
+            freed = await remove_old_snapshots(parts.new_snapshots(settings.snapshots), is_done)
         finally:
+            await executor.close()
             await store.close()
-        return f"{len(collected.runs)} runs forgotten, {collected.freed_bytes:,} bytes given back"
+        freed += collected.freed_bytes
+        return f"{len(collected.runs)} runs forgotten, {workspaces} workspaces removed, {freed:,} bytes given back"
 
     print(asyncio.run(collect()))
     return 0

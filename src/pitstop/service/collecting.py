@@ -1,0 +1,52 @@
+"""Removing the files of runs that are not to be kept any more: their workspaces, and snapshots of them."""
+
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+from pitstop.engine.executor import Executor
+from pitstop.errors import Unavailable, UnknownRun
+from pitstop.service.api import ENDED
+from pitstop.service.run_snapshots import SnapshotKeeping
+from pitstop.store.port import RunStore
+
+YOUNG_SECONDS = 3600.0  # a snapshot that nobody owns yet may be about to be owned
+
+IsDoneWith = Callable[[str], Awaitable[bool]]
+
+
+async def is_done_with(run: str, store: RunStore, local_runs: Path) -> bool:
+    """Whether nobody needs the files of a run: it is gone, or has ended and was kept for as long as it was to be.
+
+    Runs without a server are in folders of their own, and share the place where snapshots are.
+    """
+    try:
+        record = await (await store.open(run, events=False)).record()
+    except UnknownRun:
+        return not (local_runs / run).exists()
+    is_over = record.status in ENDED and record.kept_until is not None and record.kept_until < time.time()
+    return is_over and not record.is_pinned
+
+
+async def remove_old_workspaces(executor: Executor, is_done: IsDoneWith) -> int:
+    """How many there were."""
+    removed = 0
+    for workspace in await executor.kept():
+        if await is_done(workspace):
+            with suppress(Unavailable):  # another server on this machine has taken it up
+                await executor.remove_workspace(workspace)
+                removed += 1
+    return removed
+
+
+async def remove_old_snapshots(keeping: SnapshotKeeping, is_done: IsDoneWith) -> int:
+    """How many bytes that gave back. Where no run is done with, nothing is looked through."""
+    try:
+        done = [owner for owner in await keeping.owners() if await is_done(owner)]
+        if not done:
+            return 0
+        await keeping.disown(done)
+        return await keeping.gc(unowned_before=time.time() - YOUNG_SECONDS)
+    finally:
+        keeping.close()
