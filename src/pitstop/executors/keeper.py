@@ -18,16 +18,14 @@ workspaces are in use. So one who was only stopped finds, when he goes on, that 
 It runs in an interpreter of its own whose start is part of every first command: only light imports here.
 """
 
-import contextlib
 import ctypes
 import gc
 import marshal
 import os
 import select
-import signal
-import socket
 import time
 
+from pitstop.executors.bare import signal, socket, suppress
 from pitstop.executors.epoch import Epoch
 from pitstop.executors.process_table import children_of_this_process
 from pitstop.executors.supervisor import receive, supervise
@@ -39,7 +37,7 @@ NEVER = float("inf")
 def main(control_fd: int) -> None:
     """Fork a supervisor for each socket that comes."""
     control = socket.socket(fileno=control_fd)
-    control.set_inheritable(False)
+    os.set_inheritable(control_fd, False)
     adopt_orphans()
     gc.freeze()  # the collector shall not touch, and so copy, the pages that supervisors share with the keeper
     _Keeper(control).run()
@@ -87,7 +85,7 @@ class _Keeper:
             self._lease_ends_at = time.monotonic() + self._lease_seconds
 
     def _fork(self, supervisor_socket: socket.socket) -> None:
-        with supervisor_socket:
+        try:
             if self._epoch is None:
                 return
             taken = {slot for _, slot in self._supervisors.values()}
@@ -99,6 +97,8 @@ class _Keeper:
                 adopt_orphans()
                 supervise(supervisor_socket, self._epoch, slot)
                 os._exit(0)
+        finally:
+            supervisor_socket.close()
         pidfd = os.pidfd_open(pid)
         self._supervisors[pidfd] = pid, slot
         self._poller.register(pidfd, select.POLLIN)
@@ -121,7 +121,7 @@ class _Keeper:
         if self._epoch is not None:
             over, self._epoch = self._epoch, None
             over.end()
-            with contextlib.suppress(OSError):  # it will find out by itself
+            with suppress(OSError):  # it will find out by itself
                 self._control.send(marshal.dumps(("over", over.path)), socket.MSG_DONTWAIT)
 
 

@@ -6,7 +6,8 @@ Used in a supervisor, which has one command at a time and so may change its work
 import errno
 import marshal
 import os
-import signal
+
+from pitstop.executors.bare import signal
 
 # A command begins with none of these ignored, though Python ignores two of them, and nohup or a shell's & some more.
 NOT_IGNORED = (

@@ -11,16 +11,14 @@ A supervisor is a process of its own, forked by the keeper. It speaks with Pitst
 When the socket is closed, by Pitstop or by its death, everything is killed at once.
 """
 
-import contextlib
 import fcntl
 import marshal
 import os
 import select
-import signal
-import socket
+import struct
 import time
-from collections.abc import Callable
 
+from pitstop.executors.bare import signal, socket, suppress
 from pitstop.executors.epoch import Epoch
 from pitstop.executors.process_table import (
     children_of_this_process,
@@ -30,6 +28,10 @@ from pitstop.executors.process_table import (
 from pitstop.executors.spawn import NotStarted, Request, start_on_terminal, start_with_pipes
 from pitstop.executors.spill import STDERR, SpillWriter
 
+TYPE_CHECKING = False  # that of `typing`: the keeper need not wait for it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PIPE_BYTES = 64 * 1024
 FLOOD_BYTES = 1024 * 1024
 MESSAGE_BYTES = 8 * 1024
@@ -37,8 +39,7 @@ DRAIN_SECONDS = 0.2  # for what still flows when the command has ended and left 
 LEFTOVER_GRACE_SECONDS = 0.5
 RESCAN_SECONDS = 0.05
 NEVER = float("inf")
-
-Send = Callable[[int, int], None]
+FD = struct.Struct("i")
 
 
 class End:
@@ -111,7 +112,7 @@ class _Supervision:
         self._told: set[int] = set()
         self._out_of_reach: set[int] = set()
 
-    def run(self, inherited: list[int], on_start: Callable[[int], None]) -> End:
+    def run(self, inherited: list[int], on_start: "Callable[[int], None]") -> End:
         kills_before = out_of_memory_kills(self._kills)
         started_at, started = time.time(), time.monotonic()
         exit_code = self._start(inherited)
@@ -146,7 +147,7 @@ class _Supervision:
             self._reason = error.reason
             message = f"pitstop: {error.reason}\n".encode()
             if self._request.terminal:
-                with contextlib.suppress(OSError):  # the terminal may have been closed in the meantime
+                with suppress(OSError):  # the terminal may have been closed in the meantime
                     os.write(inherited[0], message)
             else:
                 self._append(STDERR, message)
@@ -227,7 +228,7 @@ class _Supervision:
         self._look_at = time.monotonic() + RESCAN_SECONDS if kill else self._kill_at
         self._over = self._over or children <= self._out_of_reach
 
-    def _signal(self, pid: int, send: Send, kill: bool) -> None:
+    def _signal(self, pid: int, send: "Callable[[int, int], None]", kill: bool) -> None:
         self._told.add(pid)
         try:
             send(pid, signal.SIGKILL if kill else signal.SIGTERM)
@@ -268,13 +269,13 @@ class _Supervision:
     def _tell_growth(self) -> None:
         if self._watched_size is not None and self._log.size > self._watched_size:
             self._watched_size = None
-            with contextlib.suppress(ConnectionError):  # Pitstop is gone: the socket tells that next
+            with suppress(ConnectionError):  # Pitstop is gone: the socket tells that next
                 self._control.send(marshal.dumps(("grew",)))
 
     def _expect_flood(self, fd: int) -> None:
         if len(self._buffer) < FLOOD_BYTES:
             self._buffer = bytearray(FLOOD_BYTES)
-        with contextlib.suppress(PermissionError):  # a user's pipes together have a limit
+        with suppress(PermissionError):  # a user's pipes together have a limit
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, FLOOD_BYTES)
 
     def _drain(self) -> None:
@@ -296,9 +297,11 @@ class _Supervision:
 def receive(control: socket.socket) -> tuple[bytes, list[int]]:
     """The next packet, empty when the other end is closed, and the file descriptors that came with it."""
     try:
-        message, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
+        message, more, _, _ = control.recvmsg(MESSAGE_BYTES, socket.CMSG_LEN(FD.size * 2))
     except ConnectionResetError:  # it was closed, and had not read everything
         return b"", []
+    sent = [data for level, kind, data in more if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS)]
+    fds = [fd for data in sent for (fd,) in FD.iter_unpack(data[: len(data) - len(data) % FD.size])]
     for fd in fds:
         os.set_inheritable(fd, False)  # unlike those that Python opens, these come inheritable
     return message, fds
