@@ -125,6 +125,30 @@ async def test_sockets_and_devices_are_left_out_and_left_alone(folder: Path, sto
     assert (folder / "device").is_char_device()
 
 
+async def test_links_out_of_the_folder_are_kept_and_never_followed(tmp_path: Path, store: SnapshotStore) -> None:
+    folder, outside = tmp_path / "inside", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    (outside / "theirs").write_text("as it was")
+    (folder / "link").symlink_to(outside)
+    (folder / "file").symlink_to("../outside/theirs")
+    (folder / "nowhere").symlink_to("/no/such/place")
+    before = description(folder)
+    taken = await store.take(folder)
+    for name in ("link", "file", "nowhere"):
+        (folder / name).unlink()
+    (folder / "link").mkdir()
+    (folder / "link" / "theirs").write_text("another")
+    (folder / "file").write_text("no link any more")
+    (outside / "theirs").write_text("changed meanwhile")
+
+    await store.restore(folder, taken.id)
+
+    assert description(folder) == before
+    assert (outside / "theirs").read_text() == "changed meanwhile"
+    assert taken.bytes == 0
+
+
 async def test_a_file_with_holes_takes_no_more_room_than_it_did(
     tmp_path: Path, folder: Path, store: SnapshotStore
 ) -> None:

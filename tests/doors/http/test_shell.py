@@ -11,6 +11,8 @@ import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
 from pitstop.doors.http.limits import Limits
+from pitstop.doors.http.shell_sessions import ShellTokens
+from pitstop.errors import AccessDenied
 from tests.doors.http.bench import API, Bench
 
 FLOW = "steps: [{id: a, run: test -f ready, env: {WORD: here}}, {id: b, run: 'true'}]"
@@ -271,3 +273,37 @@ async def test_there_are_only_so_many_shells(tmp_path: Path) -> None:
                 async with connected(bench, run, token=await token(bench, run, stop)):
                     pass
         assert refused.value.response.status_code == 429
+
+
+@pytest.mark.timeout(300)
+async def test_a_shell_that_was_flooded_with_a_hundred_megabytes_is_still_there(bench: Bench) -> None:
+    """Whatever a program says, the shell holds no more of it than a screen, and the next key reaches it."""
+    async with shell(bench) as (terminal, _, _):
+        await terminal.type("stty -echo; echo re''ady\n")
+        await terminal.wait("ready")
+        await terminal.type(f"yes {'x' * 200}\n")
+        read = 0
+        async with asyncio.timeout(240):
+            while read < 100_000_000:
+                said = await terminal.socket.recv()
+                read += len(said)
+            await terminal.type(b"\x03")
+            await terminal.type("echo still h''ere\n")
+            last = b""
+            while b"still here" not in last:
+                said = await terminal.socket.recv()
+                last = last[-1000:] + (said if isinstance(said, bytes) else b"")
+
+
+def test_a_token_is_good_for_a_minute() -> None:
+    now = 1000.0
+    tokens = ShellTokens(lambda: now)
+    token, ends_at = tokens.make("run", 1, "shell", "somebody")
+    in_time, _ = tokens.make("run", 1, "shell", "somebody")
+    assert ends_at == 1060.0
+
+    now = 1059.9
+    assert tokens.take(in_time, "run", "somebody").stop == 1
+    now = 1060.0
+    with pytest.raises(AccessDenied):
+        tokens.take(token, "run", "somebody")

@@ -1,0 +1,47 @@
+"""A workspace with more in it than a snapshot may have: the steps run all the same, and nobody is left in the dark."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pitstop.app import open_service
+from pitstop.errors import NoFiles
+from pitstop.service.api import DebugRequest, RunRequest
+from pitstop.settings import Settings
+from tests.contracts.service_desk import next_stop
+
+FLOW = """\
+steps:
+  - {id: few, run: touch a}
+  - {id: many, run: "for each in 1 2 3 4 5 6 7 8 9; do touch $each; done"}
+  - {id: last, run: test -e 9}
+"""
+
+
+async def test_files_that_cannot_be_kept_keep_no_step_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PITSTOP_SNAPSHOT_LIMIT_FILES", "5")
+    request = RunRequest(flow="flow.yaml", text=FLOW, debug=DebugRequest(stop_at_entry=True))
+    async with open_service(Settings(tmp_path)) as service:
+        run = await service.start(request)
+        stop = await next_stop(run)
+        await run.debugger.run_to(stop.id, "last")
+        stop = await next_stop(run, stop.id)
+
+        problem = (await run.info()).problem
+        assert problem is not None
+        assert "could not be kept before last: the workspace has 10 files" in problem
+        assert "PITSTOP_SNAPSHOT_LIMIT_FILES" in problem
+        points = {point.step: point for point in await run.debugger.history() if point.position == "before"}
+        assert [points[step].has_snapshot for step in ("few", "many", "last")] == [True, True, False]
+        with pytest.raises(NoFiles):
+            await run.debugger.file_changes(points["many"].number)
+
+        await run.debugger.rewind(stop.id, points["many"].number)  # of this point the files are kept
+        stop = await next_stop(run, stop.id)
+        assert stop.problems == ()
+        await run.debugger.continue_(stop.id)
+        async with asyncio.timeout(30):
+            assert (await run.wait()).status == "passed"
