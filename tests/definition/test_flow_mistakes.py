@@ -64,7 +64,7 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{run: x, on_failure: nxt}", 22, "`on_failure`: one of `next`", "did you mean `next`?"),
         ("{run: x, on_success: 'merge:main'}", 22, "`on_success`: `merge:main` would do nothing", None),
         ("{run: x, on_failure: card:7}", 22, "`on_failure`: `card:7` would do nothing", None),
-        ("{run: x, on_failure: fix}", 22, "`on_failure`: `fix` would do nothing, for Pitstop has no fix loop yet", None),
+        ("{run: x, on_failure: fix}", 22, "`on_failure`: `fix` would do nothing, for Pitstop has no fix loop", None),
         ("{run: x, id: two words}", 14, "`id`: an id has letters, digits", None),
         ("{run: x, id: 2}", 14, "`id` must be text, not `2`", "put it in quotes"),
         ("{run: x, env: [A]}", 15, "`env` must be a mapping, not a list", None),
