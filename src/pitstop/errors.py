@@ -28,7 +28,8 @@
     │   ├── ExternalEffects      going back would repeat what cannot be undone, and nobody agreed
     │   ├── WorkspaceInUse       going back would change files under the hands of frames that run
     │   ├── NotAsked             the answer belongs to no question that is open
-    │   └── NotEnded             the run has to end first
+    │   ├── NotEnded             the run has to end first
+    │   └── RunExists            there is a run with that id already
     ├── Unknown                  something was named that is not there
     │   ├── UnknownRun           no run has that id
     │   ├── UnknownFlow          no stored flow has that name
@@ -469,6 +470,16 @@ class BadCommand(PitstopError):
     """A line that is no command; the message says what would be one."""
 
     code = "command"
+
+
+class RunExists(CommandRefused):
+    """There is a run with that id already."""
+
+    code = "refused.run_exists"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"there is a run {run!r} already")
+        self.run = run
 
 
 class NotEnded(CommandRefused):

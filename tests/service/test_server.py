@@ -11,6 +11,7 @@ import pytest
 
 from pitstop.app import server_parts
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunQuery, RunRequest, RunStatus
+from pitstop.service.run_ids import reserved_run
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
@@ -240,3 +241,23 @@ async def test_a_stored_flow_works_on_the_files_that_it_stands_beside(server: Se
 
     assert summary.status == "passed"
     assert [line.text for line in page.lines] == ["1.2.3"]
+
+
+async def test_a_request_that_comes_again_after_a_crash_finds_the_run_that_it_made(server: Server) -> None:
+    reserved = reserved_run.set("reserved-1")
+    try:
+        async with server.open() as service:
+            made = await service.start(server.request(WAITS))
+            await wait_for(lambda: server.done() == ["first", "second"])
+        (server.folder / "go").touch()
+        async with server.open() as service:
+            found = await service.start(server.request(WAITS))
+            summary = await found.wait()
+            again = await service.start(server.request(WAITS))
+            listed = await service.runs(RunQuery())
+    finally:
+        reserved_run.reset(reserved)
+
+    assert {made.id, found.id, again.id} == {"reserved-1"}
+    assert [each.id for each in listed.runs] == ["reserved-1"]
+    assert (summary.status, server.done()) == ("passed", ["first", "second", "second", "third"])

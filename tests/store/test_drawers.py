@@ -44,16 +44,19 @@ async def test_what_was_done_is_told_newest_first_and_in_pages(store: SqlStore) 
     assert first[0].at >= rest[-1].at
 
 
-async def test_the_first_answer_to_a_request_is_the_one_that_is_remembered(store: SqlStore) -> None:
-    first = await store.remember("key", "ann", b"hash", b"first")
-    second = await store.remember("key", "ann", b"hash", b"second")
-    other = await store.remember("key", "bob", b"hash", b"his")
+async def test_the_last_answer_to_a_request_is_remembered_for_whoever_asked(store: SqlStore) -> None:
+    await store.remember("key", "ann", b"hash", b"reserved")
+    await store.remember("key", "ann", b"hash", b"answered")
+    await store.remember("key", "bob", b"hash", b"his")
+    await store.remember("other", "bob", b"hash", b"refused")
+    await store.forget_answer("other", "bob")
 
-    assert first == second
-    assert (first.request_hash, first.response) == (b"hash", b"first")
-    assert other.response == b"his"
-    assert await store.recall("key", "ann") == first
-    assert await store.recall("other", "ann") is None
+    hers, his = await store.recall("key", "ann"), await store.recall("key", "bob")
+    assert hers is not None
+    assert (hers.request_hash, hers.response) == (b"hash", b"answered")
+    assert his is not None
+    assert his.response == b"his"
+    assert await store.recall("other", "bob") is None
     assert await store.forget_remembered(3600) == 0
     assert await store.forget_remembered(-1) == 2
     assert await store.recall("key", "ann") is None

@@ -1,6 +1,5 @@
 """From a request to a run: checked and recorded first, then carried out with the texts that were read then."""
 
-import secrets as randomness
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -20,6 +19,7 @@ from pitstop.service.flow_files import FlowFiles, PlannedFlow
 from pitstop.service.graph_targets import read_target
 from pitstop.service.parts import Parts
 from pitstop.service.requests import kept_request, request_of
+from pitstop.service.run_ids import new_run_id, reserved_run
 from pitstop.service.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
@@ -95,7 +95,7 @@ class RunMaker:
             known = inputs_in(past) if read_target(file) is None else state_in(past)
             request = replace(request, inputs={**known, **request.inputs})
         planned = make_plan(request.inputs)
-        run = new_run_id()
+        run = reserved_run.get() or new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:
             debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
@@ -174,8 +174,3 @@ def address_of(flow: str) -> str:
 def whole_path(path: str) -> str:
     """The path, from wherever it is looked at."""
     return str(Path(path).resolve())
-
-
-def new_run_id() -> str:
-    """An id that tells when the run was made, and sorts by it."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{randomness.token_hex(5)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pitstop.engine.executor import Executor
-from pitstop.errors import Elsewhere, LogLost, PitstopError
+from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
@@ -117,16 +117,20 @@ class ServerService(LocalService):
 
     # Runs
 
-    async def _launch(self, prepared: PreparedRun) -> ServerRun:
+    async def _launch(self, prepared: PreparedRun) -> Any:
+        """Begin a run; one whose id was reserved for a request that came before a crash may be there already."""
         secrets = {**await self._stored_secrets(prepared), **prepared.request.secrets}
         if secrets:
             sealed = self._seal.close(secrets)
             record = replace(prepared.record, sealed_secrets=sealed)
             prepared = await self._maker.recall(record, secrets)
         lease_seconds = self.options.lease_seconds
-        kept = await self._server_store.create(
-            prepared.record, prepared.events, owner=self.id, lease_seconds=lease_seconds
-        )
+        try:
+            kept = await self._server_store.create(
+                prepared.record, prepared.events, owner=self.id, lease_seconds=lease_seconds
+            )
+        except RunExists:
+            return await self.run(prepared.record.id)
         return self._begin(kept, prepared)
 
     def _begin(self, kept: KeptRun, prepared: PreparedRun) -> ServerRun:

@@ -50,6 +50,9 @@ class StoredAnswers:
     async def remember(self, key: str, answer: Remembered) -> None:
         await self._store.remember(key, EVERYBODY, answer.request.encode(), msgspec.msgpack.encode(answer))
 
+    async def forget(self, key: str) -> None:
+        await self._store.forget_answer(key, EVERYBODY)
+
 
 class StoredSecrets:
     """Secrets that are sealed before they are kept."""

@@ -50,6 +50,9 @@ class MemoryIdempotency:
         while len(self._answers) > MOST_ANSWERS:
             self._answers.popitem(last=False)
 
+    async def forget(self, key: str) -> None:
+        self._answers.pop(key, None)
+
 
 class MemorySecrets:
     """Secrets that end with the process."""

@@ -15,11 +15,13 @@ from starlette.responses import Response
 from pitstop.doors.http.gate import SAFE_METHODS
 from pitstop.doors.http.ports import Idempotency, Remembered
 from pitstop.doors.http.trail import Trail
-from pitstop.errors import BadRequest, KeyReused
+from pitstop.errors import BadRequest, KeyReused, PitstopError
+from pitstop.service.run_ids import new_run_id, reserved_run
 
 DEEPEST = 100
 LONGEST_KEY = 200
 LONGEST_DETAIL = 200
+RESERVED = 0  # in place of a status: what is remembered is the id of a run that is about to be made
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -127,7 +129,8 @@ class DoorRoute(APIRoute):
             if key is None or request.method != "POST" or operation in _NEVER_KEPT:
                 return await _handle_and_tell(handle, request, operation)
             once: Once = request.app.state.once
-            return await once.answer(request, key, lambda: _handle_and_tell(handle, request, operation))
+            makes_run = operation in _MAKING_RUNS
+            return await once.answer(request, key, lambda: _handle_and_tell(handle, request, operation), makes_run)
 
         return handle_request
 
@@ -165,8 +168,13 @@ class Once:
         self._idempotency = idempotency
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    async def answer(self, request: Request, key: str, handle: Callable[[], Awaitable[Response]]) -> Response:
-        """KeyReused for a key that came with another request. Of two at the same time, the second waits."""
+    async def answer(
+        self, request: Request, key: str, handle: Callable[[], Awaitable[Response]], makes_run: bool = False
+    ) -> Response:
+        """KeyReused for a key that came with another request. Of two at the same time, the second waits.
+
+        The id of a run that is made is kept before the run is: whoever comes again after a crash finds the same run.
+        """
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
             raise BadRequest(f"an Idempotency-Key has 1 to {LONGEST_KEY} printable characters")
         digest = hashlib.sha256(request.url.path.encode() + b"\0" + await request.body()).hexdigest()
@@ -175,26 +183,39 @@ class Once:
         self._locks[whole_key] = (lock, users + 1)
         try:
             async with lock:
-                return await self._answer(whole_key, key, digest, handle)
+                return await self._answer(whole_key, key, digest, handle, makes_run)
         finally:
             lock, users = self._locks.pop(whole_key)
             if users > 1:
                 self._locks[whole_key] = (lock, users - 1)
 
     async def _answer(
-        self, whole_key: str, key: str, digest: str, handle: Callable[[], Awaitable[Response]]
+        self, whole_key: str, key: str, digest: str, handle: Callable[[], Awaitable[Response]], makes_run: bool
     ) -> Response:
         known = await self._idempotency.recall(whole_key)
         if known is not None:
             if known.request != digest:
                 raise KeyReused(key)
-            return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
-        response = await handle()
+            if known.status != RESERVED:
+                return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
+        elif makes_run:
+            known = Remembered(digest, RESERVED, {}, new_run_id().encode())
+            await self._idempotency.remember(whole_key, known)
+        reserving = reserved_run.set(None if known is None else known.body.decode())
+        try:
+            response = await handle()
+        except PitstopError:
+            if makes_run:
+                await self._idempotency.forget(whole_key)  # it was refused, and may be asked in another way
+            raise
+        finally:
+            reserved_run.reset(reserving)
         headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
         answer = Remembered(digest, response.status_code, headers, bytes(response.body))
         await self._idempotency.remember(whole_key, answer)
         return response
 
 
+_MAKING_RUNS = ("start_run", "rerun")
 _NEVER_KEPT = ("add_token", "new_login_link", "open_shell")  # what they answer is to be known to nobody else
 _KEPT_HEADERS = ("content-type", "location", "etag")

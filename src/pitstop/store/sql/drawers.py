@@ -131,14 +131,13 @@ class Drawers:
 
     # What was answered
 
-    async def remember(self, key: str, who: str, request_hash: bytes, response: bytes) -> Remembered:
-        """Keep an answer, and give the one that is kept: the first, if two came at once."""
+    async def remember(self, key: str, who: str, request_hash: bytes, response: bytes) -> None:
+        """Keep an answer, in place of the one that is kept."""
         row = {"key": key, "who": who, "request_hash": request_hash, "response": response}
-        statement = self.database.insert(idempotency).values({**row, "created_at": self.database.now})
-        async with self.database.write() as connection:
-            await connection.execute(statement.on_conflict_do_nothing())
-        kept = await self.recall(key, who)
-        return kept or Remembered(request_hash, response, await self.database.read_clock())
+        await self._put(idempotency, {**row, "created_at": self.database.now}, ("key", "who"))
+
+    async def forget_answer(self, key: str, who: str) -> None:
+        await self._delete(delete(idempotency).where(idempotency.c.key == key, idempotency.c.who == who))
 
     async def recall(self, key: str, who: str) -> Remembered | None:
         wanted = select(idempotency).where(idempotency.c.key == key, idempotency.c.who == who)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Double, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from pitstop.errors import LogLost, StoreUnavailable, UnknownRun
+from pitstop.errors import LogLost, RunExists, StoreUnavailable, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.port import ENDED, Claim, RunFilter, RunRecord
 from pitstop.store.sql.backup import Backup, restore_backup
@@ -128,7 +128,7 @@ class SqlStore(Ownership, Retention, Backup, Drawers):
         try:
             connection.execute(self._new_run, row)
         except IntegrityError as error:
-            raise ValueError(f"there is a run {row['id']!r} already") from error
+            raise RunExists(row["id"]) from error
 
     def _written(self, changes: Changes, record: RunRecord, events: list[AnyEvent]) -> SqlRun:
         changes.has_ended = record.status in ENDED
