@@ -1,5 +1,6 @@
 /** Takes the pictures of the documentation anew, each in light and dark: `npm run pictures`. */
 
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
 import { openStage } from "./stage.ts";
@@ -70,6 +71,7 @@ for (const theme of ["light", "dark"] as const) {
     await page.getByRole("heading", { name: "package" }).waitFor();
     await take("time-travel");
 
+    rmSync(join(server.folder, "flows/ready"), { force: true }); // what the last theme repaired
     const broken = await stage().openRun("shop-broken");
     await broken.stopsAt("Failed at release");
     await broken.close();
@@ -99,6 +101,28 @@ for (const theme of ["light", "dark"] as const) {
     await page.goto(`${server.origin}/new?flow=shop`);
     await page.locator(".cm-content").waitFor();
     await take("start");
+    for (const failing of ["rounds", "rounds taxes", "taxes", ""]) {
+      const tested = await stage().openRun("tested", {}, { failing });
+      await tested.endsAs("passed");
+      await tested.close();
+    }
+    const tested = await stage().openRun(
+      "tested",
+      { breakpoints: [{ step: "unit", position: "after" }] },
+      { failing: "taxes" },
+    );
+    await tested.stopsAt("Stopped after unit");
+    await tested.close();
+    await page.goto(`${server.origin}/runs/${tested.id}`);
+    await run.stopsAt("Stopped after unit");
+    await run.tab("Tests");
+    await run.tab("Context");
+    await page.getByText("Machine").waitFor();
+    await run.tab("Console");
+    await page.getByRole("combobox", { name: "jq expression" }).fill(".steps.unit.outputs.tests | {total, failed}");
+    await page.keyboard.press("Enter");
+    await page.getByText('"total": 4').waitFor();
+    await take("tests");
     const stranger = await browser.newPage({ viewport: SIZE, colorScheme: theme });
     await stranger.goto(server.origin);
     await stranger.getByRole("heading", { name: "You are not logged in" }).waitFor();

@@ -6,6 +6,7 @@ import { describeBreakpoint } from "@/features/debug/describe-breakpoint";
 import { Button, IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Empty } from "@/ui/feedback";
+import { PanelBar } from "@/ui/panel";
 import { toast } from "@/ui/toast";
 
 /** Every breakpoint, by group, to be switched, changed and removed. */
@@ -24,7 +25,7 @@ export function BreakpointsPanel() {
   const hits = new Map([...view.breakpoints.values()].map((each) => [each.id, each.hit_count]));
   return (
     <div className="flex h-full flex-col">
-      <div className="flex shrink-0 items-center justify-between border-line border-b p-1.5 pl-3">
+      <PanelBar className="justify-between pl-3">
         <span className="text-muted">
           {breakpoints.length === 1 ? "1 breakpoint" : `${breakpoints.length} breakpoints`}
         </span>
@@ -36,7 +37,7 @@ export function BreakpointsPanel() {
         >
           Add
         </Button>
-      </div>
+      </PanelBar>
       {breakpoints.length === 0 ? (
         <Empty icon={<CircleDot className="size-6" />} title="No breakpoint">
           Click the dot at a step in the graph, or beside a line of the source.

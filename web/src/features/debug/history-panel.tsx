@@ -10,6 +10,7 @@ import { FileChangesView } from "@/features/debug/file-changes";
 import { Button, IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Empty, Loading } from "@/ui/feedback";
+import { PanelBar } from "@/ui/panel";
 
 const ROW = 27;
 
@@ -67,7 +68,7 @@ export function HistoryPanel() {
   };
   return (
     <div className="flex h-full flex-col">
-      <div className="flex shrink-0 items-center gap-3 border-line border-b p-1.5 pl-3">
+      <PanelBar className="flex-nowrap gap-3 pl-3">
         <input
           type="range"
           aria-label="Point of the history"
@@ -99,7 +100,7 @@ export function HistoryPanel() {
         >
           <History className="size-3.5" />
         </IconButton>
-      </div>
+      </PanelBar>
       {at !== null && point && end && point.number !== end.number && (
         <Differences>
           {diff.error ? (

@@ -5,9 +5,9 @@ import type { StepTypeHelp } from "@/api/types";
 import { fieldsOf, readForm } from "@/core/schema-form";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { Button } from "@/ui/button";
-import { classNames } from "@/ui/class-names";
 import { Failed, Loading } from "@/ui/feedback";
 import { Checkbox, TextInput } from "@/ui/field";
+import { Choice } from "@/ui/panel";
 import { SchemaField } from "@/ui/schema-field";
 import { toast } from "@/ui/toast";
 
@@ -38,19 +38,14 @@ export function InjectPanel() {
         />
         <div className="flex max-h-24 flex-wrap gap-1 overflow-auto" role="group" aria-label="Types of steps">
           {shown.map((each) => (
-            <button
+            <Choice
               key={each.name}
-              type="button"
-              aria-pressed={each.name === chosen}
+              isChosen={each.name === chosen}
               title={each.summary}
-              onClick={() => setChosen(each.name)}
-              className={classNames(
-                "rounded-md border px-2 py-0.5 font-mono text-sm",
-                each.name === chosen ? "border-accent bg-accent-soft" : "border-line hover:bg-hover",
-              )}
+              onChoose={() => setChosen(each.name)}
             >
-              {each.name}
-            </button>
+              <span className="font-mono">{each.name}</span>
+            </Choice>
           ))}
         </div>
       </div>

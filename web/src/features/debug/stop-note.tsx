@@ -25,12 +25,14 @@ export function StopNote() {
         : state === "done"
           ? "This frame has ended"
           : "Running";
-    return <span className="px-1 text-muted">{isSlow ? "Waiting for the server" : told}</span>;
+    return (
+      <span className="min-h-6 px-1 text-muted max-md:basis-full">{isSlow ? "Waiting for the server" : told}</span>
+    );
   }
   const title = stepOf(detail, stop.step)?.title ?? (stop.step || "the end of the run");
   const left = stop.lease_ends_at === null ? null : stop.lease_ends_at - clock;
   return (
-    <span className="flex min-w-0 flex-wrap items-center gap-x-2">
+    <span className="flex min-h-6 min-w-0 flex-wrap items-center gap-x-2 max-md:basis-full">
       <span role="status" className={stop.position === "error" ? "text-failed" : "text-paused"}>
         {stop.reasons.includes("completed") ? "Stopped at the end of" : POSITIONS[stop.position]}{" "}
         <button type="button" className="font-semibold hover:underline" onClick={() => select(stop.occurrence)}>

@@ -42,9 +42,11 @@ export function DebugToolbar() {
       aria-label="Debugger"
       className="flex min-h-10 flex-wrap items-center gap-x-1 gap-y-0.5 border-line border-b bg-surface px-3 py-1"
     >
-      <Bug className="mr-1 size-4 text-muted" aria-hidden />
-      <FrameSelector frames={frames} stops={stops} active={frame} onSelect={selectFrame} />
-      <span className="mx-1 h-5 w-px bg-line" />
+      <span className="flex min-h-7 items-center gap-1 max-md:basis-full">
+        <Bug className="mr-1 size-4 shrink-0 text-muted" aria-hidden />
+        <FrameSelector frames={frames} stops={stops} active={frame} onSelect={selectFrame} />
+      </span>
+      <span className="mx-1 hidden h-5 w-px bg-line md:block" />
       <IconButton
         label="Continue"
         keys={keysOf("continue")}
@@ -110,7 +112,7 @@ export function DebugToolbar() {
       <IconButton label="Abort the run" keys={keysOf("abort")} onClick={askToAbort}>
         <Square className="size-4 text-failed" />
       </IconButton>
-      <span className="mx-1 h-5 w-px bg-line" />
+      <span className="mx-1 hidden h-5 w-px bg-line md:block" />
       <StopNote />
       {others.length > 0 && (
         <Button

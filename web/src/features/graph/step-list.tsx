@@ -15,6 +15,7 @@ import { Empty } from "@/ui/feedback";
 import { TextInput } from "@/ui/field";
 import { useNow } from "@/ui/hooks";
 import { ContextMenu, openMenuOf } from "@/ui/menu";
+import { PanelBar } from "@/ui/panel";
 import { StatusIcon } from "@/ui/status-icon";
 
 const ROW = 30;
@@ -80,7 +81,7 @@ export function StepList({ collapsed, onCollapse }: StepListProps) {
   };
   return (
     <div className="flex h-full flex-col">
-      <div className="border-line border-b p-2">
+      <PanelBar>
         <TextInput
           type="search"
           data-search
@@ -89,7 +90,7 @@ export function StepList({ collapsed, onCollapse }: StepListProps) {
           value={search}
           onChange={(event) => setSearch(event.target.value)}
         />
-      </div>
+      </PanelBar>
       {rows.length === 0 && <Empty title="No step is called that" />}
       <ContextMenu items={menuItems} className={rows.length === 0 ? "hidden" : "min-h-0 flex-1"}>
         <div

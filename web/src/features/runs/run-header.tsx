@@ -108,7 +108,11 @@ function ConnectionNote() {
   return (
     <span role="status" className="flex items-center gap-1 text-paused text-sm">
       <WifiOff className="size-3.5" aria-hidden />
-      {connection === "connecting" ? "connecting" : `offline, trying again${seconds > 1 ? ` in ${seconds} s` : ""}`}
+      {connection === "connecting" ? (
+        <span className="hidden md:inline">connecting</span>
+      ) : (
+        `offline, trying again${seconds > 1 ? ` in ${seconds} s` : ""}`
+      )}
     </span>
   );
 }

@@ -4,6 +4,7 @@ import type { BreakpointInfo, StepInfo } from "@/api/types";
 import type { LineMark, SourceMarks } from "@/features/source/marks";
 import { SourceEditor } from "@/features/source/source-editor";
 import { Empty } from "@/ui/feedback";
+import { Choice } from "@/ui/panel";
 import { toast } from "@/ui/toast";
 
 /** The flow of a run as it was read, with stops, breakpoints and failures where they belong. */
@@ -64,15 +65,9 @@ export function RunSource() {
       {files.length > 1 && (
         <div className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-2 py-1">
           {files.map((each) => (
-            <button
-              key={each}
-              type="button"
-              aria-pressed={each === file}
-              onClick={() => setChosen(each)}
-              className="rounded-sm px-2 py-0.5 font-mono text-sm text-muted hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent"
-            >
-              {each.split("/").at(-1)}
-            </button>
+            <Choice key={each} isChosen={each === file} onChoose={() => setChosen(each)}>
+              <span className="font-mono">{each.split("/").at(-1)}</span>
+            </Choice>
           ))}
         </div>
       )}

@@ -6,6 +6,7 @@ import { Button } from "@/ui/button";
 import { Failed, Skeleton } from "@/ui/feedback";
 import { TextArea } from "@/ui/field";
 import { JsonText } from "@/ui/json-text";
+import { Choice } from "@/ui/panel";
 
 type Shown = "resolved" | "raw" | "expressions";
 
@@ -33,15 +34,9 @@ export function StepConfig({ stop }: { stop: StopInfo }) {
       <div className="mb-1 flex items-center gap-1">
         <h3 className="mr-1 font-semibold text-muted text-sm">Config</h3>
         {(["resolved", "raw", "expressions"] as const).map((each) => (
-          <button
-            key={each}
-            type="button"
-            aria-pressed={shown === each}
-            onClick={() => setShown(each)}
-            className="rounded-sm px-1.5 text-muted text-sm hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent"
-          >
+          <Choice key={each} isChosen={shown === each} onChoose={() => setShown(each)}>
             {each === "raw" ? "as written" : each}
-          </button>
+          </Choice>
         ))}
         <span className="flex-1" />
         {stop.allowed.includes("config") && edited === null && (

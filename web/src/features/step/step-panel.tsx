@@ -7,7 +7,7 @@ import { StepConfig } from "@/features/step/step-config";
 import { Empty } from "@/ui/feedback";
 import { useNow } from "@/ui/hooks";
 import { JsonText } from "@/ui/json-text";
-import { Facts, Section } from "@/ui/panel";
+import { Choice, Facts, Section } from "@/ui/panel";
 import { Badge, StatusBadge } from "@/ui/status-icon";
 
 /** All about the selected step: how it ended and why, what it gave, its config and its times. */
@@ -56,15 +56,9 @@ export function StepPanel() {
         <div className="flex flex-wrap items-center gap-1 text-sm">
           <span className="text-muted">Attempts</span>
           {attempts.map((each) => (
-            <button
-              key={each}
-              type="button"
-              aria-pressed={each === selected}
-              onClick={() => select(each)}
-              className="rounded-sm border border-line px-1.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
-            >
+            <Choice key={each} isChosen={each === selected} onChoose={() => select(each)}>
               {attemptOf(each)}
-            </button>
+            </Choice>
           ))}
         </div>
       )}

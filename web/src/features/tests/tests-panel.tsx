@@ -56,7 +56,7 @@ export function TestsPanel() {
         <div>
           <p className="font-medium">{own ? tellCounts(own) : "No report of this run yet"}</p>
           <p className="text-muted text-sm">
-            {own && `in ${formatDuration(own.seconds)} · `}
+            {own && own.seconds > 0 && `in ${formatDuration(own.seconds)} · `}
             {history.length > 1
               ? `beside the ${history.length === 2 ? "run" : `${history.length - 1} runs`} of the flow before it`
               : "the first run of this flow with a report"}

@@ -19,6 +19,7 @@ import { Empty, Failed, Loading } from "@/ui/feedback";
 import { TextInput } from "@/ui/field";
 import { useDebounced, useSetting } from "@/ui/hooks";
 import { ContextMenu, openMenuOf } from "@/ui/menu";
+import { PanelBar } from "@/ui/panel";
 import { toast } from "@/ui/toast";
 
 const ROW = 25;
@@ -106,7 +107,7 @@ function Tree({ stop }: { stop: StopInfo }) {
   };
   return (
     <div className="flex h-full flex-col">
-      <div className="flex shrink-0 items-center gap-1 border-line border-b p-1.5">
+      <PanelBar className="flex-nowrap">
         <TextInput
           type="search"
           data-search
@@ -135,7 +136,7 @@ function Tree({ stop }: { stop: StopInfo }) {
         <IconButton size="sm" label="Fold everything up" onClick={tree.collapseAll}>
           <ChevronsDownUp className="size-3.5" />
         </IconButton>
-      </div>
+      </PanelBar>
       {showsDiff && (
         <Differences>
           <DiffView changes={changes.data} nothing="Nothing changed since the last stop of this frame." />
