@@ -1,3 +1,5 @@
+import asyncio
+
 from pitstop.store.sql.store import SqlStore
 
 
@@ -68,3 +70,20 @@ async def test_settings_of_the_server_are_any_values(store: SqlStore) -> None:
     await store.write_setting("limits", {"runs": 4, "names": ["\ud800"]})
 
     assert await store.read_setting("limits") == {"runs": 4, "names": ["\ud800"]}
+
+
+async def test_of_two_who_settle_a_setting_both_get_the_one_that_was_first(store: SqlStore) -> None:
+    got = await asyncio.gather(*(store.settle_setting("key", number) for number in range(5)))
+
+    assert len(set(got)) == 1
+    assert await store.settle_setting("key", "later") == got[0]
+
+
+async def test_settings_are_found_by_how_their_names_begin(store: SqlStore) -> None:
+    for name in ("over:a", "over:b_%", "overall", "OVER:c"):
+        await store.write_setting(name, name.upper())
+
+    assert await store.settings_under("over:") == {"a": "OVER:A", "b_%": "OVER:B_%"}
+    assert await store.delete_setting("over:a")
+    assert not await store.delete_setting("over:a")
+    assert await store.settings_under("over:") == {"b_%": "OVER:B_%"}

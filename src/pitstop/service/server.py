@@ -239,7 +239,7 @@ class ServerService(LocalService):
             try:
                 await remove_old_workspaces(self._executor, self._is_done_with)
                 await remove_old_snapshots(self._new_snapshots(), self._is_done_with)
-            except PitstopError:
+            except (PitstopError, OSError):
                 log.exception("files of old runs could not be removed")
             await asyncio.sleep(self.options.collect_seconds)
 

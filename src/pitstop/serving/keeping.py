@@ -1,6 +1,7 @@
 """What the HTTP door asks for beside the service, kept in the server's database."""
 
 import secrets as randomness
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pitstop.service.wire import AuditEntry, AuditPage
 from pitstop.store.sql.store import SqlStore
 
 SESSION_KEY = "session_key"
+LOGGED_OUT = "logged_out:"  # and the session
 EVERYBODY = ""  # a key belongs to nobody: the door has put whoever asked into it
 
 
@@ -98,13 +100,19 @@ class StoredTokens:
     async def session_key(self) -> bytes:
         """Sealed in the database, so that all servers on it take each other's cookies."""
         if self._session_key is None:
-            sealed = await self._store.read_setting(SESSION_KEY)
-            if sealed is None:
-                fresh = self._seal.close({SESSION_KEY: randomness.token_hex(32)}).decode()
-                await self._store.write_setting(SESSION_KEY, fresh)
-                sealed = await self._store.read_setting(SESSION_KEY)
+            fresh = self._seal.close({SESSION_KEY: randomness.token_hex(32)}).decode()
+            sealed = await self._store.settle_setting(SESSION_KEY, fresh)
             self._session_key = bytes.fromhex(self._seal.open(sealed.encode())[SESSION_KEY])
         return self._session_key
+
+    async def log_out(self, session: str, until: float) -> None:
+        for old, over_at in (await self._store.settings_under(LOGGED_OUT)).items():
+            if over_at < time.time():
+                await self._store.delete_setting(LOGGED_OUT + old)
+        await self._store.write_setting(LOGGED_OUT + session, until)
+
+    async def logged_out(self) -> frozenset[str]:
+        return frozenset(await self._store.settings_under(LOGGED_OUT))
 
 
 class ServerOperations:

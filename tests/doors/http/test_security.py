@@ -12,7 +12,7 @@ import pytest
 import websockets
 from websockets.asyncio.client import connect
 
-from pitstop.doors.http.access import COOKIE
+from pitstop.doors.http.access import COOKIE, Identity, TokenAccess
 from tests.doors.http.bench import API, Bench
 
 
@@ -129,8 +129,8 @@ async def test_a_cookie_that_we_did_not_sign_is_nobodys(bench: Bench, forged: st
 
 async def test_a_cookie_cannot_be_changed_to_live_longer(bench: Bench, browser: httpx.AsyncClient) -> None:
     payload, _, signature = browser.cookies[COOKIE].rpartition(".")
-    name, ends_at, nonce = json.loads(base64.urlsafe_b64decode(payload))
-    longer = base64.urlsafe_b64encode(json.dumps([name, ends_at + 1e9, nonce]).encode()).decode()
+    mark, ends_at, nonce = json.loads(base64.urlsafe_b64decode(payload))
+    longer = base64.urlsafe_b64encode(json.dumps([mark, ends_at + 1e9, nonce]).encode()).decode()
     async with bench.new_client() as forger:
         headers = {"Cookie": f"{COOKIE}={longer}.{signature}"}
         assert (await forger.get(f"{API}/me", headers=headers)).status_code == 401
@@ -149,6 +149,19 @@ async def test_who_logs_out_is_out_even_with_the_cookie_kept(bench: Bench, brows
     assert (await browser.post("/logout", headers={"Origin": bench.url})).status_code == 204
     async with bench.new_client() as thief:
         assert (await thief.get(f"{API}/me", headers={"Cookie": f"{COOKIE}={cookie}"})).status_code == 401
+
+    assert await TokenAccess(bench.keeper).who(cookie=cookie) is None  # after a restart, too
+
+
+async def test_a_session_ends_with_its_token_even_if_the_name_is_used_again(bench: Bench) -> None:
+    await bench.access.add_token("guest", "viewer")
+    cookie = await bench.access.login(bench.access.new_login_code("guest"))
+    assert await bench.access.who(cookie=cookie) == Identity("guest", "viewer")
+
+    await bench.access.remove_token("guest")
+    await bench.access.add_token("guest", "operator")
+
+    assert await bench.access.who(cookie=cookie) is None
 
 
 # Names of the server

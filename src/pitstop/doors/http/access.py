@@ -7,7 +7,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,7 +44,7 @@ class Access(Protocol):
         """The value of a session cookie; None for a code that was used, is too old or was never given."""
         ...
 
-    def logout(self, cookie: str) -> None:
+    async def logout(self, cookie: str) -> None:
         """The cookie is nobody's from now on."""
         ...
 
@@ -82,6 +82,14 @@ class TokenKeeper(Protocol):
         """What cookies are signed with: the same after a restart, so that nobody has to log in again."""
         ...
 
+    async def log_out(self, session: str, until: float) -> None:
+        """Remember that a session has ended, until it would have ended anyway."""
+        ...
+
+    async def logged_out(self) -> Collection[str]:
+        """The sessions that have ended before their time."""
+        ...
+
 
 def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
@@ -94,8 +102,7 @@ class TokenAccess:
         self._keeper = keeper
         self._now = now
         self._codes: dict[str, tuple[str, float]] = {}  # by the digest of the code: whose it is, and until when
-        self._logged_out: dict[str, float] = {}  # by the cookie's signature, until it would be over anyway
-        self._known: tuple[float, tuple[KeptToken, ...]] | None = None
+        self._known: tuple[float, tuple[KeptToken, ...], Collection[str]] | None = None
 
     async def who(self, *, bearer: str | None = None, cookie: str | None = None) -> Identity | None:
         if bearer is not None:
@@ -119,27 +126,31 @@ class TokenAccess:
 
     async def login(self, code: str) -> str | None:
         name, ends_at = self._codes.pop(digest_of(code), ("", 0.0))
-        if ends_at <= self._now() or _find(await self._tokens(), "name", name) is None:
+        token = _find(await self._tokens(), "name", name)
+        if ends_at <= self._now() or token is None:
             return None
-        told = json.dumps([name, self._now() + SESSION_SECONDS, secrets.token_hex(8)]).encode()
+        told = json.dumps([_mark_of(token), self._now() + SESSION_SECONDS, secrets.token_hex(8)]).encode()
         payload = base64.urlsafe_b64encode(told).decode()
         return f"{payload}.{await self._signature(payload)}"
 
-    def logout(self, cookie: str) -> None:
-        now = self._now()
-        self._logged_out = {each: until for each, until in self._logged_out.items() if until > now}
-        self._logged_out[cookie.rpartition(".")[2]] = now + SESSION_SECONDS
+    async def logout(self, cookie: str) -> None:
+        if await self._of_cookie(cookie) is not None:
+            await self._keeper.log_out(cookie.rpartition(".")[2], self._now() + SESSION_SECONDS)
+            self._known = None
 
     async def _of_cookie(self, cookie: str) -> KeptToken | None:
         payload, _, signature = cookie.rpartition(".")
         expected = await self._signature(payload)
-        if not hmac.compare_digest(signature.encode(), expected.encode()) or signature in self._logged_out:
+        if not hmac.compare_digest(signature.encode(), expected.encode()):
             return None
         try:
-            name, ends_at, _ = json.loads(base64.urlsafe_b64decode(payload))
+            mark, ends_at, _ = json.loads(base64.urlsafe_b64decode(payload))
         except (ValueError, binascii.Error):
             return None
-        return _find(await self._tokens(), "name", name) if ends_at > self._now() else None
+        tokens, logged_out = await self._lookup()
+        if ends_at <= self._now() or signature in logged_out:
+            return None
+        return next((each for each in tokens if _mark_of(each) == mark), None)
 
     async def _signature(self, payload: str) -> str:
         return hmac.new(await self._keeper.session_key(), payload.encode(), hashlib.sha256).hexdigest()
@@ -167,10 +178,19 @@ class TokenAccess:
         self._known = None
 
     async def _tokens(self) -> tuple[KeptToken, ...]:
+        return (await self._lookup())[0]
+
+    async def _lookup(self) -> tuple[tuple[KeptToken, ...], Collection[str]]:
+        """The tokens, and the sessions that were logged out."""
         now = time.monotonic()
         if self._known is None or self._known[0] < now:
-            self._known = (now + KNOWN_FOR_SECONDS, await self._keeper.all())
-        return self._known[1]
+            self._known = (now + KNOWN_FOR_SECONDS, await self._keeper.all(), await self._keeper.logged_out())
+        return self._known[1:]
+
+
+def _mark_of(token: KeptToken) -> str:
+    """What a session says of the token it came from: one that is made anew under the same name is another."""
+    return digest_of(f"{token.name} {token.digest}")
 
 
 def _find(tokens: tuple[KeptToken, ...], field: str, value: str) -> KeptToken | None:

@@ -31,7 +31,7 @@ def routes(access: Access) -> APIRouter:
 
     @router.post("/logout")
     async def logout(request: Request) -> Response:
-        access.logout(request.cookies.get(COOKIE, ""))
+        await access.logout(request.cookies.get(COOKIE, ""))
         response = Response(status_code=204)
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return response

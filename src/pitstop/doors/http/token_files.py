@@ -2,8 +2,10 @@
 
 import json
 import secrets
+import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from pitstop.doors.http.access import KeptToken, digest_of
 from pitstop.service.private_files import make_private, replace_private
@@ -18,6 +20,7 @@ class TokenFiles:
         self._token_file = token_file
         self._others_file = token_file.with_name("tokens.json")
         self._key_file = token_file.with_name("session.key")
+        self._logged_out_file = token_file.with_name("logged_out.json")
         make_private(token_file, secrets.token_urlsafe(32) + "\n")
         make_private(self._key_file, secrets.token_hex(32) + "\n")
         self._key = bytes.fromhex(self._key_file.read_text().strip())
@@ -43,11 +46,26 @@ class TokenFiles:
     async def session_key(self) -> bytes:
         return self._key
 
+    async def log_out(self, session: str, until: float) -> None:
+        lasting = {each: over_at for each, over_at in self._sessions().items() if over_at > time.time()}
+        replace_private(self._logged_out_file, json.dumps({**lasting, session: until}) + "\n")
+
+    async def logged_out(self) -> frozenset[str]:
+        return frozenset(self._sessions())
+
+    def _sessions(self) -> dict[str, float]:
+        return dict(_read_json(self._logged_out_file) or {})
+
     def _others(self) -> list[KeptToken]:
-        try:
-            return [KeptToken(**each) for each in json.loads(self._others_file.read_text())]
-        except FileNotFoundError:
-            return []
+        return [KeptToken(**each) for each in _read_json(self._others_file) or ()]
 
     def _write(self, tokens: list[KeptToken]) -> None:
         replace_private(self._others_file, json.dumps([asdict(each) for each in tokens], indent=1) + "\n")
+
+
+def _read_json(file: Path) -> Any:
+    """What is in it; None where there is none."""
+    try:
+        return json.loads(file.read_text())
+    except FileNotFoundError:
+        return None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.schema import audit, flow_settings, idempotency, secrets, settings, tokens
@@ -69,6 +69,23 @@ class Drawers:
 
     async def write_setting(self, name: str, value: Any) -> None:
         await self._put(settings, {"name": name, "value": value}, ("name",))
+
+    async def settle_setting(self, name: str, value: Any) -> Any:
+        """Write it unless there is one already, whoever comes first; gives the one that is kept."""
+        async with self.database.write() as connection:
+            statement = self.database.insert(settings).values(name=name, value=value)
+            await connection.execute(statement.on_conflict_do_nothing(index_elements=["name"]))
+        return await self.read_setting(name)
+
+    async def settings_under(self, prefix: str) -> dict[str, Any]:
+        """Every setting whose name begins so, by the rest of its name."""
+        begins_so = func.substr(settings.c.name, 1, len(prefix)) == prefix  # LIKE takes capitals for small letters
+        wanted = select(settings.c.name, settings.c.value).where(begins_so)
+        found = await self.database.ask(lambda connection: list(connection.execute(wanted)))
+        return {name.removeprefix(prefix): value for name, value in found}
+
+    async def delete_setting(self, name: str) -> bool:
+        return await self._delete(delete(settings).where(settings.c.name == name))
 
     # Secrets
 
