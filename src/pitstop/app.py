@@ -166,7 +166,9 @@ async def run_flow(
         async with contextlib.AsyncExitStack() as stack:
             evaluator = JqWorker()
             stack.push_async_callback(evaluator.close)
-            ports = Ports(evaluator, SystemClock(), step_types, workspaces=FreshWorkspaces(workplace, step_types))
+            workspaces = FreshWorkspaces(workplace, step_types)
+            mask = workplace.masker.mask_text if secrets else None
+            ports = Ports(evaluator, SystemClock(), step_types, workspaces=workspaces, mask=mask)
             run = Run(planned.plan, values, ports, log=log, hook=debug)
             outcome = await run.execute()
             intervened = tuple(debug.interventions) if debug is not None else intervened

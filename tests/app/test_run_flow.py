@@ -109,6 +109,17 @@ async def test_a_fresh_workspace_lasts_over_every_attempt_of_its_step(flow: Path
     assert (await run_flow(flow, folder=flow.parent)).status == "passed"
 
 
+async def test_an_expression_that_fails_tells_what_was_there_and_no_secret(flow: Path) -> None:
+    rewrite(flow, "steps: [{id: a, run: 'echo ${{ .run.flow + .secrets.token | tonumber }}'}]")
+
+    result = await run_flow(flow, folder=flow.parent, secrets={"token": "hidden"})
+
+    assert result.error is not None
+    assert result.error.message.endswith('(.run.flow is "flow")')
+    assert "hidden" not in result.error.message
+    assert "hidden" not in str(result.state["steps"])
+
+
 def rewrite(flow: Path, text: str) -> None:
     flow.write_text(text)
 

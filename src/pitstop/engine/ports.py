@@ -1,6 +1,6 @@
 """What the engine asks of the world outside it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -55,10 +55,14 @@ class Workspaces(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps."""
+    """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps.
+
+    `mask` takes what nobody may read out of the messages of failures.
+    """
 
     evaluator: Evaluator
     clock: Clock
     step_types: Mapping[str, StepType] = field(default_factory=dict)
     snapshots: Snapshots | None = None
     workspaces: Workspaces | None = None
+    mask: Callable[[str], str] | None = None

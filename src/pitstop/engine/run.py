@@ -110,7 +110,11 @@ class Run:
         """The failure of an occurrence as data; the exception is kept for whoever wants the original."""
         self._exceptions[occurrence] = exception
         outputs = getattr(exception, "outputs", None)  # what a failed command wrote before it failed
-        return Outcome(Status.FAILED, outputs, error=error_of(exception, occurrence))
+        error = error_of(exception, occurrence)
+        if self.ports.mask is not None:
+            trace = None if error.trace is None else self.ports.mask(error.trace)
+            error = StepError(error.type, self.ports.mask(error.message), error.origin, trace)
+        return Outcome(Status.FAILED, outputs, error=error)
 
     def note_cancelled(self, activation: Activation) -> None:
         """Log that an occurrence was ended before its time, and by what."""

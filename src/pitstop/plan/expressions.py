@@ -1,5 +1,6 @@
 """Templates: text with jq in `${{ }}`, and what it becomes when the values are known."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -7,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from pitstop.errors import BadExpression
+from pitstop.errors import BadExpression, ExpressionTimeout
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.jq_text import tokens
 from pitstop.plan.paths import Parts, plain_path, read_path
@@ -133,6 +134,29 @@ def look_up(values: object, parts: Parts) -> Json:
     return as_json(values)
 
 
+def what_was_there(expression: str, values: Mapping[str, object]) -> str:
+    """The values of the paths that the expression names, as far as they can be told from its text."""
+    told: list[str] = []
+    for text in dict.fromkeys(_PATH.findall(expression)):
+        parts = plain_path(text)
+        if parts and parts[0] in values and parts[0] != _HIDDEN and len(told) < _SHOWN_PATHS:
+            try:
+                told.append(f"{text} is {shown(look_up(values, parts))}")
+            except BadExpression:
+                continue
+    return f" ({', '.join(told)})" if told else ""
+
+
+def shown(value: object) -> str:
+    """A value for a message: JSON, and not too much of it."""
+    text = json.dumps(as_json(value), ensure_ascii=False)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+
+
+_PATH = re.compile(r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
+_SHOWN_PATHS = 5
+_SHOWN_CHARACTERS = 100
+_HIDDEN = "secrets"
 _READ_AS_THEY_ARE = (dict, list, str, int, float, type(None), Mapping)
 _OPENING = re.compile(r"\${1,2}\{\{")
 
@@ -156,7 +180,12 @@ async def _only_value(
     parts = plain_path(expression)
     if parts is not None:
         return look_up(values, parts)
-    results = await evaluator.evaluate(expression, values, timeout_seconds=timeout_seconds)
+    try:
+        results = await evaluator.evaluate(expression, values, timeout_seconds=timeout_seconds)
+    except ExpressionTimeout:
+        raise
+    except BadExpression as error:
+        raise BadExpression(expression, f"{error.reason}{what_was_there(expression, values)}") from error
     if len(results) != 1:
         raise BadExpression(expression, f"gave {len(results) or 'no'} values where exactly one is needed")
     return as_json(results[0])

@@ -209,7 +209,8 @@ class LiveRun(PastRun):
                 stack.push_async_callback(step_type.close)
         snapshots = await self._set_up_snapshots(stack, workplace)
         workspaces = FreshWorkspaces(workplace, self._step_types)
-        ports = Ports(evaluator, SystemClock(), self._step_types, snapshots, workspaces)
+        mask = workplace.masker.mask_text if request.secrets else None
+        ports = Ports(evaluator, SystemClock(), self._step_types, snapshots, workspaces, mask)
         run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=self._hook())
         # Kept before the first step acts, which waits for its own start to be
         self._kept.note(status="running", started_at=time.time(), workspace=workplace.workspace.id)

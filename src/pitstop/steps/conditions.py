@@ -1,20 +1,13 @@
 """jq that is to hold, and what to tell when it does not."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadExpression, ExpressionTimeout
-from pitstop.plan.expressions import Expression, Template, look_up, parse_template, render
-from pitstop.plan.paths import plain_path
+from pitstop.plan.expressions import Expression, Template, parse_template, render, shown, what_was_there
 from pitstop.plan.values import Json
-from pitstop.steps.config import shown
 from pitstop.steps.polling import NotYet
-
-_PATH = re.compile(r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
-_SHOWN_PATHS = 5
-_HIDDEN = "secrets"
 
 
 async def holds(expression: str, values: Mapping[str, Any], evaluator: Evaluator) -> bool | NotYet:
@@ -33,19 +26,6 @@ async def holds(expression: str, values: Mapping[str, Any], evaluator: Evaluator
     if answer is None or answer is False:
         return NotYet(f"it is {shown(answer)}{what_was_there(expression, values)}")
     return True
-
-
-def what_was_there(expression: str, values: Mapping[str, Any]) -> str:
-    """The values of the paths that the expression names, as far as they can be told from its text."""
-    told: list[str] = []
-    for text in dict.fromkeys(_PATH.findall(expression)):
-        parts = plain_path(text)
-        if parts and parts[0] in values and parts[0] != _HIDDEN and len(told) < _SHOWN_PATHS:
-            try:
-                told.append(f"{text} is {shown(look_up(values, parts))}")
-            except BadExpression:
-                continue
-    return f" ({', '.join(told)})" if told else ""
 
 
 def only_expression(value: object) -> str | None:

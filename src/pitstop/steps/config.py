@@ -1,6 +1,5 @@
 """Configurations as they come in: checked against their model, with every mistake told."""
 
-import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -8,10 +7,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pitstop.plan.values import as_json
+from pitstop.plan.expressions import shown
 from pitstop.steps.failures import BadConfig
 
-_SHOWN_CHARACTERS = 100
 _OUR_WORDS = "Value error, "  # what pydantic puts before the message of a validator
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -31,12 +29,6 @@ def read_config(
 def field_names(model: type[BaseModel]) -> list[str]:
     """The fields as the user writes them."""
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def shown(value: object) -> str:
-    """A value for a message: JSON, and not too much of it."""
-    text = json.dumps(as_json(value), ensure_ascii=False)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
 def _mistake(details: ErrorDetails, model: type[BaseModel]) -> str:
