@@ -216,6 +216,15 @@ def test_a_secret_is_found_nowhere(tmp_path: Path) -> None:
     assert [path for path in kept if secret.encode() in path.read_bytes()] == []
 
 
+def test_a_run_is_given_the_secrets_that_its_flow_names_and_no_others(tmp_path: Path) -> None:
+    flow = 'steps: [{id: look, run: \'test -n "$DEPLOY_KEY" && test $(env | grep -c "=value of") = 1\'}]'
+    with House(tmp_path, "--no-browser").open() as house:
+        for name in ("DEPLOY_KEY", "DEPLOY", "KEY"):
+            assert house.ask("PUT", f"/secrets/{name}", json={"value": f"value of {name}"}).status_code == 204
+
+        assert house.run_to_end({"flow": {"text": flow, "name": "look.yaml"}})["status"] == "passed"
+
+
 def pitstop(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     environment = {**without_ours(), "HOME": str(home)}
     return subprocess.run([*PITSTOP, *words], env=environment, capture_output=True, text=True, timeout=60, check=False)

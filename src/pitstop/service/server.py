@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -173,7 +174,8 @@ class ServerService(LocalService):
         """The secrets of this server that the flow names."""
         texts = "\n".join(prepared.record.texts.values())
         sealed = await self._server_store.sealed_secrets()
-        return {name: self._seal.open(value)[name] for name, value in sealed.items() if name in texts}
+        words = set(re.findall(r"\w+", texts))
+        return {name: self._seal.open(value)[name] for name, value in sealed.items() if name in words}
 
     # Whatever happens to servers
 
