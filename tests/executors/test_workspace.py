@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pitstop.executors.workspace import (
     Workspace,
     WorkspaceBusy,
     WorkspaceState,
+    _locked,
     clean_orphans,
     find_workspaces,
     open_workspace,
@@ -298,3 +300,13 @@ def test_a_tree_with_folders_that_may_not_be_written_is_removed_and_no_link_is_f
     assert not tree.exists()
     assert (outside / "file").read_text() == "stays"
     assert outside.stat().st_mode & 0o777 == 0o555
+
+
+def test_whoever_looks_for_orphans_keeps_no_owner_from_removing_its_workspace(workspaces: Path, epoch: Epoch) -> None:
+    opened = open_workspace(workspaces, epoch.name)
+    with ThreadPoolExecutor() as threads:
+        with _locked(opened.root):
+            removing = threads.submit(opened.destroy)
+        removing.result()
+
+    assert listed(workspaces) == []

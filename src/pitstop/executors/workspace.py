@@ -144,8 +144,11 @@ class Workspace:
 
     @contextlib.contextmanager
     def _locked_and_ours(self) -> Iterator[None]:
-        """Raises WorkspaceLost if the epoch was over and somebody else has taken it."""
-        with _locked(self.root):
+        """Raises WorkspaceLost if the epoch was over and somebody else has taken it.
+
+        Whoever looks for orphans locks it for a moment, too: they are waited for.
+        """
+        with _locked(self.root, waits=True):
             record = _read_record(self.root)
             if record is not None and record.epoch != self._epoch:
                 raise WorkspaceLost(self.id, f"process {record.owner} has taken it up")
@@ -346,20 +349,20 @@ def _start_of_this_process(pid: int) -> int | None:
 
 
 @contextlib.contextmanager
-def _locked(root: Path) -> Iterator[None]:
-    """Nobody else makes, takes, keeps or removes it meanwhile. Raises WorkspaceBusy if somebody does."""
-    lock = _lock(root)
+def _locked(root: Path, *, waits: bool = False) -> Iterator[None]:
+    """Nobody else makes, takes, keeps or removes it meanwhile. Raises WorkspaceBusy if somebody does, or waits."""
+    lock = _lock(root, waits=waits)
     try:
         yield
     finally:
         os.close(lock)
 
 
-def _lock(root: Path) -> int:
+def _lock(root: Path, *, waits: bool) -> int:
     while True:
         lock = os.open(_lock_file(root), os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(lock)
             raise WorkspaceBusy(root.name, "another process, which makes or removes it") from error

@@ -308,8 +308,8 @@ class Debugger(Protocol):
 
     # Looking
 
-    async def evaluate(self, stop: int, expression: str) -> list[Any]:
-        """Every value that a jq expression gives there."""
+    async def evaluate(self, stop: int | None, expression: str) -> list[Any]:
+        """Every value that a jq expression gives there; for no stop, on what the run as a whole knows by now."""
         ...
 
     async def watch_values(self, stop: int) -> dict[str, Any]:

@@ -231,10 +231,14 @@ class LocalDebugger:
 
     # Looking
 
-    async def evaluate(self, stop: int, expression: str) -> list[Any]:
-        activation = self._session.activation_at(stop)
-        values = without_secrets(activation.scope.values())
-        found = await activation.run.ports.evaluator.evaluate(expression, values)
+    async def evaluate(self, stop: int | None, expression: str) -> list[Any]:
+        if stop is None:
+            run = self._session.run_now()
+            scope = run.scope
+        else:
+            activation = self._session.activation_at(stop)
+            run, scope = activation.run, activation.scope
+        found = await run.ports.evaluator.evaluate(expression, without_secrets(scope.values()))
         return [self._shown(value) for value in found]
 
     async def watch_values(self, stop: int) -> dict[str, Any]:

@@ -132,7 +132,8 @@ class RemoteDebugger:
 
     # Looking
 
-    async def evaluate(self, stop: int, expression: str) -> list[Any]:
+    async def evaluate(self, stop: int | None, expression: str) -> list[Any]:
+        """A server is asked about a stop, or refuses."""
         body = {"stop": stop, "expression": expression}
         return (await self._connection.post(f"{self._path}/evaluate", body, Evaluated)).values
 

@@ -9,6 +9,7 @@ from pitstop.debugger.breakpoints import UNSET
 from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Held, Stop
 from pitstop.engine.frame import Activation
+from pitstop.engine.run import Run
 from pitstop.plan.scope import Edit
 from pitstop.service.api import BreakpointRequest, DebugRequest
 
@@ -40,6 +41,10 @@ class LocalSession(Session):
         if not held.verdict.done():
             self._timed_out = held.stop.id
         super()._end_lease(held)
+
+    def run_now(self) -> Run:
+        """The run, whatever it does; NotRunning when it has not begun, or has ended."""
+        return self._running()
 
     def activation_at(self, stop: int) -> Activation:
         """The step that is held at a stop; StaleStop when the stop is over."""

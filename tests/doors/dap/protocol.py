@@ -12,6 +12,7 @@ from jsonschema.exceptions import best_match
 Message = dict[str, Any]
 Trace = list[tuple[str, Message]]
 
+LARGEST = 2**31
 MOVES = ("continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "restartFrame", "goto")
 
 
@@ -50,13 +51,16 @@ def check_messages(trace: Trace) -> None:
             continue
         error = best_match(validator(definition).iter_errors(message))
         assert error is None, f"{sender}: {error.message} in {message}"
-        assert sender == "client" or not _nulls_in_lists(message), message
+        assert sender == "client" or not _has_null(message), message
 
 
-def _nulls_in_lists(message: Message) -> bool:
-    """Whether a list that is due is null: no schema type allows null but `dataId`."""
-    body = message.get("body") or {}
-    return any(value is None for name, value in body.items() if name != "dataId")
+def _has_null(value: Any) -> bool:
+    """Whether there is a null where a list, or anything else, is due: only `dataId` may be one."""
+    if isinstance(value, dict):
+        return any(_has_null(child) for name, child in value.items() if name != "dataId")
+    if isinstance(value, list):
+        return any(map(_has_null, value))
+    return value is None
 
 
 def check_order(trace: Trace) -> None:
@@ -68,6 +72,8 @@ def check_order(trace: Trace) -> None:
     _check_moves(trace)
     _check_end(said)
     _check_threads(said)
+    _check_references(trace)
+    _check_outputs(said)
 
 
 def _is_event(message: Message, name: str) -> bool:
@@ -89,6 +95,7 @@ def _check_beginning(said: list[Message]) -> None:
     )
     early = [each for each in said[:first] if each["type"] == "event" and each["event"] != "output"]
     assert early == []
+    assert [each for each in said[first + 1 :] if _is_event(each, "initialized")] == [], "once is enough"
 
 
 def _check_responses(trace: Trace) -> None:
@@ -123,6 +130,7 @@ def _check_moves(trace: Trace) -> None:
             assert not (is_stopped and body["allThreadsStopped"]), f"stopped twice: {message}"
             is_stopped = True
             assert body["reason"] and body["threadId"] > 0 and isinstance(body["hitBreakpointIds"], list), body
+            assert "allThreadsStopped" in body, body
 
 
 def _check_end(said: list[Message]) -> None:
@@ -150,6 +158,35 @@ def _check_threads(said: list[Message]) -> None:
         elif _is_response(message, "threads") and message["success"]:
             listed = [each["id"] for each in message["body"]["threads"]]
             assert listed and (stopped is None or stopped in listed), message
+
+
+def _check_references(trace: Trace) -> None:
+    """Numbers of frames and values are small, and never mean another thing: what was asked for anew has a new one."""
+    frames: set[int] = set()
+    values: set[int] = set()
+    for sender, message in trace:
+        if sender != "adapter" or message["type"] != "response" or not message["success"]:
+            continue
+        body = message.get("body") or {}
+        for frame in body.get("stackFrames", ()):
+            assert frame["id"] not in frames and 0 < frame["id"] < LARGEST, f"frame {frame['id']} again"
+            assert frame["line"] >= 0 and frame["column"] >= 0, frame
+            path = frame.get("source", {}).get("path", "/")
+            assert path.startswith(("/", "file:/")) or frame["source"].get("sourceReference"), frame
+            frames.add(frame["id"])
+        for holder in (*body.get("scopes", ()), *body.get("variables", ()), body):
+            number = holder.get("variablesReference", 0)
+            assert number == 0 or (number not in values and number < LARGEST), f"value {number} again"
+            values |= {number} - {0}
+
+
+def _check_outputs(said: list[Message]) -> None:
+    for message in said:
+        if _is_event(message, "output"):
+            body = message["body"]
+            assert body["category"] in ("console", "stdout", "stderr") and body["output"].endswith("\n"), body
+        elif _is_event(message, "continued"):
+            assert "allThreadsContinued" in message["body"], message
 
 
 def check_conversation(trace: Trace) -> None:

@@ -178,6 +178,7 @@ async def test_each_branch_stops_alone_if_that_is_wanted(adapter: AdapterClient)
 
     assert [each["allThreadsStopped"] for each in stops] == [False, False]
     for stop in stops:
+        assert (await adapter.scopes(stop))["State"], "also when the other one has gone on"
         assert await adapter.ask("continue", threadId=stop["threadId"]) == {"allThreadsContinued": False}
     assert await adapter.ended() == 0
 

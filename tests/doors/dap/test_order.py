@@ -221,11 +221,74 @@ async def test_traces_that_break_a_rule_are_found(adapter: AdapterClient) -> Non
         lambda trace: trace[-1][1]["body"].pop("reason"),
         lambda trace: trace[-1][1]["body"].update(threadId=None),
         lambda trace: trace[-1][1]["body"].update(hitBreakpointIds=None),
+        lambda trace: trace[-1][1]["body"].pop("allThreadsStopped"),
         lambda trace: trace[1][1].update(seq=7),
         lambda trace: trace.pop(0),
+        lambda trace: _say(trace, "initialized"),
+        lambda trace: _say(trace, "terminated"),
+        lambda trace: _say(trace, "output", {"category": "important", "output": "text\n"}),
+        lambda trace: _say(trace, "output", {"category": "console", "output": "no end"}),
+        lambda trace: _say(trace, "continued", {"threadId": 1}),
+        lambda trace: _answer(trace, "threads", {"threads": []}),
+        lambda trace: _answer(trace, "threads", {"threads": [{"id": 7, "name": "another"}]}),
+        lambda trace: _answer(trace, "threads", {"threads": None}),
+        lambda trace: _answer(trace, "stackTrace", {"stackFrames": [FRAME, FRAME]}),
+        lambda trace: _answer(trace, "stackTrace", {"stackFrames": [{**FRAME, "source": {"path": "shop.yaml"}}]}),
+        lambda trace: _answer(trace, "stackTrace", {"stackFrames": [_without(FRAME, "column")]}),
+        lambda trace: _answer(trace, "evaluate", {"result": "{}", "variablesReference": 2**31}),
+        lambda trace: _move(trace),
     ]
     for wrong in wrongs:
         trace = [(sender, message) for sender, message in json.loads(good)]
         wrong(trace)
         with pytest.raises((AssertionError, KeyError, TypeError)):
             check_conversation(trace)
+
+
+FRAME = {"id": 77, "name": "x", "line": 1, "column": 1, "source": {"path": "/shop.yaml"}}
+
+
+def _without(message: dict[str, Any], name: str) -> dict[str, Any]:
+    return {each: value for each, value in message.items() if each != name}
+
+
+def _next_seq(trace: list[Any], sender: str) -> int:
+    return max(message["seq"] for who, message in trace if who == sender) + 1
+
+
+def _say(trace: list[Any], event: str, body: dict[str, Any] | None = None) -> None:
+    seq = _next_seq(trace, "adapter")
+    trace.append(("adapter", {"seq": seq, "type": "event", "event": event, "body": body or {}}))
+    if event == "terminated":  # and something of the run after it
+        _say(trace, "thread", {"reason": "started", "threadId": 9})
+
+
+def _answer(trace: list[Any], command: str, body: dict[str, Any]) -> None:
+    arguments = {"threadId": 1, "expression": "."}
+    asked = {"seq": _next_seq(trace, "client"), "type": "request", "command": command, "arguments": arguments}
+    trace.append(("client", asked))
+    answer = {"type": "response", "request_seq": asked["seq"], "success": True, "command": command, "body": body}
+    trace.append(("adapter", {"seq": _next_seq(trace, "adapter"), **answer}))
+
+
+def _move(trace: list[Any]) -> None:
+    """The stop overtakes the answer to the move that it comes from."""
+    stop = trace[-1][1]["body"]
+    _answer(trace, "next", {})
+    answer = trace.pop()
+    _say(trace, "stopped", stop)
+    answer[1]["seq"] += 1
+    trace.append(answer)
+
+
+def test_a_trace_without_mistakes_is_found_good() -> None:
+    trace: list[Any] = [
+        ("client", {"seq": 1, "type": "request", "command": "initialize", "arguments": {"adapterID": "x"}})
+    ]
+    answer = {"seq": 1, "type": "response", "request_seq": 1, "success": True, "command": "initialize"}
+    trace.append(("adapter", answer))
+    _say(trace, "initialized")
+    _answer(trace, "threads", {"threads": [{"id": 1, "name": "main"}]})
+    _answer(trace, "stackTrace", {"stackFrames": [FRAME]})
+    _say(trace, "output", {"category": "console", "output": "text\n"})
+    check_conversation(trace)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.doors.dap.adapter_client import AdapterClient
+from tests.doors.dap.adapter_client import AdapterClient, written
 from tests.doors.dap.flows import line_of
 
 LAST = line_of("shop.yaml", "id: last")
@@ -228,19 +228,33 @@ async def test_an_outcome_can_be_forced_in_the_console(adapter: AdapterClient) -
     assert await adapter.ended() == 0
 
 
-async def test_nothing_can_be_seen_while_it_runs(adapter: AdapterClient) -> None:
+async def test_while_it_runs_no_frame_can_be_seen_and_all_else_works(adapter: AdapterClient, folder: Path) -> None:
     await adapter.launch("long.yaml")
-    await adapter.event("thread")
+    await written(folder / "started")
 
-    for command in ("stackTrace", "exceptionInfo"):
-        assert (await adapter.refusal(command, threadId=1)).message in (
-            "notStopped",
-            "this thread has not stopped at a failure",
-        )
-    refused = await adapter.refusal("evaluate", expression=".vars", context="repl")
-    assert (refused.message, refused.error["showUser"]) == ("notStopped", False)
+    for command, arguments in {
+        "stackTrace": {"threadId": 1},
+        "scopes": {"frameId": 1},
+        "variables": {"variablesReference": 1},
+        "next": {"threadId": 1},
+        "stepIn": {"threadId": 1},
+        "stepOut": {"threadId": 1},
+    }.items():
+        refused = await adapter.refusal(command, **arguments)
+        assert (refused.message, refused.error["showUser"]) == ("notStopped", False), command
+    assert await adapter.ask("threads") == {"threads": [{"id": 1, "name": "main"}]}
+    path = {"path": str(folder / "long.yaml")}
+    (told,) = (await adapter.ask("setBreakpoints", source=path, breakpoints=[{"line": 5}]))["breakpoints"]
+    assert told["verified"]
+    (told,) = (await adapter.ask("setFunctionBreakpoints", breakpoints=[{"name": "after"}]))["breakpoints"]
+    assert told["verified"]
+    (told,) = (await adapter.ask("setDataBreakpoints", breakpoints=[{"dataId": ".vars"}]))["breakpoints"]
+    assert told["verified"]
+    await adapter.ask("setExceptionBreakpoints", filters=["failed"])
+    assert await adapter.evaluate(".run.flow") == '"long"', "what the run as a whole knows"
     assert "skip" in await adapter.evaluate("help")
     assert (await adapter.evaluate("break after")).endswith("at after")
+    assert await adapter.leave() == 0
 
 
 async def test_loaded_sources_are_the_files_of_the_flow(adapter: AdapterClient, folder: Path) -> None:

@@ -37,6 +37,11 @@ class Conductor:
         self._is_pause_wanted = False
         self._expected: str | None = None
 
+    @property
+    def may_stand(self) -> bool:
+        """Whether something may be stopped, as the client has it: where each branch is on its own, any of them."""
+        return self.is_stopped or not self.stops_all
+
     # What happens
 
     async def hear(self, event: EventInfo) -> None:

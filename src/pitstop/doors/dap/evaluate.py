@@ -24,8 +24,10 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
     expression, context = arguments.expression.strip(), arguments.context or "watch"
     if context == "repl" and is_command(expression):
         return Evaluated(result=await carry_out(adapter, expression, arguments.frame_id), variables_reference=0)
-    stop = await stop_for(adapter, arguments.frame_id)
-    debugger, _ = adapter.session().live()
+    session = adapter.session()
+    debugger, conductor = session.live()
+    is_moving = arguments.frame_id is None and conductor.current is None and session.is_here
+    stop = None if is_moving else await stop_for(adapter, arguments.frame_id)
     if context == "hover":
         expression = await _meant(adapter, stop, expression)
     try:
@@ -37,7 +39,7 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
     if not found:
         return Evaluated(result="no value", variables_reference=0)
     value = found[0] if len(found) == 1 else found
-    kept = None if context == "repl" else stop
+    kept = None if context == "repl" else stop  # what nothing stands still for is shown as it is now
     path = expression if len(found) == 1 and _PATH.fullmatch(expression) else None
     told = tell_value(adapter, "", value, kept, path if kept is not None else None)
     return Evaluated(
@@ -49,7 +51,7 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
     )
 
 
-async def _meant(adapter: Adapter, stop: int, expression: str) -> str:
+async def _meant(adapter: Adapter, stop: int | None, expression: str) -> str:
     """What a mouse points at: a path, or a word that is the name of something. Nothing else is worked out for it."""
     debugger, _ = adapter.session().live()
     if expression.startswith(".") and _PATH.fullmatch(expression):

@@ -72,6 +72,10 @@ class References:
             self._kept.popitem(last=False)
         return number
 
+    def is_kept(self, number: int) -> bool:
+        """Whether a console has shown it, so that it can be opened whatever the run does."""
+        return number in self._kept
+
     def holder(self, number: int) -> Holder:
         found = self._holders.get(number) or self._kept.get(number)
         if found is None:

@@ -29,7 +29,7 @@ async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) ->
     debuggee = adapter.session()
     debugger, conductor = debuggee.live()
     branch = adapter.threads.frame(arguments.thread_id)
-    if not conductor.is_stopped or branch is None:
+    if not conductor.may_stand or branch is None:
         raise not_stopped()
     state = await debugger.state()
     stop = next((each for each in state.stops if each.frame == branch), None)

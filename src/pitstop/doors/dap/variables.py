@@ -19,8 +19,8 @@ LOOKED_AT = 200
 
 
 async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Scopes:
+    debugger = _stopped(adapter)
     frame = adapter.references.frame(arguments.frame_id)
-    debugger, _ = adapter.session().live()
     stop = await stop_at(adapter, frame)
     if stop is None:  # a long step that is at work: nothing can be seen until it ends
         return Scopes(scopes=[])
@@ -40,6 +40,14 @@ async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Scopes:
     if env is not None and env.size is not None:
         told.append(_scope(adapter, debugger, stop, "Env", env.path, env.type, env.size, None, expensive=True))
     return Scopes(scopes=told)
+
+
+def _stopped(adapter: Adapter) -> Debugger:
+    """The debugger of a run that stands still, as the client has it; `notStopped`."""
+    debugger, conductor = adapter.session().live()
+    if not conductor.may_stand:
+        raise not_stopped()
+    return debugger
 
 
 async def stop_at(adapter: Adapter, frame: FrameRef) -> StopInfo | None:
@@ -105,9 +113,9 @@ async def _config_facts(adapter: Adapter, debugger: Debugger, stop: StopInfo, fr
 
 
 async def variables(adapter: Adapter, arguments: given.VariablesArguments) -> Variables:
+    if not adapter.references.is_kept(arguments.variables_reference):
+        _stopped(adapter)
     holder = adapter.references.holder(arguments.variables_reference)
-    if holder.stop is not None:
-        adapter.session().live()
     if arguments.filter is not None and (arguments.filter == "indexed") != (holder.kind == "array"):
         return Variables(variables=[])
     count = arguments.count or None
