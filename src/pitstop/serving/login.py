@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any
 
 from pitstop.errors import PitstopError
-from pitstop.service.remote_http import Connection
 from pitstop.service.wire import LoginLink
 from pitstop.settings import Settings, read_settings
 
@@ -61,6 +60,8 @@ def link_to_running(settings: Settings) -> str | None:
 
 
 async def new_link(url: str, token: str | None) -> str:
+    from pitstop.service.remote_http import Connection  # noqa: PLC0415 - a server that starts has no use for it
+
     connection = Connection(url, token)
     try:
         return (await connection.post("/login-links", None, LoginLink)).url

@@ -21,7 +21,7 @@ from sqlalchemy.types import TypeEngine
 from pitstop.errors import BadStore
 from pitstop.store.sql.columns import Packed
 from pitstop.store.sql.database import Database
-from pitstop.store.sql.migrate import migrate
+from pitstop.store.sql.revision import bring_to
 from pitstop.store.sql.schema import REVISION, metadata
 
 FORMAT = 1
@@ -71,7 +71,7 @@ async def restore_backup(database: Database, path: Path) -> None:
                 await _let_numbers_go_on(database, connection)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise BadStore(f"{path} is no backup, or is damaged: {error}") from error
-    await migrate(database)
+    await bring_to(database)
 
 
 def _description() -> dict[str, Any]:
@@ -139,12 +139,12 @@ def _batches(rows: IO[bytes]) -> Iterator[list[bytes]]:
 
 
 async def _make_empty_tables(database: Database, revision: str) -> None:
-    await migrate(database)
+    await bring_to(database)
     async with database.read() as connection:
         for each in metadata.sorted_tables:
             if each.name not in _LEFT_OUT and (await connection.execute(select(each).limit(1))).first() is not None:
                 raise BadStore(f"the database is in use (it has {each.name} already): restore into an empty one")
-    await migrate(database, revision)
+    await bring_to(database, revision)
 
 
 async def _let_numbers_go_on(database: Database, connection: AsyncConnection) -> None:

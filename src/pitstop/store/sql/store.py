@@ -20,11 +20,11 @@ from pitstop.store.sql.deeds import Deeds, Entry
 from pitstop.store.sql.drawers import Drawers
 from pitstop.store.sql.event_rows import last_number, read_log, read_logs
 from pitstop.store.sql.log import ReadLog, WrittenLog
-from pitstop.store.sql.migrate import migrate
 from pitstop.store.sql.news import News
 from pitstop.store.sql.ownership import Ownership
 from pitstop.store.sql.records import RECORD, matching, to_record, to_row
 from pitstop.store.sql.retention import Retention
+from pitstop.store.sql.revision import bring_to
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.schema import runs
 from pitstop.store.sql.writer import Writer
@@ -156,7 +156,7 @@ async def restore_sql_store(url: str, backup: Path) -> None:
 async def _prepared(url: str) -> Database:
     database = Database(url)
     try:
-        await migrate(database)
+        await bring_to(database)
     except BaseException:
         await database.close()
         raise
