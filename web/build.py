@@ -20,6 +20,9 @@ BUILT = WEB.parent / "src/pitstop/doors/http/web"
 STAMP = BUILT / ".sources"
 NODE_ENVIRONMENT = WEB.parent / ".venv-node"
 LEAST_NODE = (20, 19)
+NOT_BUILT = """web: it could not be built: `{command}` ended with {code}; what it said is above.
+web: with Node 20.19 or newer (https://nodejs.org) on the PATH this needs npm's registry, without it PyPI too.
+web: Pitstop works without the page: .venv/bin/pitstop run, debug, and up for the API."""
 SOURCES = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "public", "src", "dev")
 
 
@@ -29,7 +32,11 @@ def main(words: list[str]) -> int:
     if "--check" in words:
         print("the web application is not built from these sources: make web", file=sys.stderr)
         return 1
-    build()
+    try:
+        build()
+    except subprocess.CalledProcessError as error:
+        print(NOT_BUILT.format(command=" ".join(map(str, error.cmd)), code=error.returncode), file=sys.stderr)
+        return 1
     return 0
 
 

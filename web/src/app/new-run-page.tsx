@@ -9,7 +9,7 @@ import { shortFile } from "@/core/addresses";
 import { StartForm } from "@/features/start/start-form";
 import { classNames } from "@/ui/class-names";
 import { Empty, Failed, Loading } from "@/ui/feedback";
-import { TextInput } from "@/ui/field";
+import { SearchInput } from "@/ui/field";
 
 const FlowSource = lazy(() =>
   import("@/features/source/flow-source").then((module) => ({ default: module.FlowSource })),
@@ -30,14 +30,7 @@ export function NewRunPage() {
       <aside className="flex max-h-44 shrink-0 flex-col border-line border-b bg-surface md:max-h-none md:w-60 md:border-r md:border-b-0">
         <h1 className="px-3 pt-3 font-semibold text-lg">Start a run</h1>
         <div className="p-2">
-          <TextInput
-            type="search"
-            data-search
-            aria-label="Search the flows"
-            placeholder="Search the flows"
-            value={search}
-            onChange={(event) => setSearch(event.target.value)}
-          />
+          <SearchInput label="Search the flows" value={search} onText={setSearch} />
         </div>
         <ul aria-label="Flows" className="min-h-0 flex-1 overflow-auto px-2 pb-2">
           {shown.map((each) => (

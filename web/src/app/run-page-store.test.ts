@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
-import type { StopInfo } from "@/api/types";
-import { steeredFrame } from "@/app/run-page-store";
+import { expect, test, vi } from "vitest";
+import type { RunDetail, StopInfo } from "@/api/types";
+import { RunPageStore, steeredFrame } from "@/app/run-page-store";
 import { RunView } from "@/core/run-view";
 
 function view(...frames: string[]): RunView {
@@ -31,4 +31,45 @@ test("a frame that was let go gives way to the next stop, not to one that was th
   const known = view("main", "a", "b");
   expect(steeredFrame({ view: known, stops: [stop(2, "b")] }, { frame: "main", after: 2 })).toBe("main");
   expect(steeredFrame({ view: known, stops: [stop(2, "b"), stop(3, "a")] }, { frame: "main", after: 2 })).toBe("a");
+});
+
+const detail = {
+  id: "r1",
+  status: "running",
+  last_event: 0,
+  flow_info: { name: "shop", file: "", inputs: [], steps: [] },
+} as unknown as RunDetail;
+
+function serve(...answers: [status: number, body: object][]): string[] {
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (url: string, { method = "GET", body = "" } = {}) => {
+    const [status, answer] = answers[Math.min(asked.length, answers.length - 1)] ?? [500, {}];
+    asked.push(`${method} ${url} ${body}`);
+    return new Response(JSON.stringify(answer), { status });
+  });
+  return asked;
+}
+
+test("abort asks first, and says nothing to the server when the answer is no", async () => {
+  const asked = serve([200, { stops: [], breakpoints: [], edits: [], frames: [], last_event: 1 }]);
+  const page = new RunPageStore(detail);
+  page.state().askToAbort();
+  expect(page.asking()).toEqual({ kind: "abort" });
+  page.answer(false);
+  expect([page.asking(), asked]).toEqual([null, []]);
+
+  page.state().askToAbort();
+  page.answer(true);
+  expect(asked).toEqual(["POST /api/v1/runs/r1/debug/abort {}"]);
+});
+
+test("what has effects outside is done only after a person has agreed", async () => {
+  const refused = { code: "refused.external_effects", detail: "release was done already" };
+  const asked = serve([409, refused], [200, { stops: [], breakpoints: [], edits: [], frames: [], last_event: 1 }]);
+  const page = new RunPageStore(detail);
+  expect(await page.act("rewind", { stop: 3, point: 12 })).toBe(false);
+  expect(page.asking()).toMatchObject({ kind: "external", why: "release was done already" });
+
+  page.answer(true);
+  expect(asked.at(-1)).toBe('POST /api/v1/runs/r1/debug/rewind {"stop":3,"point":12,"external":true}');
 });

@@ -71,6 +71,7 @@ export type RunEvent =
   | (At & { kind: "debug.edit_undone"; stop: number; frame: string; occurrence: string })
   | (At & OnStep & { kind: "debug.config_overridden"; stop: number })
   | (At & OnStep & { kind: "debug.outcome_forced"; stop: number; verb: string; outcome: Outcome })
+  | (At & { kind: "debug.frame_cancelled"; frame: string; reason: string })
   | StepInjected
   | Rewound
   | (At & { kind: "debug.watches_changed"; watches: string[] })

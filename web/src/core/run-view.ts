@@ -34,6 +34,7 @@ const INTERVENTIONS = new Set<string>([
   "debug.scope_edited",
   "debug.config_overridden",
   "debug.outcome_forced",
+  "debug.frame_cancelled",
   "debug.step_injected",
   "debug.rewound",
 ]);

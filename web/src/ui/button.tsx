@@ -44,12 +44,19 @@ export function Button({
   );
 }
 
-type IconButtonProps = Omit<ButtonProps, "children" | "icon"> & { label: string; keys?: string; children: ReactNode };
+type IconButtonProps = Omit<ButtonProps, "children" | "icon"> & {
+  label: string;
+  keys?: string;
+  /** For one that switches something: whether that is on. */
+  isPressed?: boolean;
+  children: ReactNode;
+};
 
 /** A button that is only a picture: its label is told to everybody, in a tooltip and to screen readers. */
 export function IconButton({
   label,
   keys,
+  isPressed,
   look = "quiet",
   size = "md",
   isBusy,
@@ -67,12 +74,14 @@ export function IconButton({
       aria-keyshortcuts={keys}
       aria-disabled={disabled || isBusy || undefined}
       aria-busy={isBusy || undefined}
+      aria-pressed={isPressed}
       onClick={disabled || isBusy ? undefined : rest.onClick}
       className={classNames(
         "inline-flex shrink-0 items-center justify-center rounded-md border transition-colors",
         "aria-disabled:cursor-not-allowed aria-disabled:opacity-40 aria-disabled:hover:bg-transparent",
         size === "sm" ? "size-6" : "size-7.5",
         LOOKS[look],
+        isPressed && "text-accent!",
         className,
       )}
     >

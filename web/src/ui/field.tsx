@@ -32,6 +32,22 @@ export function Field({ label, hint, problem, isRequired, children }: FieldProps
   );
 }
 
+type SearchInputProps = Omit<ComponentProps<"input">, "onChange"> & { label: string; onText: (text: string) => void };
+
+/** Where a text is looked for; the key `/` leads to the first one that is to be seen. */
+export function SearchInput({ label, placeholder = label, onText, ...rest }: SearchInputProps) {
+  return (
+    <TextInput
+      {...rest}
+      type="search"
+      data-search
+      aria-label={label}
+      placeholder={placeholder}
+      onChange={(event) => onText(event.target.value)}
+    />
+  );
+}
+
 export function TextInput({ className, ...rest }: ComponentProps<"input">) {
   return (
     <input

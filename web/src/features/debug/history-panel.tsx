@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { Camera, History, Undo2 } from "lucide-react";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useState } from "react";
 import { api } from "@/api/client";
 import { stepOf, useRun } from "@/api/run-context";
 import { formatClock } from "@/core/time";
@@ -11,6 +10,7 @@ import { Button, IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Empty, Loading } from "@/ui/feedback";
 import { PanelBar } from "@/ui/panel";
+import { useVirtualRows } from "@/ui/virtual-rows";
 
 const ROW = 27;
 
@@ -42,13 +42,7 @@ export function HistoryPanel() {
     queryFn: () => api.diff(run.id, { from: point?.number ?? 0, to: end?.number ?? 0 }),
     enabled: at !== null && point !== undefined && end !== undefined && point.number !== end.number,
   });
-  const box = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: all.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => ROW,
-    overscan: 10,
-  });
+  const { box, virtual } = useVirtualRows(all.length, ROW);
   useEffect(() => {
     if (last >= 0) virtual.scrollToIndex(index);
   }, [index, last, virtual]);

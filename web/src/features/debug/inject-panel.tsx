@@ -6,7 +6,7 @@ import { fieldsOf, readForm } from "@/core/schema-form";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { Button } from "@/ui/button";
 import { Failed, Loading } from "@/ui/feedback";
-import { Checkbox, TextInput } from "@/ui/field";
+import { Checkbox, SearchInput, TextInput } from "@/ui/field";
 import { Choice } from "@/ui/panel";
 import { SchemaField } from "@/ui/schema-field";
 import { toast } from "@/ui/toast";
@@ -27,15 +27,7 @@ export function InjectPanel() {
   return (
     <div className="flex h-full flex-col">
       <div className="shrink-0 space-y-1.5 border-line border-b p-1.5">
-        <TextInput
-          type="search"
-          data-search
-          aria-label="Search a type of step"
-          placeholder="Search a type of step"
-          className="h-7!"
-          value={search}
-          onChange={(event) => setSearch(event.target.value)}
-        />
+        <SearchInput label="Search a type of step" className="h-7!" value={search} onText={setSearch} />
         <div className="flex max-h-24 flex-wrap gap-1 overflow-auto" role="group" aria-label="Types of steps">
           {shown.map((each) => (
             <Choice

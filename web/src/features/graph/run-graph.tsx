@@ -205,9 +205,8 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
         <IconButton
           size="sm"
           label={isFollowing ? "The graph follows the stops" : "The graph stays where it is"}
-          aria-pressed={isFollowing}
+          isPressed={isFollowing}
           onClick={() => setFollowing(!isFollowing)}
-          className={isFollowing ? "text-accent!" : undefined}
         >
           <Crosshair className="size-3.5" />
         </IconButton>

@@ -1,6 +1,5 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useMemo, useState } from "react";
 import { stepOf, useRun } from "@/api/run-context";
 import type { Box } from "@/core/lanes";
 import { wordOf } from "@/core/status";
@@ -12,11 +11,12 @@ import { useLayout } from "@/features/graph/use-layout";
 import { useStepMenu } from "@/features/graph/use-step-menu";
 import { classNames } from "@/ui/class-names";
 import { Empty } from "@/ui/feedback";
-import { TextInput } from "@/ui/field";
+import { SearchInput } from "@/ui/field";
 import { useNow } from "@/ui/hooks";
 import { ContextMenu, openMenuOf } from "@/ui/menu";
 import { PanelBar } from "@/ui/panel";
 import { StatusIcon } from "@/ui/status-icon";
+import { useVirtualRows } from "@/ui/virtual-rows";
 
 const ROW = 30;
 
@@ -44,13 +44,7 @@ export function StepList({ collapsed, onCollapse }: StepListProps) {
     if (!wanted) return layout.boxes;
     return layout.boxes.filter((box) => `${box.title} ${box.path} ${box.stepKind}`.toLowerCase().includes(wanted));
   }, [layout, search]);
-  const box = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => ROW,
-    overscan: 12,
-  });
+  const { box, virtual } = useVirtualRows(rows.length, ROW);
   const at = rows.findIndex((row) => row.occurrence === selected);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another selection scrolls, not another list
@@ -82,14 +76,7 @@ export function StepList({ collapsed, onCollapse }: StepListProps) {
   return (
     <div className="flex h-full flex-col">
       <PanelBar>
-        <TextInput
-          type="search"
-          data-search
-          aria-label="Search the steps"
-          placeholder="Search the steps"
-          value={search}
-          onChange={(event) => setSearch(event.target.value)}
-        />
+        <SearchInput label="Search the steps" value={search} onText={setSearch} />
       </PanelBar>
       {rows.length === 0 && <Empty title="No step is called that" />}
       <ContextMenu items={menuItems} className={rows.length === 0 ? "hidden" : "min-h-0 flex-1"}>

@@ -1,6 +1,5 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp, ChevronsDown, CircleAlert, Clock, Download, WrapText } from "lucide-react";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useState } from "react";
 import { api } from "@/api/client";
 import { LogRow } from "@/features/log/log-row";
 import { useLog } from "@/features/log/use-log";
@@ -8,8 +7,9 @@ import { useSearch } from "@/features/log/use-search";
 import { IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Empty, Failed, Loading } from "@/ui/feedback";
-import { TextInput } from "@/ui/field";
+import { SearchInput } from "@/ui/field";
 import { useDebounced, useSetting } from "@/ui/hooks";
+import { useVirtualRows } from "@/ui/virtual-rows";
 
 const LINE = 20;
 
@@ -25,13 +25,7 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
   const [marked, setMarked] = useState<number | null>(null);
   const [showsTime, setShowsTime] = useSetting("log.time", false);
   const [wraps, setWraps] = useSetting("log.wrap", false);
-  const box = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: length,
-    getScrollElement: () => box.current,
-    estimateSize: () => LINE,
-    overscan: 20,
-  });
+  const { box, virtual } = useVirtualRows(length, LINE, 20);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another log begins at its end again
   useEffect(() => {
@@ -87,14 +81,11 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
           {length === 1 ? "1 line" : `${length.toLocaleString()} lines`}
         </span>
         <span className="flex-1" />
-        <TextInput
-          type="search"
-          data-search
-          aria-label="Search the log"
-          placeholder="Search the log"
+        <SearchInput
+          label="Search the log"
           className="h-6.5! max-w-52"
           value={search}
-          onChange={(event) => setSearch(event.target.value)}
+          onText={setSearch}
           onKeyDown={pressInSearch}
         />
         <span className="min-w-14 text-center text-muted text-sm tabular" aria-live="polite">
@@ -115,31 +106,13 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
         >
           <CircleAlert className="size-3.5" />
         </IconButton>
-        <IconButton
-          size="sm"
-          label="Wrap long lines"
-          aria-pressed={wraps}
-          onClick={() => setWraps(!wraps)}
-          className={wraps ? "text-accent!" : undefined}
-        >
+        <IconButton size="sm" label="Wrap long lines" isPressed={wraps} onClick={() => setWraps(!wraps)}>
           <WrapText className="size-3.5" />
         </IconButton>
-        <IconButton
-          size="sm"
-          label="Show times"
-          aria-pressed={showsTime}
-          onClick={() => setShowsTime(!showsTime)}
-          className={showsTime ? "text-accent!" : undefined}
-        >
+        <IconButton size="sm" label="Show times" isPressed={showsTime} onClick={() => setShowsTime(!showsTime)}>
           <Clock className="size-3.5" />
         </IconButton>
-        <IconButton
-          size="sm"
-          label="Follow the end"
-          aria-pressed={isFollowing}
-          onClick={() => setFollowing(true)}
-          className={isFollowing ? "text-accent!" : undefined}
-        >
+        <IconButton size="sm" label="Follow the end" isPressed={isFollowing} onClick={() => setFollowing(true)}>
           <ChevronsDown className="size-3.5" />
         </IconButton>
         <IconButton size="sm" label="Download" onClick={() => window.open(api.logDownload(run, occurrence))}>

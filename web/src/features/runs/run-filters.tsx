@@ -1,6 +1,6 @@
 import type { StoredFlow } from "@/api/types";
 import { wordOf } from "@/core/status";
-import { Select, TextInput } from "@/ui/field";
+import { SearchInput, Select } from "@/ui/field";
 import { StatusIcon } from "@/ui/status-icon";
 
 const STATUSES = ["running", "paused", "failed", "passed", "cancelled"] as const;
@@ -19,14 +19,12 @@ export function RunFilters({ filter, flows, onChange }: RunFiltersProps) {
     });
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <TextInput
-        type="search"
-        data-search
-        aria-label="Search the runs"
+      <SearchInput
+        label="Search the runs"
         placeholder="Search by id, flow or file"
         className="max-w-64"
         value={filter.search}
-        onChange={(event) => onChange({ ...filter, search: event.target.value })}
+        onText={(search) => onChange({ ...filter, search })}
       />
       <Select
         aria-label="Flow"

@@ -7,7 +7,7 @@ import { formatDuration } from "@/core/time";
 import { RunBars, TestMarks, tellCounts } from "@/features/tests/test-history";
 import { classNames } from "@/ui/class-names";
 import { Empty, Failed, Loading } from "@/ui/feedback";
-import { TextInput } from "@/ui/field";
+import { SearchInput } from "@/ui/field";
 import { Choice, PanelBar } from "@/ui/panel";
 import { Badge, StatusIcon } from "@/ui/status-icon";
 
@@ -69,14 +69,12 @@ export function TestsPanel() {
       ) : (
         <>
           <PanelBar>
-            <TextInput
-              type="search"
-              data-search
-              aria-label="Search the tests"
+            <SearchInput
+              label="Search the tests"
               placeholder="Search the tests that failed now or before"
               className="max-w-80"
               value={search}
-              onChange={(event) => setSearch(event.target.value)}
+              onText={setSearch}
             />
             {counts.map(({ status, count }) => (
               <Choice key={status} isChosen={only === status} onChoose={() => setOnly(only === status ? null : status)}>

@@ -1,5 +1,4 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useMemo, useRef } from "react";
+import { type KeyboardEvent, useMemo } from "react";
 import { stepOf, useRun } from "@/api/run-context";
 import { pausedWithin } from "@/core/pauses";
 import type { StepView } from "@/core/run-view";
@@ -9,6 +8,7 @@ import { classNames } from "@/ui/class-names";
 import { Empty } from "@/ui/feedback";
 import { useNow } from "@/ui/hooks";
 import { StatusIcon } from "@/ui/status-icon";
+import { useVirtualRows } from "@/ui/virtual-rows";
 
 const ROW = 26;
 const BARS: Record<string, string> = {
@@ -35,13 +35,7 @@ export function Gantt() {
     () => [...view.steps.values()].sort((one, other) => one.started_event - other.started_event),
     [view, version],
   );
-  const box = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: steps.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => ROW,
-    overscan: 10,
-  });
+  const { box, virtual } = useVirtualRows(steps.length, ROW);
   const from = view.started_at ?? 0;
   const to = Math.max(from + 0.001, view.ended_at ?? clock);
   if (steps.length === 0) return <Empty title="No step has started yet" />;
@@ -70,6 +64,7 @@ export function Gantt() {
           {virtual.getVirtualItems().map((item) => {
             const step = steps[item.index];
             if (!step) return null;
+            const stills = pausedWithin(pauses.all, step.occurrence, from, step.ended_at ?? to);
             return (
               <button
                 type="button"
@@ -89,14 +84,9 @@ export function Gantt() {
                     {step.occurrence !== step.step && <span className="text-faint"> {step.occurrence}</span>}
                   </span>
                 </span>
-                <Bar
-                  step={step}
-                  from={from}
-                  to={to}
-                  pauses={pausedWithin(pauses.all, step.occurrence, from, step.ended_at ?? to)}
-                />
+                <Bar step={step} from={from} to={to} pauses={stills} />
                 <span className="text-right text-muted text-sm tabular">
-                  {formatDuration((step.ended_at ?? to) - (step.started_at ?? from))}
+                  {formatDuration(secondsAtWork(step, to, stills))}
                 </span>
               </button>
             );
@@ -111,6 +101,13 @@ export function Gantt() {
       </p>
     </div>
   );
+}
+
+/** How long it ran, without the time in which it, or all that runs in it, stood still. */
+function secondsAtWork(step: StepView, to: number, stills: readonly [number, number][]): number {
+  const began = step.started_at ?? to;
+  const still = stills.reduce((sum, [one, other]) => sum + Math.max(0, other - Math.max(one, began)), 0);
+  return (step.ended_at ?? to) - began - still;
 }
 
 function Bar({ step, from, to, pauses }: { step: StepView; from: number; to: number; pauses: [number, number][] }) {

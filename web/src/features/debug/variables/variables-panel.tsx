@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronsDownUp, GitCompare, Undo2 } from "lucide-react";
-import { type KeyboardEvent, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useMemo, useState } from "react";
 import { api } from "@/api/client";
 import { useRun } from "@/api/run-context";
 import type { StopInfo, VariableInfo } from "@/api/types";
@@ -16,11 +15,12 @@ import { Button, IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { copyText } from "@/ui/copy";
 import { Empty, Failed, Loading } from "@/ui/feedback";
-import { TextInput } from "@/ui/field";
+import { SearchInput } from "@/ui/field";
 import { useDebounced, useSetting } from "@/ui/hooks";
 import { ContextMenu, openMenuOf } from "@/ui/menu";
 import { PanelBar } from "@/ui/panel";
 import { toast } from "@/ui/toast";
+import { useVirtualRows } from "@/ui/virtual-rows";
 
 const ROW = 25;
 
@@ -54,13 +54,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       variable: { ...each, name: each.path, is_cut: false, layer: "", set_by: null } as VariableInfo,
     }));
   }, [wanted, found, tree.rows]);
-  const box = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => ROW,
-    overscan: 12,
-  });
+  const { box, virtual } = useVirtualRows(rows.length, ROW);
   const undoable = edits.filter((edit) => edit.stop === stop.id);
 
   const canEdit = stop.allowed.includes("set");
@@ -85,7 +79,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       watch: (expression: string) =>
         void act("watch", { expression }).then((isDone) => isDone && toast(`${expression} is watched`, "good")),
     };
-  }, [act, stop.id, tree.toggle]);
+  }, [act, stop.id, tree.toggle, box]);
   const press = (event: KeyboardEvent) => {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
     if (to !== undefined) {
@@ -108,15 +102,13 @@ function Tree({ stop }: { stop: StopInfo }) {
   return (
     <div className="flex h-full flex-col">
       <PanelBar className="flex-nowrap">
-        <TextInput
-          type="search"
-          data-search
-          aria-label="Filter the variables"
+        <SearchInput
+          label="Filter the variables"
           placeholder="Filter names and values"
           className="h-7!"
           value={search}
           onFocus={prepareSearch}
-          onChange={(event) => setSearch(event.target.value)}
+          onText={setSearch}
           onKeyDown={(event) => event.key === "Escape" && setSearch("")}
         />
         {undoable.length > 0 && (
@@ -127,9 +119,8 @@ function Tree({ stop }: { stop: StopInfo }) {
         <IconButton
           size="sm"
           label="What changed since the last stop"
-          aria-pressed={showsDiff}
+          isPressed={showsDiff}
           onClick={() => setShowsDiff(!showsDiff)}
-          className={showsDiff ? "text-accent!" : undefined}
         >
           <GitCompare className="size-3.5" />
         </IconButton>
