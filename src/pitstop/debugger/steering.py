@@ -26,6 +26,7 @@ from pitstop.events.types import (
     ConfigOverridden,
     Detached,
     EditUndone,
+    FrameCancelled,
     OutcomeForced,
     PauseAsked,
     ScopeEdited,
@@ -168,6 +169,15 @@ class Steering(Gatekeeper):
             self._pausing |= {name for name, state in self._reopening.items() if state == "running"} - paused
         self._append(PauseAsked(run.now(), frame))
         self._refresh_gate()
+
+    async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
+        """End a branch, whatever it does, as cancelled. What becomes of those beside it, the flow says."""
+        run = self._running()
+        if frame not in self._frames or self._frames[frame].parent is None:  # the main one is the run: abort that
+            raise UnknownFrame(frame)
+        if not self._frames[frame].is_done:
+            self._append(FrameCancelled(run.now(), frame, reason))
+            self._frames[frame].cancel(reason)
 
     async def detach(self) -> None:
         """Let all go on and never stop it again."""

@@ -214,6 +214,13 @@ class OutcomeForced(Event, frozen=True, gc=False, tag="debug.outcome_forced"):
     outcome: Outcome
 
 
+class FrameCancelled(Event, frozen=True, gc=False, tag="debug.frame_cancelled"):
+    """Somebody wants this branch ended; those beside it go on as the flow says."""
+
+    frame: str
+    reason: str
+
+
 class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
     """A step that runs once, before or after the occurrence at which it was put in."""
 
@@ -292,6 +299,7 @@ AnyEvent = (
     | EditUndone
     | ConfigOverridden
     | OutcomeForced
+    | FrameCancelled
     | StepInjected
     | Rewound
     | WatchesChanged
@@ -302,4 +310,4 @@ AnyEvent = (
     | Unknown
 )
 
-INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, StepInjected, Rewound)
+INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, FrameCancelled, StepInjected, Rewound)

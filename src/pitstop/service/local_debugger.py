@@ -151,6 +151,9 @@ class LocalDebugger:
     async def pause(self, frame: str | None = None) -> None:
         await self._kept(self._session.pause(frame))
 
+    async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
+        await self._kept(self._session.cancel_frame(frame, reason))
+
     async def detach(self) -> None:
         await self._kept(self._session.detach())
 

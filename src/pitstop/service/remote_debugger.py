@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import quote
 
+from pitstop.errors import CommandRefused
 from pitstop.service.api import BreakpointRequest
 from pitstop.service.debugging import (
     BreakpointInfo,
@@ -57,6 +58,13 @@ class RemoteDebugger:
 
     async def pause(self, frame: str | None = None) -> None:
         await self._say("pause", frame=frame)
+
+    async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
+        """A server ends a branch where it is stopped, by letting its step fail."""
+        stop = next((each for each in (await self.state()).stops if each.frame == frame), None)
+        if stop is None:
+            raise CommandRefused(f"branch {frame} can be ended where it is stopped: pause it first")
+        await self.force(stop.id, "failed")
 
     async def detach(self) -> None:
         await self._connection.ask("DELETE", self._path)

@@ -93,6 +93,8 @@ def intervention_text(kind: str, fields: Mapping[str, Any]) -> str | None:
         case "debug.outcome_forced":
             status = fields["outcome"]["status"]
             return f"{occurrence} was skipped" if fields["verb"] == "skip" else f"{occurrence} was forced to {status}"
+        case "debug.frame_cancelled":
+            return f"branch {fields['frame']} was ended"
         case "debug.step_injected":
             return f"{fields['type']} injected {fields['position']} {occurrence}"
         case "debug.rewound":

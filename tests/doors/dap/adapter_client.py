@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from tests.doors.dap.protocol import check_conversation
+
 Message = dict[str, Any]
 Body = dict[str, Any]
 
@@ -25,7 +27,10 @@ class Refused(AssertionError):
 
 
 class AdapterClient:
-    """Starts `pitstop dap` and talks to it. `trace` has everything that was said, in the order it was said or heard."""
+    """Starts `pitstop dap` and talks to it. `trace` has everything that was said, in the order it was said or heard.
+
+    Whatever is said has to obey the protocol, both ways: in the end it is judged.
+    """
 
     def __init__(self, folder: Path, *options: str, env: dict[str, str] | None = None) -> None:
         self.folder = folder
@@ -70,6 +75,9 @@ class AdapterClient:
                 self._process.kill()
                 raise AssertionError(f"the adapter did not end: {self.stderr.decode()}") from None
         await self._listening.__aexit__(None, None, None)
+        if error[0] is None:
+            check_conversation(self.trace)
+            assert b"Traceback" not in self.stderr, self.stderr.decode()
 
     @property
     def pid(self) -> int:

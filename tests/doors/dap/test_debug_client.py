@@ -76,7 +76,7 @@ USES: dict[str, Callable[[Asked], bool]] = {
     "supportsDataBreakpoints": asked("setDataBreakpoints", lambda given: given["breakpoints"]),
     "supportsCancelRequest": asked("cancel"),
     "supportsBreakpointLocationsRequest": asked("breakpointLocations"),
-    "supportsSingleThreadExecutionRequests": asked("continue", lambda given: given.get("singleThread")),
+    "supportsSingleThreadExecutionRequests": asked("stepOut", lambda given: given.get("singleThread")),
 }
 
 
@@ -94,7 +94,7 @@ def capabilities_in(trace: Trace) -> set[str]:
     return set(next(answers)["body"])
 
 
-@pytest.mark.timeout(600)  # eighteen sessions, one after the other
+@pytest.mark.timeout(600)  # twenty sessions, one after the other
 def test_the_debug_client_drives_every_capability(folder: Path, node_modules: Path) -> None:
     traces = folder / "traces"
     traces.mkdir()

@@ -50,7 +50,8 @@ async def _take(adapter: Adapter, debuggee: Debuggee) -> None:
     _check_free(adapter)  # once more: it took a while to prepare
     adapter.debuggee = debuggee
     adapter.tell("initialized")
-    await look_up_again(adapter)
+    async with adapter.turn:
+        await look_up_again(adapter)
     _begin_if_ready(adapter)
     if adapter.is_launch_answered_late:
         await debuggee.begun
@@ -77,8 +78,9 @@ async def restart(adapter: Adapter, arguments: RestartArguments) -> None:
         options = msgspec.convert(arguments.arguments, LaunchArguments)
     new = await prepare_launch(adapter, options)
     await old.kill_for_restart()
-    adapter.debuggee = new
-    await look_up_again(adapter)
+    async with adapter.turn:
+        adapter.debuggee = new
+        await look_up_again(adapter)
     adapter.spawn(new.begin(), name="run")
 
 

@@ -111,18 +111,18 @@ async def pause(adapter: Adapter, arguments: given.ThreadArguments) -> None:
 
 
 async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsArguments) -> None:
-    """End branches: the step that each stands at is made to fail, which ends it. The main one is the run."""
+    """End branches, wherever they are. The main one is the run."""
     session = adapter.session()
     debugger, conductor = session.live()
     for thread in arguments.thread_ids or ():
-        stop = await session.stop_of(thread)
-        if adapter.threads.frame(thread) == MAIN:
+        branch = adapter.threads.frame(thread)
+        if branch == MAIN:
             await session.cancel()
-        elif stop is None:
-            raise RequestFailed("only a branch that is stopped can be ended: pause it first")
-        else:
-            conductor.end_branch(stop)
-            await debugger.force(stop.id, "failed")
+        elif branch is not None:
+            stop = await session.stop_of(thread)
+            if stop is not None:
+                conductor.end_branch(stop)
+            await debugger.cancel_frame(branch, "ended in the editor")
 
 
 async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> Targets:

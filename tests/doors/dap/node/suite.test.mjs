@@ -91,6 +91,22 @@ test("conditions, hit counts and log messages", async () => {
   assert.equal((await frames())[0].name, "loop[2].turn");
 });
 
+test("a mode says where a breakpoint stops, and a filter which failures do", async () => {
+  await stopAt(broken, [{ line: lineOf(broken, "id: start"), mode: "after" }], { filters: ["failed"] });
+  const [first] = await frames();
+  assert.equal(first.name, "start (after)");
+  const stopped = await move(() => client.continueRequest({ threadId: 1 }));
+  assert.equal(stopped.reason, "exception");
+});
+
+test("a stack is given in parts", async () => {
+  const stopped = await stopAt(shop, [lineOf(shop, "id: left")]);
+  const ask = (startFrame, levels) => client.stackTraceRequest({ threadId: stopped.threadId, startFrame, levels });
+  const [first, rest] = [await ask(0, 1), await ask(1, 19)];
+  assert.deepEqual([...first.body.stackFrames, ...rest.body.stackFrames].map((each) => each.name), ["checks.left", "checks", "shop"]);
+  assert.deepEqual([first.body.totalFrames, rest.body.totalFrames], [3, 3]);
+});
+
 test("function breakpoints", async () => {
   await stopAt(shop, [7]);
   const told = await client.setFunctionBreakpointsRequest({ breakpoints: [{ name: "last" }] });
@@ -226,4 +242,10 @@ test("disconnect leaves a run that is to go on", async () => {
   await stopAt(shop, [7]);
   await client.disconnectRequest({ terminateDebuggee: false });
   client = { stop: () => Promise.resolve() }; // it has left already
+});
+
+test("disconnect leaves a run standing", async () => {
+  await stopAt(shop, [7]);
+  await client.disconnectRequest({ suspendDebuggee: true });
+  client = { stop: () => Promise.resolve() };
 });
