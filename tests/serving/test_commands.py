@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -112,6 +113,15 @@ def test_a_server_that_runs_can_be_asked_for_another_link(tmp_path: Path) -> Non
     gone = subprocess.run([*PITSTOP, "login"], env=house.environment, capture_output=True, text=True, check=False)
     assert gone.returncode == 1
     assert "no server of yours runs here: start one with pitstop up" in gone.stderr
+
+
+def test_the_guide_keeps_a_secret_as_it_says(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs/guides/run-a-server.md").read_text()
+    (command,) = re.findall(r"^    (curl (?:.*\\\n)*.*)$", guide, re.MULTILINE)
+    with House(tmp_path, "--no-browser").open() as house:
+        shell = command.replace("http://127.0.0.1:7878", house.url)
+        subprocess.run(["bash", "-ec", shell], env=house.environment, check=True)
+        assert house.ask("GET", "/secrets").json() == {"names": ["DEPLOY_KEY"]}
 
 
 def test_serve_logs_as_json_and_tells_systemd(tmp_path: Path) -> None:
