@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pitstop.service.api import Service
 
 
-GARBAGE_THRESHOLD = 20_000  # objects: the usual 700 means a search every few modules, all of which stay
+GARBAGE_THRESHOLD = 100_000  # objects: with the usual 700 there is a search every few modules, all of which stay
 
 
 def main() -> None:
