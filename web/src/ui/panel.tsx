@@ -2,13 +2,21 @@ import type { ReactNode } from "react";
 import { classNames } from "@/ui/class-names";
 
 /** The row at the top of a panel: what is looked for in it, and what can be done with all of it. */
-export function PanelBar({ children, className }: { children: ReactNode; className?: string }) {
+export function PanelBar({ children, className, wraps = false }: PanelBarProps) {
   return (
-    <div className={classNames("flex shrink-0 flex-wrap items-center gap-1.5 border-line border-b p-1.5", className)}>
+    <div
+      className={classNames(
+        "flex shrink-0 items-center border-line border-b p-1.5",
+        wraps && "flex-wrap",
+        className ?? "gap-1.5",
+      )}
+    >
       {children}
     </div>
   );
 }
+
+type PanelBarProps = { children: ReactNode; className?: string; wraps?: boolean };
 
 /** One of a few that can be chosen, and that looks chosen. */
 export function Choice({ isChosen, onChoose, children, title }: ChoiceProps) {

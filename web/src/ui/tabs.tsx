@@ -50,7 +50,7 @@ export function Tabs<Id extends string>({ label, tabs, active, onChange, childre
               tabIndex={tab.id === active ? 0 : -1}
               onClick={() => onChange(tab.id)}
               className={classNames(
-                "relative flex items-center gap-1.5 whitespace-nowrap px-1.5 font-medium xl:px-2 text-sm transition-colors focus-visible:-outline-offset-2",
+                "relative flex items-center gap-1.5 whitespace-nowrap px-1.5 font-medium text-sm transition-colors focus-visible:-outline-offset-2",
                 tab.id === active
                   ? "text-text after:absolute after:inset-x-1.5 after:bottom-0 after:h-0.5 after:rounded-full after:bg-accent"
                   : "text-muted hover:text-text",
@@ -78,5 +78,5 @@ export function Count({ value, tone = "neutral" }: { value: number; tone?: "neut
     failed: "bg-failed-soft text-failed",
     paused: "bg-paused-soft text-paused",
   };
-  return <span className={classNames("rounded-full px-1.5 text-xs tabular", look[tone])}>{value}</span>;
+  return <span className={classNames("rounded-full px-1 text-xs tabular", look[tone])}>{value}</span>;
 }

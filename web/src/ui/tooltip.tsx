@@ -21,6 +21,7 @@ export function Tooltips() {
     let owner: HTMLElement | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let hiddenAt = 0;
+    let lastKey = ""; // a dialog that puts the focus somewhere does not show what that is
     const show = (element: HTMLElement) => {
       const { tip: text = "", tipKeys: keys } = element.dataset;
       if (element.isConnected) setShown({ text, keys, at: element.getBoundingClientRect() });
@@ -41,11 +42,14 @@ export function Tooltips() {
       if (element) timer = setTimeout(() => show(element), performance.now() - hiddenAt < DELAY ? 0 : DELAY);
     };
     const focus = ({ target }: Event) => {
-      if (!(target instanceof HTMLElement) || !target.matches("[data-tip]:focus-visible")) return;
+      if (lastKey !== "Tab" || !(target instanceof HTMLElement) || !target.matches("[data-tip]:focus-visible")) return;
       owner = target;
       show(target);
     };
-    const press = ({ key }: KeyboardEvent) => key === "Escape" && hide();
+    const press = ({ key }: KeyboardEvent) => {
+      lastKey = key;
+      if (key === "Escape") hide();
+    };
     document.addEventListener("pointerover", point);
     document.addEventListener("pointerdown", hide);
     document.addEventListener("focusin", focus);

@@ -62,7 +62,7 @@ export function HistoryPanel() {
   };
   return (
     <div className="flex h-full flex-col">
-      <PanelBar className="flex-nowrap gap-3 pl-3">
+      <PanelBar className="gap-3 pl-3">
         <input
           type="range"
           aria-label="Point of the history"

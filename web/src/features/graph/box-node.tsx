@@ -95,8 +95,11 @@ function Container({ box, state, actions }: PartProps) {
           <StatusIcon status={state.status} className="size-3.5" />
         </span>
         <span className="min-w-0 truncate font-medium text-sm">{box.title}</span>
-        {box.kind === "group" && <span className="text-faint text-xs">{box.stepKind}</span>}
-        {box.turns > 0 && <span className="rounded-sm bg-sunken px-1 text-muted text-xs">turn {box.turns}</span>}
+        {box.turns > 0 ? (
+          <span className="shrink-0 rounded-sm bg-sunken px-1 text-muted text-xs">turn {box.turns}</span>
+        ) : (
+          box.kind === "group" && <span className="shrink-0 text-faint text-xs">{box.stepKind}</span>
+        )}
         <Attempt box={box} />
         <span className="flex-1" />
         <Timing state={state} />
@@ -149,5 +152,9 @@ function Timing({ state }: { state: BoxState }) {
   if (state.startedAt === null) return null;
   if (state.endedAt === null && !isRunning) return null;
   if (state.status === "skipped") return <span className="text-faint text-xs">{wordOf(state.status)}</span>;
-  return <span className="text-faint text-xs tabular">{formatDuration((state.endedAt ?? now) - state.startedAt)}</span>;
+  return (
+    <span className="shrink-0 whitespace-nowrap text-faint text-xs tabular">
+      {formatDuration((state.endedAt ?? now) - state.startedAt)}
+    </span>
+  );
 }

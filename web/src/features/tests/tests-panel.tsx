@@ -68,7 +68,7 @@ export function TestsPanel() {
         <Empty icon={<FlaskConical className="size-6" />} title="Every test passed, in this run and in those before" />
       ) : (
         <>
-          <PanelBar>
+          <PanelBar wraps>
             <SearchInput
               label="Search the tests"
               placeholder="Search the tests that failed now or before"

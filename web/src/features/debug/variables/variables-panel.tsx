@@ -101,7 +101,7 @@ function Tree({ stop }: { stop: StopInfo }) {
   };
   return (
     <div className="flex h-full flex-col">
-      <PanelBar className="flex-nowrap">
+      <PanelBar className="gap-1">
         <SearchInput
           label="Filter the variables"
           placeholder="Filter names and values"

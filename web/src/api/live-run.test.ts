@@ -1,0 +1,75 @@
+import { expect, test, vi } from "vitest";
+import { LiveRun } from "@/api/live-run";
+
+const DEBUG = { stops: [], breakpoints: [], edits: [], frames: [], last_event: 0 };
+
+/** A server whose stream of events is written by hand. */
+function serve() {
+  const encoder = new TextEncoder();
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  vi.stubGlobal("fetch", async (url: string) => {
+    if (!url.includes("/events")) return new Response(JSON.stringify(DEBUG));
+    return new Response(
+      new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          stream = controller;
+        },
+      }),
+    );
+  });
+  return (...events: object[]) =>
+    stream?.enqueue(encoder.encode(events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")));
+}
+
+const started = { kind: "run.started", number: 1, at: 0, plan: "p", inputs: {} };
+const opened = { kind: "frame.opened", number: 2, at: 0, frame: "main", name: "shop", parent: null, step: null };
+const stopped = {
+  kind: "debug.stopped",
+  number: 3,
+  at: 0,
+  stop: 1,
+  frame: "main",
+  step: "build",
+  occurrence: "build",
+  position: "before",
+  reasons: ["entry"],
+  breakpoints: [],
+  problems: [],
+};
+
+test("what there was when the page was asked for is drawn in one go", async () => {
+  const send = serve();
+  const run = new LiveRun("r1", 3);
+  const seen: (number | null)[] = [];
+  const stop = run.subscribe(() => seen.push(run.snapshot().isLoaded ? run.snapshot().stops.length : null));
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"));
+  send(started, opened);
+  await vi.waitFor(() => expect(run.snapshot().debug).not.toBeNull());
+  expect(run.snapshot().isLoaded).toBe(false);
+  send(stopped);
+
+  await vi.waitFor(() => expect(run.snapshot().isLoaded).toBe(true));
+  expect(seen.filter((each) => each !== null)[0]).toBe(1); // never without the stop
+  expect(run.snapshot().frames.map((frame) => frame.state)).toEqual(["paused"]);
+  stop();
+});
+
+test("a part that has not changed stays the same object, so that nothing is drawn for it", async () => {
+  const send = serve();
+  const run = new LiveRun("r1", 0);
+  const stop = run.subscribe(() => undefined);
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"));
+  send(started, opened, stopped);
+  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(1));
+  const before = run.snapshot();
+  send({ kind: "step.started", number: 4, at: 1, frame: "main", step: "other", occurrence: "other" });
+
+  await vi.waitFor(() => expect(run.snapshot().version).toBeGreaterThan(before.version));
+  const { stops, frames, breakpoints, edits } = run.snapshot();
+  expect(
+    [stops, frames, breakpoints, edits].map(
+      (part, at) => part === [before.stops, before.frames, before.breakpoints, before.edits][at],
+    ),
+  ).toEqual([true, true, true, true]);
+  stop();
+});
