@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.doors.dap.adapter_client import frame
+from tests.doors.dap.protocol import check_messages
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -42,11 +43,13 @@ async def ask(stream: Stream, command: str, **arguments: Any) -> dict[str, Any]:
     """The answer; events before it are passed over."""
     reader, writer = stream
     message = {"seq": 1, "type": "request", "command": command, "arguments": arguments}
+    check_messages([("client", message)])
     writer.write(frame(json.dumps(message).encode()))
     while True:
         length = int((await reader.readline()).split()[1])
         await reader.readline()
         answer: dict[str, Any] = json.loads(await reader.readexactly(length))
+        check_messages([("adapter", answer)])
         if answer["type"] == "response" and answer["command"] == command:
             return answer
 
