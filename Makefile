@@ -42,8 +42,11 @@ test-python: $(VENV)/.stamp web ## The tests in Python and of the editors, with 
 test-web: $(VENV)/.stamp web ## The tests of the web application, in Chromium too
 	cd web && npm run --silent check && npm run --silent e2e
 
-vsix: ## Package the VS Code extension
-	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error && npm run --silent package
+vsix: editors/vscode/node_modules/.package-lock.json ## Package the VS Code extension
+	cd editors/vscode && npm run --silent package
+
+editors/vscode/node_modules/.package-lock.json: editors/vscode/package-lock.json
+	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error
 
 lint: $(VENV)/.stamp ## Check style, formatting, types and the import contracts
 	$(VENV)/bin/ruff check

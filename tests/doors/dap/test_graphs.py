@@ -89,6 +89,9 @@ async def test_a_failed_node_is_repaired_and_tried_again(adapter: AdapterClient)
     assert (stop["reason"], stop["text"]) == ("exception", "ConnectionError: nobody answers at 54321")
     frame = (await adapter.stack(stop))[0]
     assert (frame["name"], frame["line"]) == ("add (error)", ADD)
+    told = await adapter.ask("exceptionInfo", threadId=stop["threadId"])
+    assert (told["exceptionId"], told["breakMode"]) == ("ConnectionError", "unhandled")
+    assert f'sums.py", line {ADD + 2}, in add' in told["details"]["stackTrace"]
     state = await adapter.state(stop)
     assert (state["count"]["value"], state["port"]["value"]) == ("4", "54321")
     await adapter.ask("setExpression", expression=".port", value="5432", frameId=frame["id"])

@@ -62,6 +62,7 @@ class Debuggee:
         self._adapter = adapter
         self._conductor: Conductor | None = None
         self._started: dict[str, float] = {}
+        self._traces: dict[str, str] = {}  # of what was raised in Python, by occurrence
         self._is_restarting = False
         self._is_ending_told = False
         self._is_left_to_itself = False
@@ -116,6 +117,10 @@ class Debuggee:
         debugger, _ = self.live()
         frame = self._adapter.threads.frame(thread)
         return next((stop for stop in (await debugger.state()).stops if stop.frame == frame), None)
+
+    def trace_of(self, occurrence: str) -> str | None:
+        """Where in the code the failure of a step was raised, if it was."""
+        return self._traces.get(occurrence)
 
     def renew(self, flow: FlowInfo) -> None:
         """The files have changed: the same steps may be at other lines."""
@@ -226,6 +231,8 @@ class Debuggee:
         self.outputs.end(fields["occurrence"])
         outcome = fields["outcome"]
         error = outcome.get("error")
+        if error and error.get("trace"):
+            self._traces[fields["occurrence"]] = error["trace"]
         if self.options.tell_steps:
             self._tell_step(fields, at)
         if outcome["status"] in ("failed", "timed_out") and error and error["origin"] in ("", fields["occurrence"]):

@@ -96,7 +96,7 @@ async def exception_info(adapter: Adapter, arguments: given.ThreadArguments) -> 
             message=outcome.error or "",
             type_name=outcome.error_type,
             full_type_name=outcome.error_type,
-            stack_trace="\n".join(tail) or None,
+            stack_trace="\n".join([*tail, debuggee.trace_of(stop.occurrence) or ""]).strip() or None,
         ),
     )
 
