@@ -4,9 +4,10 @@
     python bench/cli.py --only steps,start    # some tables
     python bench/cli.py --quick               # few rounds: to see that it works, not to quote
 
-doit and pypyr are taken from `.venv-bench` if they are there, else installed into a temporary environment;
-gitlab-ci-local is installed with npm into a temporary folder, and needs git and rsync. A peer that cannot be had is
-told and left out. Every figure is the minimum over all rounds, which are interleaved.
+doit, pypyr and gcil (its package is called gitlabci-local, too) are taken from `.venv-bench` if all are there, else
+installed into a temporary environment; gitlab-ci-local is installed with npm into a temporary folder, and needs
+git and rsync. A peer that cannot be had is told and left out. Every figure is the minimum over all rounds, which are
+interleaved.
 """
 
 import argparse
@@ -26,7 +27,7 @@ FEW, MANY, MORE = 1, 20, 200
 FLOOD_BYTES = 1024**3
 FLOOD = f'head -c {FLOOD_BYTES} < <(yes "a line of output that is of an ordinary length, like this one")'
 TABLES = ("steps", "start", "growth", "flood", "answers")
-STAGES = (1, 2, 4, 6, 8, 10)
+STAGES = (1, 2, 4, 8, 10, 12, 14, 16, 18)
 LONG_STEP = """\
   - id: sNUMBER
     name: Step NUMBER
@@ -112,6 +113,16 @@ def run_pypyr(python: Path) -> Callable[[Path, int], Sequence[str]]:
     return command
 
 
+def run_gcil(python: Path) -> Callable[[Path, int], Sequence[str]]:
+    def command(folder: Path, count: int) -> Sequence[str]:
+        file = folder / f"gcil-{count}.yml"
+        jobs = (f"j{number}: {{stage: s, script: ['true']}}\n" for number in range(count))
+        file.write_text("image: local\nstages: [s]\n" + "".join(jobs))  # `local` is the machine itself
+        return [str(python.parent / "gcil"), "-c", file.name, "-p", "-B"]
+
+    return command
+
+
 def run_gitlab(binary: Path, *, in_stages: bool = False) -> Callable[[Path, int], Sequence[str]]:
     def command(folder: Path, count: int) -> Sequence[str]:
         repository = folder / f"gitlab-{count}-{in_stages}"
@@ -141,13 +152,15 @@ def _gitlab_job(number: int, *, in_stages: bool) -> str:
 def find_peers(scratch: Path) -> list[Runner]:
     """Every peer that can be had here."""
     peers = []
+    packages = {"doit": ("doit", run_doit), "pypyr": ("pypyr", run_pypyr), "gcil": ("gitlabci-local", run_gcil)}
     python = ROOT / ".venv-bench/bin/python"
-    if not python.exists():
+    if not all(_has(python, name) for name in packages):
         python = scratch / "venv/bin/python"
         subprocess.run([sys.executable, "-m", "venv", scratch / "venv"], check=True)
-        subprocess.run([python, "-m", "pip", "-qq", "install", "doit", "pypyr"], check=False)
-    for name, make in (("doit", run_doit), ("pypyr", run_pypyr)):
-        if subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False).returncode == 0:
+        names = [package for package, _ in packages.values()]
+        subprocess.run([python, "-m", "pip", "-qq", "install", *names], check=False)
+    for name, (_, make) in packages.items():
+        if _has(python, name):
             peers.append(Runner(name, make(python)))
         else:
             print(f"{name} cannot be had here, so it is left out")
@@ -157,6 +170,12 @@ def find_peers(scratch: Path) -> list[Runner]:
     else:
         peers.append(Runner("gitlab-ci-local", run_gitlab(binary)))
     return peers
+
+
+def _has(python: Path, module: str) -> bool:
+    if not python.exists():
+        return False
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
 
 
 def _install_gitlab(folder: Path) -> Path | None:

@@ -1,8 +1,9 @@
 """What a graph in Python is called where a flow could be: `file.py:app` or `module:app`."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from pitstop.lazy_dataclass import dataclass
 
 _TARGET = re.compile(r"(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.DOTALL)
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
