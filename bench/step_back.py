@@ -1,0 +1,77 @@
+"""Going back over one step at the end of a run, with the files of then, in a short run and in a long one.
+
+    python bench/step_back.py
+
+Each run has steps that write a file; it is stopped after the last one and goes back to before it, as `back` does, again
+and again. Beside it, what it would take to be there without: running the flow from its start. The time that a step back
+takes is to be independent of how long the run is.
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from pitstop.app import open_service
+from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunRequest
+from pitstop.settings import Settings
+
+LENGTHS = (20, 200)
+ROUNDS = 15
+TO_REACH = 1.5  # times the short run: the log of the long one has ten times as many events
+
+
+async def main() -> None:
+    print(f"load {os.getloadavg()[0]:.1f}")
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for steps in LENGTHS:
+            whole, back = await measured(Path(folder, str(steps)), steps)
+            found[steps] = min(back)
+            print(
+                f"{steps:4} steps: from the start {whole * 1e3:8.1f} ms, "
+                f"one step back min {min(back) * 1e3:6.1f} ms, median {median(back) * 1e3:6.1f} ms"
+            )
+    short, long = (found[steps] for steps in LENGTHS)
+    verdict = "reached" if long <= TO_REACH * short else "MISSED"
+    print(f"{LENGTHS[1]} steps / {LENGTHS[0]} steps: {long / short:.2f}x; to reach <= {TO_REACH}x: {verdict}")
+
+
+async def measured(home: Path, steps: int) -> tuple[float, list[float]]:
+    """Seconds for the whole run, and for each step back."""
+    flow = "steps:\n" + "".join(f"  - {{id: s{n}, run: echo {n} > f{n}}}\n" for n in range(steps))
+    last = f"s{steps - 1}"
+    wanted = (BreakpointRequest(step=last), BreakpointRequest(step=last, position="after"))
+    async with open_service(Settings(home)) as service:
+        began = time.perf_counter()
+        run = await service.start(RunRequest(flow="f.yaml", text=flow, debug=DebugRequest(breakpoints=wanted)))
+        stop = await next_stop(run, 0)
+        await run.debugger.continue_(stop)
+        stop = await next_stop(run, stop)
+        whole = time.perf_counter() - began
+        back = []
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            await run.debugger.step_back(stop)
+            stop = await next_stop(run, stop)
+            back.append(time.perf_counter() - began)
+            await run.debugger.continue_(stop)
+            stop = await next_stop(run, stop)
+        await run.debugger.abort()
+        await run.wait()
+    return whole, back
+
+
+async def next_stop(run: ActiveRun, after: int) -> int:
+    """The id of the first stop above one; asked for in turns, which takes some 0.1 ms each."""
+    while True:
+        for stop in (await run.debugger.state()).stops:
+            if stop.id > after:
+                return stop.id
+        await asyncio.sleep(0)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
