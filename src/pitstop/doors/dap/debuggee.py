@@ -23,6 +23,8 @@ from pitstop.service.graph_targets import read_target
 LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
 END_SECONDS = 0.8  # how long a run that is killed is waited for
 
+IN_PYTHON = ("node", "python")  # kinds whose failures were raised in the code of a user
+
 _CHANGES = ("debug.scope_edited", "debug.edit_undone", "debug.config_overridden")
 
 
@@ -231,7 +233,8 @@ class Debuggee:
         self.outputs.end(fields["occurrence"])
         outcome = fields["outcome"]
         error = outcome.get("error")
-        if error and error.get("trace"):
+        step = self.places.step(fields["step"])
+        if error and error.get("trace") and step is not None and step.kind in IN_PYTHON:
             self._traces[fields["occurrence"]] = error["trace"]
         if self.options.tell_steps:
             self._tell_step(fields, at)
