@@ -44,13 +44,14 @@ test("what there was when the page was asked for is drawn in one go", async () =
   const stop = run.subscribe(() => seen.push(run.snapshot().isLoaded ? run.snapshot().stops.length : null));
   await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"));
   send(started, opened);
-  await vi.waitFor(() => expect(run.snapshot().debug).not.toBeNull());
+  await vi.waitFor(() => expect(run.snapshot().view.last_event).toBe(2));
   expect(run.snapshot().isLoaded).toBe(false);
   send(stopped);
 
   await vi.waitFor(() => expect(run.snapshot().isLoaded).toBe(true));
   expect(seen.filter((each) => each !== null)[0]).toBe(1); // never without the stop
   expect(run.snapshot().frames.map((frame) => frame.state)).toEqual(["paused"]);
+  await vi.waitFor(() => expect(run.snapshot().debug).not.toBeNull());
   stop();
 });
 

@@ -137,7 +137,8 @@ export class LiveRun {
       url: urlOf(`/runs/${encodeURIComponent(this.id)}/events`, { after: this.#view.last_event }),
       onEvents: this.#take,
       onConnection: (connection, retryAt) => {
-        if (connection === "live") this.refresh();
+        // A run that is being read tells more than the debugger: that is asked when the last known event is here.
+        if (connection === "live" && (this.#snapshot.isLoaded || this.known === 0)) this.refresh();
         this.#change({ connection, retryAt, isLoaded: this.#snapshot.isLoaded || connection === "ended" });
       },
     });
@@ -167,11 +168,12 @@ export class LiveRun {
       if (wasLoaded) for (const onEvent of this.#onEvent) onEvent(event);
     }
     if (!wasLoaded && this.#view.last_event < this.known) return;
+    if (!wasLoaded) this.refresh();
     if (!wasLoaded || isEnded || this.#view.edited !== edited) this.#publish();
     else if (isStopped)
       this.#publish({ pending: null }); // the next command need not wait for the answer to the last
     else this.#publishSoon();
-    if (isDebuggerChanged) this.#refreshIfBehind();
+    if (isDebuggerChanged && wasLoaded) this.#refreshIfBehind();
   };
 
   #takeDebug(debug: DebugState, change: Partial<RunSnapshot> = {}): void {

@@ -30,6 +30,7 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
     : [["Debug it in a terminal", `pitstop debug ${detail.id} --server ${location.origin}`]];
   return (
     <div className="h-full space-y-4 overflow-auto p-3">
+      <h2 className="sr-only">Context of the run</h2>
       {commit && (
         <Section title="Commit">
           <Commit commit={commit} />
