@@ -1,7 +1,7 @@
 """A run as its record and its log tell it: one of the past, or one that another process carries out."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -75,6 +75,8 @@ class PastRun:
         self._new_snapshots = new_snapshots
         self._debugger: Debugger | None = None
         self.refusal: PitstopError = NotRunning()  # of what can only be said to a run that lives here
+        self.take_files: Callable[[], Awaitable[str | None]] | None = None  # a snapshot of what it has left
+        self.mask: Callable[[str], str] | None = None  # its secrets, in what it has left
 
     @property
     def id(self) -> str:
@@ -123,7 +125,7 @@ class PastRun:
         return self._new_snapshots
 
     async def keep_files(self) -> str | None:
-        return None
+        return None if self.take_files is None else await self.take_files()
 
     @property
     def workplace(self) -> "KillableWorkplace | None":
@@ -141,7 +143,7 @@ class PastRun:
         """Nothing is on its way."""
 
     def mask_text(self, text: str) -> str:
-        return text  # nothing is kept with a secret in it
+        return text if self.mask is None else self.mask(text)  # in the log there is none, but in files
 
     # Looking
 

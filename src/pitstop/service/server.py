@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from pitstop.engine.executor import Executor
+from pitstop.engine.executor import Executor, Placement
 from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
@@ -20,6 +20,7 @@ from pitstop.service.local import LocalService
 from pitstop.service.parts import Parts
 from pitstop.service.past_run import PastRun
 from pitstop.service.run_maker import PreparedRun
+from pitstop.service.run_snapshots import folders_of
 from pitstop.service.run_watch import RunWatch
 from pitstop.service.sealing import Seal
 from pitstop.service.server_identity import is_dead, new_server_id
@@ -32,6 +33,7 @@ from pitstop.store.port import KeptRun, RunRecord, ServerStore
 BEATS_PER_LEASE = 3
 TAKEN_AT_ONCE = 10_000
 OPENED_AT_ONCE = 200
+TAKE_UP_SECONDS = 10.0  # for a workspace that somebody else looks into at this moment
 
 log = logging.getLogger(__name__)
 
@@ -165,10 +167,27 @@ class ServerService(LocalService):
         if run in self._live:
             return self._live[run]
         found = await super().run(run)
+        record = await found.kept.record()
+        found.take_files = lambda: self._files_left(record)
+        if record.sealed_secrets:
+            secrets = self._seal.open(record.sealed_secrets)
+            found.mask = self._parts.new_masking(secrets).masker.mask_text
         owner = None if found.is_over else await self._server_store.owner_of(run)
         if owner is not None:
             found.refusal = Elsewhere(run, owner.address)
         return found
+
+    async def _files_left(self, record: RunRecord) -> str | None:
+        """A snapshot of the workspace of a run that has ended, if it is still there."""
+        if record.workspace is None or record.workspace not in await self._executor.kept():
+            return None
+        keeping = self._new_snapshots()
+        place = await self._executor.acquire(Placement(workspace=record.workspace, deadline_seconds=TAKE_UP_SECONDS))
+        try:
+            return (await keeping.take(folders_of(place), owner=record.id)).id
+        finally:
+            await self._executor.release(place, keep=True)
+            keeping.close()
 
     async def _stored_secrets(self, prepared: PreparedRun) -> dict[str, str]:
         """The secrets of this server that the flow names."""

@@ -1,0 +1,49 @@
+"""What a run of a server has left can be looked into for as long as it is kept."""
+
+from pathlib import Path
+
+import pytest
+
+from pitstop.errors import NoFiles
+from pitstop.service.api import DebugRequest, RunRequest
+from pitstop.service.server_run import ServerRun
+from tests.contracts.service_desk import next_stop
+from tests.service.test_collecting import collect, server
+
+FLOW = """\
+steps:
+  - {id: first, run: echo one > file}
+  - {id: last, run: "echo $TOKEN > file; exit 3"}
+"""
+
+
+async def test_the_last_step_of_a_run_that_is_over_is_compared_with_what_is_left(tmp_path: Path) -> None:
+    async with server(tmp_path, keep_seconds=3600) as service:
+        request = RunRequest(flow="f.yaml", text=FLOW, secrets={"TOKEN": "sesame-77"}, debug=DebugRequest())
+        run = await service.start(request)
+        assert isinstance(run, ServerRun)
+        await run.debugger.continue_((await next_stop(run)).id)
+        assert (await run.wait()).status == "failed"
+        await run.wait_gone()
+
+        past = await service.run(run.id)
+        before = {each.step: each.number for each in await past.debugger.history() if each.position == "before"}
+        changes = await past.debugger.file_changes(before["last"])
+        diff = await past.debugger.file_diff("repo/file", before["last"])
+
+        assert [(each.path, each.kind) for each in changes.changes] == [("repo/file", "changed")]
+        assert diff.diff.endswith("-one\n+***\n")
+
+
+async def test_what_is_gone_is_not_compared(tmp_path: Path) -> None:
+    async with server(tmp_path, keep_seconds=0) as service:
+        run = await service.start(RunRequest(flow="f.yaml", text=FLOW.replace("exit 3", "true"), debug=DebugRequest()))
+        assert isinstance(run, ServerRun)
+        await run.wait()
+        await run.wait_gone()
+        past = await service.run(run.id)
+        first = next(point.number for point in await past.debugger.history() if point.has_snapshot)
+        await collect(service, tmp_path)
+
+        with pytest.raises(NoFiles):
+            await past.debugger.file_changes(first)
