@@ -184,9 +184,10 @@ def percentile(samples: list[float], part: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few rounds")
+    parser.add_argument("--rounds", type=int, default=8, help="how often each of the two is started (8)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures there, too")
     options = parser.parse_args()
-    rounds, steps, pages = (2, 50, 10) if options.quick else (8, 250, 40)
+    rounds, steps, pages = (2, 50, 10) if options.quick else (options.rounds, 250, 40)
     taken: dict[str, dict[str, list[float]]] = {each.name: {} for each in CONTENDERS}
     for _ in range(rounds):
         for contender in CONTENDERS:
