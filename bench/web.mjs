@@ -26,6 +26,7 @@ const STEPS = 100; // in each lane
 const LINES = 200_000;
 const LINES_A_SECOND = 5000;
 const STOPS = 40;
+const THINKING = 400; // milliseconds between a click into a field and the first key
 const SCOPE_PARTS = 5; // a million characters each
 
 const lane = (at) => {
@@ -127,7 +128,7 @@ class Bench {
   }
 
   async start(flow, debug = {}) {
-    return (await this.ask("/runs", { flow: { name: flow }, debug: { stop_on_error: false, ...debug } })).id;
+    return (await this.ask("/runs", { flow: { name: flow }, debug: { stop_on_error: false, flow_breakpoints: false, ...debug } })).id;
   }
 
   async until(isTrue) {
@@ -184,10 +185,12 @@ const PARTS = {
     const sizes = await Promise.all(
       scripts.map(async (each) => gzipSync(Buffer.from(await (await fetch(each)).arrayBuffer())).length),
     );
+    const paints = await page.evaluate(() => performance.getEntriesByType("paint").map((each) => each.startTime));
     const size = sizes.reduce((sum, each) => sum + each, 0) / 1000;
     const blocked = await page.evaluate((after) => window.longTasks.some((each) => each.startTime > after), seen.page);
     row("first load: JavaScript (gzip)", `${Math.round(size)} kB in ${scripts.length} files`, "< 200 kB", size < 200);
     row("first load: the list can be used", ms(seen.page), "< 1 s", seen.page < 1000 && !blocked);
+    row("first load: first paint", ms(most(paints)));
     row("first load: CPU of the page", ms(await page.cpu()));
     await page.context().close();
   },
@@ -256,6 +259,7 @@ const PARTS = {
     }
     const page = await bench.page(`/runs/${run}`);
     await page.evaluate(() => window.whenSeen("[role=toolbar] [role=status]", "Stopped before"));
+    await page.evaluate(() => window.whenSeen(".react-flow [data-box=s2][data-status=paused]")); // all of it is there
     const measured = async (name, act, selector, text, target = 150) => {
       const before = await page.cpu();
       const seen = page.evaluate(([what, words]) => window.whenSeen(what, words), [selector, text]);
@@ -266,6 +270,8 @@ const PARTS = {
     };
     await measured("open", () => page.getByRole("tab", { name: "Variables" }).click(), "[role=treeitem]", "part4");
     const filter = page.getByRole("searchbox", { name: "Filter the variables" });
+    await filter.click();
+    await page.waitForTimeout(THINKING); // a person has to find the first key
     await measured("filter, first time", () => filter.fill("entry 3 4321"), "[role=treeitem]", "entry 3 4321");
     await measured("filter, again", () => filter.fill("entry 2 77"), "[role=treeitem]", "entry 2 77");
     await filter.fill("");
