@@ -81,11 +81,13 @@ async def live(
                     await asyncio.sleep(chance.uniform(*between))
                     hit(chance)
                 is_over.set()
+            there = await people.all_runs()
         finally:
             await people.close()
 
     wrong = {told.id: problems for told in people.told if (problems := judge(told, counts))}
     assert not wrong, f"{len(wrong)} of {len(people.told)} runs: {dict(list(wrong.items())[:5])}"
+    assert there == {told.id for told in people.told}, "a request to start a run that came twice has started two"
     assert len(people.told) > AT_ONCE
     assert people.did["edits"] > 0
     print(f"{len(people.told)} runs, {dict(people.did)}")

@@ -117,7 +117,7 @@ class People:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+    async def ask(self, method: str, path: str, *, key: str | None = None, **more: Any) -> httpx.Response:
         """The first answer that a server gives which can give one."""
         deadline = time.monotonic() + 180
         while True:
@@ -125,7 +125,7 @@ class People:
             if not (self._servers.home / "token").exists():
                 await asyncio.sleep(0.02)
                 continue
-            headers = {"Authorization": f"Bearer {self._token()}", **more.pop("headers", {})}
+            headers = {"Authorization": f"Bearer {self._token()}"} | ({} if key is None else {"Idempotency-Key": key})
             try:
                 answer = await self._client.request(
                     method, f"http://127.0.0.1:{port}/api/v1{path}", headers=headers, **more
@@ -138,6 +138,17 @@ class People:
             assert time.monotonic() < deadline, f"nobody answers {method} {path}"
             await asyncio.sleep(0.02)
 
+    async def all_runs(self) -> set[str]:
+        """The ids of all runs that there are."""
+        found: set[str] = set()
+        cursor: dict[str, str] = {}
+        while True:
+            page = (await self.ask("GET", "/runs", params={"limit": 500, **cursor})).json()
+            found |= {run["id"] for run in page["runs"]}
+            if page["next"] is None:
+                return found
+            cursor = {"cursor": page["next"]}
+
     def _token(self) -> str:
         return (self._servers.home / "token").read_text().strip()
 
@@ -148,7 +159,7 @@ class People:
         body: dict[str, Any] = {"flow": {"text": text, "name": "flow.yaml"}}
         if is_stopping:
             body["debug"] = {"breakpoints": BREAKPOINTS, "stop_on_error": False}
-        answer = await self.ask("POST", "/runs", json=body, headers={"Idempotency-Key": f"start-{number}"})
+        answer = await self.ask("POST", "/runs", json=body, key=f"start-{number}")
         assert answer.status_code == 201, answer.text
         told = Told(answer.json()["id"], is_stopping)
         told.done["start_run"] += 1
