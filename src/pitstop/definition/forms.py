@@ -121,7 +121,8 @@ class StepForm(Form):
     workspace: Workspace = Field(
         "keep",
         description="`keep` goes on in the workspace of the run; `fresh` has an empty one for the step and all steps "
-        "under it, which is removed at its end. Its artifacts are kept; going back does not bring its files back.",
+        "under it, which is removed at its end. Its artifacts are kept; neither going back nor a server that goes on "
+        "after a restart brings its files back.",
     )
     on_success: Action = Field(
         "next",
