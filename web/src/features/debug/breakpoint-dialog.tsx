@@ -42,6 +42,8 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
   const [problem, setProblem] = useState<string | null>(null);
   const [isSaving, setSaving] = useState(false);
   const types = useStepTypes();
+  const wrong = problem === null ? null : fieldNamedIn(problem, form);
+  const problemOf = (name: Written) => (wrong === name ? problem : null);
   const put = (change: Partial<typeof form>) => setForm({ ...form, ...change });
   const save = async () => {
     setSaving(true);
@@ -143,7 +145,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           )}
           {place === "state" && (
             <div className="grid grid-cols-2 gap-3">
-              <Field label="Value" hint="A jq path">
+              <Field label="Value" hint="A jq path" problem={problemOf("state")}>
                 {(ids) => (
                   <TextInput
                     {...ids}
@@ -169,7 +171,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           )}
         </div>
         <div className="col-span-2">
-          <Field label="Condition" hint="jq: only false and null are false" problem={problem}>
+          <Field label="Condition" hint="jq: only false and null are false" problem={problemOf("condition")}>
             {(ids) => (
               <TextInput
                 {...ids}
@@ -181,7 +183,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
             )}
           </Field>
         </div>
-        <Field label="Hits" hint="Such as >= 3, % 2 or == 5">
+        <Field label="Hits" hint="Such as >= 3, % 2 or == 5" problem={problemOf("hits")}>
           {(ids) => (
             <TextInput
               {...ids}
@@ -195,7 +197,11 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           {(ids) => <TextInput {...ids} value={form.group} onChange={(event) => put({ group: event.target.value })} />}
         </Field>
         <div className="col-span-2">
-          <Field label="Log instead of stopping" hint="Text with templates, such as region is ${{ .vars.region }}">
+          <Field
+            label="Log instead of stopping"
+            hint="Text with templates, such as region is ${{ .vars.region }}"
+            problem={problemOf("log")}
+          >
             {(ids) => (
               <TextInput
                 {...ids}
@@ -206,6 +212,11 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
             )}
           </Field>
         </div>
+        {problem !== null && wrong === null && (
+          <p role="alert" className="col-span-2 text-failed text-sm">
+            {problem}
+          </p>
+        )}
         <div className="col-span-2">
           <Checkbox label="Only once" checked={form.once} onChange={(event) => put({ once: event.target.checked })} />
         </div>
@@ -228,6 +239,16 @@ type Form = {
   group: string;
   once: boolean;
 };
+
+type Written = "hits" | "state" | "log" | "condition";
+
+/** The field whose text the server found fault with: it says which text that was. */
+export function fieldNamedIn(problem: string, form: Record<Written, string>): Written | null {
+  const named = (["condition", "log", "state", "hits"] as const).filter(
+    (each) => form[each] && problem.includes(form[each]),
+  );
+  return named.sort((one, other) => form[other].length - form[one].length)[0] ?? null;
+}
 
 function toRequest(place: Place, form: Form, enabled: boolean): BreakpointRequest {
   const at = (wanted: Place, value: string) => (place === wanted && value !== "" ? value : null);
