@@ -5,7 +5,6 @@ import io
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TextIO, TypeVar
@@ -28,14 +27,15 @@ class CodeThread:
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]], hear: Hear) -> T:
         """What the work gives. Cancelling cancels it; code that does not let itself be cancelled is left behind."""
-        ended: Future[None] = Future()
+        here, ended = asyncio.get_running_loop(), asyncio.Event()
 
         async def listened() -> T:
             _hearer.set(hear)
             try:
                 return await work()
             finally:
-                ended.set_result(None)
+                with suppress(RuntimeError):  # nobody waits there any more
+                    here.call_soon_threadsafe(ended.set)
 
         running = asyncio.run_coroutine_threadsafe(listened(), self._begun())
         try:
@@ -43,7 +43,7 @@ class CodeThread:
         except asyncio.CancelledError:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEAVE_SECONDS):
-                    await asyncio.wrap_future(ended)
+                    await ended.wait()
             raise
 
     async def close(self) -> None:
