@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest_plugins = ("tests.containers",)
+pytest_plugins = ("tests.containers", "tests.leftovers")
 
 DEFAULT_SEEDS = 2000
 SEEDS_PER_TEST = 50

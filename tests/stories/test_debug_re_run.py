@@ -32,7 +32,7 @@ IN_CONTAINERS = ON_THIS_MACHINE.replace("steps:", f"image: {BOX}\nsteps:").repla
 def test_a_failed_run_is_debugged_in_its_containers(tmp_path: Path, docker: Docker) -> None:
     clone = Clone(tmp_path)
     with serving(clone, DOCKER_HOST=docker.host) as url:
-        debug_the_release(clone, url, IN_CONTAINERS, "/sbin/docker-init")
+        debug_the_release(clone, url, IN_CONTAINERS, "/sbin/docker-init", f"{TALKATIVE} sha256:")
 
     assert docker.left() == {}
 
@@ -44,7 +44,7 @@ def test_a_failed_run_is_debugged_on_this_machine(tmp_path: Path) -> None:
         debug_the_release(clone, url, ON_THIS_MACHINE, Path("/proc/1/cmdline").read_bytes().split(b"\0")[0].decode())
 
 
-def debug_the_release(clone: Clone, url: str, flow: str, first_process: str) -> None:
+def debug_the_release(clone: Clone, url: str, flow: str, first_process: str, image: str = "") -> None:
     (clone.path / "release.yaml").write_text(flow)
     ended = clone.runs(f"pitstop run release.yaml --workspace fresh --server {url}")
     assert ended.returncode == 1, ended.stdout
@@ -54,7 +54,7 @@ def debug_the_release(clone: Clone, url: str, flow: str, first_process: str) -> 
     with Person(clone, f"pitstop debug {run} --server {url} --break publish:after") as person:
         person.reads("tests", "(main)")  # before the step; those before it come from the log
         person.enters("context")
-        person.reads("tests (tests), 3 of 4", "join", "--shell")
+        person.reads("tests (tests), 3 of 4", "machine", image, "join", "--shell")
         person.enters("c")
         person.reads("✘ tests", "failed", "(main)")
         person.enters("sh")
