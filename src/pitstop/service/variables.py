@@ -64,9 +64,9 @@ def page_of(
     return VariablePage(shown, len(children), following if following < len(children) else None)
 
 
-def preview(value: Any, limit: int = PREVIEW_CHARACTERS) -> str:
-    """A value in one line, cut where it is long; no more of it is looked at than is shown."""
-    text = json.dumps(as_json(_cut(value, limit)), ensure_ascii=False)
+def preview(value: Any, limit: int = PREVIEW_CHARACTERS, mask: MaskText = str) -> str:
+    """A value in one line, cut where it is long; hardly more of it is looked at than is shown."""
+    text = mask(json.dumps(as_json(_cut(value, limit, mask)), ensure_ascii=False))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -101,7 +101,7 @@ def tell_value(
         name=mask(name),
         path=mask(format_path(path)),
         type=kind,
-        preview=mask(preview(value)),
+        preview=preview(value, mask=mask),
         value=shown,
         is_cut=is_cut,
         size=None if is_plain else len(_opened(value)),
@@ -124,15 +124,16 @@ def _has(child: Child, wanted: str) -> bool:
     )
 
 
-def _cut(value: Any, limit: int) -> Any:
+def _cut(value: Any, limit: int, mask: MaskText) -> Any:
+    """Texts are masked before they are cut: nobody would know half a secret for one."""
     value = _opened(value)
     match value:
         case str():
-            return value[:limit]
+            return mask(value[: limit + LONGEST_TEXT])[:limit]
         case Mapping():
-            return {key: _cut(child, limit) for key, child in _first(value.items())}
+            return {key: _cut(child, limit, mask) for key, child in _first(value.items())}
         case list() | tuple():
-            return [_cut(child, limit) for child in _first(value)]
+            return [_cut(child, limit, mask) for child in _first(value)]
     return value
 
 
