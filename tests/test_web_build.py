@@ -66,7 +66,7 @@ def test_a_build_that_fails_says_what_to_do_and_is_tried_again(tree: Path) -> No
     failed = build(tree, npm_ends_with=3)
 
     assert failed.returncode == 1
-    assert "`npm ci --no-audit --no-fund --loglevel=error` ended with 3" in failed.stderr
+    assert "`npm ci --no-audit --no-fund --no-update-notifier --loglevel=error` ended with 3" in failed.stderr
     assert "Node 20.19 or newer" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert build(tree).returncode == 0

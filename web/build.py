@@ -48,7 +48,10 @@ def build() -> None:
     """npm ci, then vite; the old files stay where something goes wrong before that."""
     digest = digest_of_sources()
     env = {**os.environ, "PATH": f"{find_node()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
-    for words in (["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], ["npm", "run", "--silent", "build"]):
+    for words in (
+        ["npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"],
+        ["npm", "run", "--silent", "build"],
+    ):
         print(f"web: {' '.join(words)}", flush=True)
         quiet = subprocess.DEVNULL if "build" in words else None
         subprocess.run(words, cwd=WEB, env=env, check=True, stdout=quiet)
