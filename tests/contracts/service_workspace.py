@@ -175,6 +175,20 @@ class WorkspaceContract:
         await run.debugger.abort()
         await run.wait()
 
+    async def test_shells_end_with_the_run(self, desk: Desk) -> None:
+        run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False)
+        shells = [await run.shell(stop.id), await run.shell(stop.id, mode="sidecar")]
+        for shell in shells:
+            await shell.write(b"echo re''ady; sleep 1000\n")
+            await said_by(shell, b"ready")
+
+        await run.debugger.abort()
+        await run.wait()
+
+        for shell in shells:
+            await said_until_end(shell)
+            await shell.close()
+
     @pytest.mark.parametrize("record", ["screen", "keys"])
     async def test_a_shell_is_recorded_without_secrets(self, desk: Desk, record: str) -> None:
         run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False, secrets={"KEY": "sesame99"})
