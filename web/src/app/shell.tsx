@@ -1,4 +1,4 @@
-import { Command as CommandIcon, ListTree, Moon, Play, Search, Sun } from "lucide-react";
+import { Bell, Command as CommandIcon, ListTree, Moon, Play, Search, Sun } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMe } from "@/api/queries";
@@ -70,6 +70,7 @@ export function Shell({ children }: { children: ReactNode }) {
             <CommandIcon className="size-4" />
           </IconButton>
         </span>
+        <NotifyButton />
         <IconButton label="Keys" keys="?" onClick={() => setOpen("help")}>
           <span className="font-semibold">?</span>
         </IconButton>
@@ -85,6 +86,20 @@ export function Shell({ children }: { children: ReactNode }) {
       <Palette isOpen={open === "palette"} onClose={() => setOpen(null)} />
       <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
     </div>
+  );
+}
+
+/** Asked for once: a browser that was told yes or no remembers it. */
+function NotifyButton() {
+  const [permission, setPermission] = useState(() => ("Notification" in window ? Notification.permission : "denied"));
+  if (permission !== "default") return null;
+  return (
+    <IconButton
+      label="Tell me of stops when I look elsewhere"
+      onClick={() => void Notification.requestPermission().then(setPermission)}
+    >
+      <Bell className="size-4" />
+    </IconButton>
   );
 }
 

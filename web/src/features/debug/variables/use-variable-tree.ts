@@ -8,6 +8,7 @@ export type TreeRow =
   | { kind: "more"; depth: number; path: string; left: number };
 
 const PAGE = 100;
+const MOST_AT_ONCE = 40; // levels that are fetched together
 
 /** The scope of a stop as rows: each level is fetched when it is opened, and all that is open again after an edit. */
 export function useVariableTree(run: string, stop: number, edited: number) {
@@ -56,11 +57,20 @@ export function useVariableTree(run: string, stop: number, edited: number) {
     [load],
   );
 
+  const rows = useMemo(() => flatten(levels, open), [levels, open]);
+  const openMore = useCallback(() => {
+    const closed = rows.flatMap((row) => (row.kind === "value" && row.variable.size && !row.isOpen ? [row] : []));
+    const paths = closed.slice(0, MOST_AT_ONCE).map((row) => row.variable.path);
+    setOpen(new Set([...opened.current, ...paths]));
+    for (const path of paths) void load(path, 0);
+  }, [rows, load]);
+
   return {
-    rows: useMemo(() => flatten(levels, open), [levels, open]),
+    rows,
     isLoading: !levels.has("."),
     error,
     toggle,
+    openMore,
     collapseAll: () => setOpen(new Set()),
     loadMore: (path: string) => void load(path, levels.get(path)?.next ?? 0),
     refresh: () => void load(".", 0),

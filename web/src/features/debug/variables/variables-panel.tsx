@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { ChevronsDownUp, GitCompare, Undo2 } from "lucide-react";
+import { ChevronsDownUp, ChevronsUpDown, GitCompare, Undo2 } from "lucide-react";
 import { type KeyboardEvent, useMemo, useState } from "react";
 import { api } from "@/api/client";
 import { useRun } from "@/api/run-context";
@@ -123,6 +123,9 @@ function Tree({ stop }: { stop: StopInfo }) {
           onClick={() => setShowsDiff(!showsDiff)}
         >
           <GitCompare className="size-3.5" />
+        </IconButton>
+        <IconButton size="sm" label="Open one level more" onClick={tree.openMore}>
+          <ChevronsUpDown className="size-3.5" />
         </IconButton>
         <IconButton size="sm" label="Fold everything up" onClick={tree.collapseAll}>
           <ChevronsDownUp className="size-3.5" />
