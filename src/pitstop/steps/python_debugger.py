@@ -51,13 +51,15 @@ def listen(*hidden: str) -> tuple[str, int]:
             f"install it with `{sys.executable} -m pip install debugpy`"
         ) from error
     _hide(__file__, *hidden)
+    address = HOST, _free_port()  # one that we know: older versions do not tell which one they were given
     try:
-        host, port = debugpy.listen((HOST, _free_port()), in_process_debug_adapter=True)
-    except (RuntimeError, OSError) as error:
+        debugpy.listen(address, in_process_debug_adapter=True)
+    except (RuntimeError, OSError, TypeError) as error:
         raise NoDebugger(f"cannot be stepped into: debugpy does not listen: {error}") from error
+    _wait_until_it_listens()
     _leave_new_threads_alone()
-    _listens_at = host, port
-    return _listens_at
+    _listens_at = address
+    return address
 
 
 def listens() -> bool:
@@ -137,7 +139,6 @@ def _debugpy() -> Any:
 
 
 def _free_port() -> int:
-    """Older versions do not tell which one they were given."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -156,6 +157,12 @@ def _hide(*files: str) -> None:
     with suppress(ImportError, AttributeError):
         known = importlib.import_module("_pydevd_bundle.pydevd_dont_trace_files")
         known.DONT_TRACE.update({Path(file).name: known.PYDEV_FILE for file in files})
+
+
+def _wait_until_it_listens() -> None:
+    """Newer versions have done so already."""
+    with suppress(ImportError, AttributeError):
+        importlib.import_module("_pydevd_bundle.pydevd_constants").get_global_debugger().wait_for_server_socket_ready()
 
 
 def _leave_new_threads_alone() -> None:
