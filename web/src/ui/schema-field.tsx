@@ -4,7 +4,7 @@ import { Checkbox, Field, Select, TextArea, TextInput } from "@/ui/field";
 type SchemaFieldProps = { field: FormField; value: string; problem?: string; onChange: (value: string) => void };
 
 /** One field of a form that a schema asks for. */
-export function SchemaField({ field, value, problem, onChange }: SchemaFieldProps) {
+function SchemaField({ field, value, problem, onChange }: SchemaFieldProps) {
   if (field.kind === "switch") {
     return (
       <Checkbox
@@ -55,4 +55,25 @@ export function SchemaField({ field, value, problem, onChange }: SchemaFieldProp
       }}
     </Field>
   );
+}
+
+type SchemaFieldsProps = {
+  fields: readonly FormField[];
+  texts: Readonly<Record<string, string>>;
+  /** What is wrong with each; none while nobody has tried to send it. */
+  problems: Readonly<Record<string, string>>;
+  onChange: (texts: Record<string, string>) => void;
+};
+
+/** The fields of such a form, one below the other. */
+export function SchemaFields({ fields, texts, problems, onChange }: SchemaFieldsProps) {
+  return fields.map((field) => (
+    <SchemaField
+      key={field.name}
+      field={field}
+      value={texts[field.name] ?? field.initial}
+      problem={problems[field.name]}
+      onChange={(text) => onChange({ ...texts, [field.name]: text })}
+    />
+  ));
 }

@@ -8,7 +8,7 @@ import { Button } from "@/ui/button";
 import { Failed, Loading } from "@/ui/feedback";
 import { Checkbox, SearchInput, TextInput } from "@/ui/field";
 import { Choice } from "@/ui/panel";
-import { SchemaField } from "@/ui/schema-field";
+import { SchemaFields } from "@/ui/schema-field";
 import { toast } from "@/ui/toast";
 
 /** Put a step in beside the one that is stopped: choose its type, fill in what that type takes. */
@@ -83,15 +83,7 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
       }}
     >
       <p className="text-muted">{type.summary}</p>
-      {shown.map((field) => (
-        <SchemaField
-          key={field.name}
-          field={field}
-          value={texts[field.name] ?? field.initial}
-          problem={isTried ? problems[field.name] : undefined}
-          onChange={(text) => setTexts({ ...texts, [field.name]: text })}
-        />
-      ))}
+      <SchemaFields fields={shown} texts={texts} problems={isTried ? problems : {}} onChange={setTexts} />
       {fields.some((field) => !field.isRequired) && (
         <Checkbox label="Show every field" checked={showsAll} onChange={(event) => setShowsAll(event.target.checked)} />
       )}

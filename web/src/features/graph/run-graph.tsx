@@ -2,14 +2,14 @@ import "@xyflow/react/dist/base.css";
 import { ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi } from "@xyflow/react";
 import { ChevronsDownUp, ChevronsUpDown, Crosshair, Maximize, Minus, Plus } from "lucide-react";
 import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { stepOf, useRun } from "@/api/run-context";
+import { stepOf } from "@/api/run-context";
 import type { Box } from "@/core/lanes";
 import { wordOf } from "@/core/status";
 import { type BoxActions, BoxNode, type BoxNodeType } from "@/features/graph/box-node";
-import { boxStates, isSameState } from "@/features/graph/box-state";
+import { isSameState } from "@/features/graph/box-state";
 import { firstViewport, neighbour, toggled, ZOOM_FOR_CANVAS } from "@/features/graph/navigation";
 import { StepsCanvas } from "@/features/graph/steps-canvas";
-import { useLayout } from "@/features/graph/use-layout";
+import { useBoxes } from "@/features/graph/use-boxes";
 import { useStepMenu } from "@/features/graph/use-step-menu";
 import { IconButton } from "@/ui/button";
 import { useSetting } from "@/ui/hooks";
@@ -37,29 +37,12 @@ export function RunGraph(props: RunGraphProps) {
 }
 
 function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width: number; height: number } }) {
-  const { view, version, stops, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun(
-    "view",
-    "version",
-    "stops",
-    "detail",
-    "selected",
-    "select",
-    "stop",
-    "breakpoints",
-    "toggleBreakpoint",
-  );
-  const layout = useLayout(detail.flow_info.steps, view, collapsed);
+  const { layout, states, detail, selected, select, stop, toggleBreakpoint } = useBoxes(collapsed);
   const flow = useReactFlow();
   const store = useStoreApi();
   const [isFollowing, setFollowing] = useSetting("graph.follow", true);
   const isSmall = useStore((store) => store.transform[2] < ZOOM_FOR_CANVAS);
   const { menuItems, openMenuFor } = useStepMenu();
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` tells when what is read from `view` has changed
-  const states = useMemo(
-    () => boxStates({ view, stops, activeStop: stop, breakpoints, selected }),
-    [view, version, stops, stop, breakpoints, selected],
-  );
 
   const toggleAt = useRef((_path: string) => {});
   toggleAt.current = (path) => {

@@ -1,13 +1,13 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useState } from "react";
-import { stepOf, useRun } from "@/api/run-context";
+import { stepOf } from "@/api/run-context";
 import type { Box } from "@/core/lanes";
 import { wordOf } from "@/core/status";
 import { formatDuration } from "@/core/time";
-import { type BoxState, boxStates } from "@/features/graph/box-state";
+import type { BoxState } from "@/features/graph/box-state";
 import { BreakpointDot } from "@/features/graph/breakpoint-dot";
 import { toggled } from "@/features/graph/navigation";
-import { useLayout } from "@/features/graph/use-layout";
+import { useBoxes } from "@/features/graph/use-boxes";
 import { useStepMenu } from "@/features/graph/use-step-menu";
 import { classNames } from "@/ui/class-names";
 import { Empty } from "@/ui/feedback";
@@ -24,21 +24,9 @@ type StepListProps = { collapsed: ReadonlySet<string>; onCollapse: (collapsed: R
 
 /** The steps as a tree in one column: the same as the graph, for those who read, search or use a screen reader. */
 export function StepList({ collapsed, onCollapse }: StepListProps) {
-  const { view, stops, detail, selected, select, stop, breakpoints, toggleBreakpoint } = useRun(
-    "view",
-    "version",
-    "stops",
-    "detail",
-    "selected",
-    "select",
-    "stop",
-    "breakpoints",
-    "toggleBreakpoint",
-  );
+  const { layout, states, detail, selected, select, toggleBreakpoint } = useBoxes(collapsed);
   const [search, setSearch] = useState("");
-  const layout = useLayout(detail.flow_info.steps, view, collapsed);
   const { menuItems, openMenuFor } = useStepMenu();
-  const states = boxStates({ view, stops, activeStop: stop, breakpoints, selected });
   const rows = useMemo(() => {
     const wanted = search.trim().toLowerCase();
     if (!wanted) return layout.boxes;

@@ -5,7 +5,7 @@ import type { BreakpointRequest, FlowText, RunRequest } from "@/api/types";
 import { type FormField, readForm } from "@/core/schema-form";
 import { Button } from "@/ui/button";
 import { Checkbox } from "@/ui/field";
-import { SchemaField } from "@/ui/schema-field";
+import { SchemaFields } from "@/ui/schema-field";
 
 type StartFormProps = {
   flow: FlowText;
@@ -66,15 +66,7 @@ export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
       {fields.length > 0 && (
         <section className="space-y-3">
           <h2 className="font-semibold">Inputs</h2>
-          {fields.map((field) => (
-            <SchemaField
-              key={field.name}
-              field={field}
-              value={texts[field.name] ?? field.initial}
-              problem={isTried ? problems[field.name] : undefined}
-              onChange={(text) => setTexts({ ...texts, [field.name]: text })}
-            />
-          ))}
+          <SchemaFields fields={fields} texts={texts} problems={isTried ? problems : {}} onChange={setTexts} />
         </section>
       )}
       <section className="space-y-1.5">
