@@ -74,3 +74,20 @@ test("a part that has not changed stays the same object, so that nothing is draw
   ).toEqual([true, true, true, true]);
   stop();
 });
+
+test("an edit that is seen does not hold the next command up until its answer comes", async () => {
+  const send = serve();
+  const run = new LiveRun("r1", 0);
+  const stop = run.subscribe(() => undefined);
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"));
+  send(started, opened, stopped);
+  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(1));
+  vi.stubGlobal("fetch", () => new Promise(() => undefined)); // no answer
+  void run.command("set", { stop: 1, path: ".vars.region", value: "north" });
+  expect(run.snapshot().pending).toBe("set");
+  send({ ...stopped, kind: "debug.scope_edited", number: 4, layer: "run", path: ["vars", "region"] });
+
+  await vi.waitFor(() => expect(run.snapshot().edited).toBe(1));
+  expect(run.snapshot().pending).toBeNull();
+  stop();
+});

@@ -169,9 +169,10 @@ export class LiveRun {
     }
     if (!wasLoaded && this.#view.last_event < this.known) return;
     if (!wasLoaded) this.refresh();
-    if (!wasLoaded || isEnded || this.#view.edited !== edited) this.#publish();
-    else if (isStopped)
-      this.#publish({ pending: null }); // the next command need not wait for the answer to the last
+    // What a command did is here before its answer: the next one need not wait for that.
+    const isDone = isStopped || this.#view.edited !== edited;
+    if (!wasLoaded || isEnded) this.#publish();
+    else if (isDone) this.#publish({ pending: null });
     else this.#publishSoon();
     if (isDebuggerChanged && wasLoaded) this.#refreshIfBehind();
   };
