@@ -20,6 +20,7 @@ from pitstop.store.sql.news import News
 
 FIRST_DELAY_SECONDS = 0.02
 LONGEST_DELAY_SECONDS = 2.0
+DEED_SECONDS = 0.005  # that a deed waits for a commit to go with: one of its own would hold up what it has set going
 _CLOSED = "it is closed"
 
 WriteBatch = Callable[[Connection], list[Taken]]
@@ -58,8 +59,8 @@ class Writer:
         if self._is_closed:
             raise StoreUnavailable(_CLOSED)
         self._deeds.append(deeds)
-        self._wake.set()
         self._is_idle.clear()
+        asyncio.get_running_loop().call_later(DEED_SECONDS, self._wake.set)
         await deeds.kept
 
     async def wait_idle(self) -> None:
