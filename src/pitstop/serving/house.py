@@ -1,6 +1,7 @@
 """A whole server, from its database to its socket."""
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -129,6 +130,7 @@ async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ending.set)
         on_open(house)
+        gc.freeze()  # what is there by now stays: to look through it again and again would hold up whoever waits
         notify_systemd("READY=1")
         log.info("serving", extra={"url": house.url})
         await ending.wait()
