@@ -85,7 +85,7 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{uses: run, with: {script: x}, wait: {}}", 2, "a step does one thing", None),
         ("{frobnicate: x, id: a}", 2, "no step type is called `frobnicate`", None),
         ("{id: a}", 1, "the step does nothing: it needs one of `run`, `http`", None),
-        ("{parallel: []}", 12, "`branches` is empty", None),
+        ("{parallel: []}", 12, "`parallel` is empty", None),
         ("{parallel: [{run: x}], succeed: some}", 33, "`succeed` must be `all` or `any` or a whole number", None),
         ("{matrix: {a: []}, steps: [{run: x}]}", 14, "`matrix.a`: needs at least 1", None),
         ("{matrix: {a: [1]}}", 2, "`matrix` needs `steps`", None),

@@ -341,9 +341,9 @@ class _FileReader:
     def _check_children(
         self, kind: "StepKind", fields: dict[str, Entry], values: Mapping[str, tuple[StepSpec, ...]]
     ) -> None:
-        for name in kind.step_lists:
-            if name in fields and isinstance(fields[name][1], SequenceNode) and not fields[name][1].value:
-                self._tell(fields[name][1], f"{quoted(name)} is empty: it has at least one step")
+        for key, steps in (fields[name] for name in kind.step_lists if name in fields):
+            if isinstance(steps, SequenceNode) and not steps.value:
+                self._tell(steps, f"{quoted(key.value)} is empty: it has at least one step")
         if kind.key == "choose":
             for child in values.get("choose", ())[:-1]:
                 if child.condition is None:
