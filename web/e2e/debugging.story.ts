@@ -115,6 +115,8 @@ test("a failed step is repaired in the shell and runs again", async () => {
   await run.press("Run this step again");
 
   await run.endsAs("passed");
+  await run.tab("Step");
+  await run.page.getByRole("button", { name: "2", exact: true, pressed: true }).waitFor(); // the try that passed
   await run.close();
 });
 

@@ -2,6 +2,7 @@ import { ApiError, api } from "@/api/client";
 import { type LiveRun, liveRun, type RunSnapshot } from "@/api/live-run";
 import type { RunPageState } from "@/api/run-context";
 import type { BreakpointInfo, BreakpointRequest, DebugVerb, DebugVerbs, RunDetail, StepInfo } from "@/api/types";
+import { nextAttempt } from "@/core/addresses";
 import type { StepView } from "@/core/run-view";
 import { isEnded } from "@/core/status";
 import { toast } from "@/ui/toast";
@@ -85,7 +86,9 @@ export class RunPageStore {
   act = async <V extends DebugVerb>(verb: V, body: DebugVerbs[V]): Promise<boolean> => {
     try {
       if (LETS_GO.has(verb)) this.#steering = { frame: this.#steering.frame, after: lastStop(this.run) };
+      const chosen = this.#state.stop?.occurrence === this.#chosen ? this.#chosen : null;
       await this.run.command(verb, body);
+      if (verb === "retry" && chosen !== null && this.#chosen === chosen) this.#acts.select(nextAttempt(chosen));
       return true;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

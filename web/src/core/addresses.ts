@@ -31,6 +31,11 @@ export function attemptOf(occurrence: string): number {
   return Number(/#(\d+)$/.exec(occurrence)?.[1] ?? 1);
 }
 
+/** The address of the try that comes after one. */
+export function nextAttempt(occurrence: string): string {
+  return `${withoutAttempt(occurrence)}#${attemptOf(occurrence) + 1}`;
+}
+
 /** The address without its attempt: the same for every try of one step. */
 export function withoutAttempt(occurrence: string): string {
   return occurrence.replace(/#\d+$/, "");
