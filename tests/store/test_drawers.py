@@ -87,3 +87,12 @@ async def test_settings_are_found_by_how_their_names_begin(store: SqlStore) -> N
     assert await store.delete_setting("over:a")
     assert not await store.delete_setting("over:a")
     assert await store.settings_under("over:") == {"b_%": "OVER:B_%"}
+
+
+async def test_an_answer_is_reserved_by_the_first_who_comes(store: SqlStore) -> None:
+    for response in (b"first", b"second"):
+        await store.reserve_answer("key", "ann", b"hash", response)
+
+    kept = await store.recall("key", "ann")
+    assert kept is not None
+    assert kept.response == b"first"

@@ -49,6 +49,10 @@ class StoredAnswers:
         kept = await self._store.recall(key, EVERYBODY)
         return None if kept is None else msgspec.msgpack.decode(kept.response, type=Remembered)
 
+    async def reserve(self, key: str, answer: Remembered) -> Remembered:
+        await self._store.reserve_answer(key, EVERYBODY, answer.request.encode(), msgspec.msgpack.encode(answer))
+        return await self.recall(key) or answer
+
     async def remember(self, key: str, answer: Remembered) -> None:
         await self._store.remember(key, EVERYBODY, answer.request.encode(), msgspec.msgpack.encode(answer))
 

@@ -45,6 +45,12 @@ class MemoryIdempotency:
         at, answer = self._answers.get(key, (0.0, None))
         return answer if at > time.monotonic() - REMEMBERED_SECONDS else None
 
+    async def reserve(self, key: str, answer: Remembered) -> Remembered:
+        known = await self.recall(key)
+        if known is None:
+            await self.remember(key, answer)
+        return known or answer
+
     async def remember(self, key: str, answer: Remembered) -> None:
         self._answers[key] = (time.monotonic(), answer)
         while len(self._answers) > MOST_ANSWERS:

@@ -45,6 +45,10 @@ class Idempotency(Protocol):
 
     async def recall(self, key: str) -> Remembered | None: ...
 
+    async def reserve(self, key: str, answer: Remembered) -> Remembered:
+        """Remember it unless something is, whoever comes first, of any server; gives what is remembered."""
+        ...
+
     async def remember(self, key: str, answer: Remembered) -> None:
         """In place of what was remembered."""
         ...

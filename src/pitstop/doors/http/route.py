@@ -193,14 +193,14 @@ class Once:
         self, whole_key: str, key: str, digest: str, handle: Callable[[], Awaitable[Response]], makes_run: bool
     ) -> Response:
         known = await self._idempotency.recall(whole_key)
+        if known is None and makes_run:
+            fresh = Remembered(digest, RESERVED, {}, new_run_id().encode())
+            known = await self._idempotency.reserve(whole_key, fresh)  # another server may have been asked meanwhile
         if known is not None:
             if known.request != digest:
                 raise KeyReused(key)
             if known.status != RESERVED:
                 return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
-        elif makes_run:
-            known = Remembered(digest, RESERVED, {}, new_run_id().encode())
-            await self._idempotency.remember(whole_key, known)
         reserving = reserved_run.set(None if known is None else known.body.decode())
         try:
             response = await handle()

@@ -153,6 +153,13 @@ class Drawers:
         row = {"key": key, "who": who, "request_hash": request_hash, "response": response}
         await self._put(idempotency, {**row, "created_at": self.database.now}, ("key", "who"))
 
+    async def reserve_answer(self, key: str, who: str, request_hash: bytes, response: bytes) -> None:
+        """Keep an answer, unless there is one already."""
+        row = {"key": key, "who": who, "request_hash": request_hash, "response": response}
+        async with self.database.write() as connection:
+            statement = self.database.insert(idempotency).values({**row, "created_at": self.database.now})
+            await connection.execute(statement.on_conflict_do_nothing(index_elements=["key", "who"]))
+
     async def forget_answer(self, key: str, who: str) -> None:
         await self._delete(delete(idempotency).where(idempotency.c.key == key, idempotency.c.who == who))
 
