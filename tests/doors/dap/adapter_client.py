@@ -1,11 +1,13 @@
 """A client that speaks the protocol over pipes, and keeps every message, both ways, to be judged in the end."""
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -64,6 +66,15 @@ class AdapterClient:
         self._listener = self._listening.create_task(self._listen())
         self._listening.create_task(self._collect_stderr())
         return self
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """The adapter hears nothing meanwhile, and has to catch up afterwards."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     async def __aexit__(self, *error: object) -> None:
         if self._process.returncode is None:

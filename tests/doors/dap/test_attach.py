@@ -114,6 +114,21 @@ async def test_what_another_client_does_is_told(adapter: AdapterClient, server: 
     assert (await adapter.stack(stop))[0]["name"] == "last"
 
 
+async def test_a_stop_is_told_though_the_run_is_further_than_the_adapter(adapter: AdapterClient, server: Bench) -> None:
+    run = await paused_run(server)
+    await attach(adapter, server, run.id)
+    await adapter.stopped()
+    await run.debugger.add_breakpoint(BreakpointRequest(step="last"))
+    with adapter.held():
+        await run.debugger.continue_all()
+        async for event in run.events():
+            if event.kind == "debug.stopped" and event.fields["step"] == "last":
+                break
+
+    assert await adapter.event("continued") == {"threadId": 1, "allThreadsContinued": True}
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "last"
+
+
 async def test_two_editors_on_one_run_see_the_same(folder: Path, server: Bench) -> None:
     run = await paused_run(server)
     async with AdapterClient(folder) as one, AdapterClient(folder) as two:

@@ -30,6 +30,7 @@ class Conductor:
         self._adapter = adapter
         self._debugger = debugger
         self._told: set[int] = set()
+        self._heard: set[int] = set()  # what the run has by now may be further than what we have heard of it
         self._ours: set[int] = set()  # the stops that we have ended ourselves
         self._parking: set[str] = set()  # the branches that were asked to stand still for the sake of another
         self._stepping = False  # whether only one branch moves, and the parked ones stay
@@ -53,13 +54,14 @@ class Conductor:
             case "debug.all_stopped":
                 await self._hear_all_stopped(event.fields["stops"])
 
-    async def begin(self) -> None:
-        """Tell of a stop that was there before the client was."""
-        state = await self._debugger.state()
+    async def begin(self, state: DebugState) -> None:
+        """Tell of a stop that was there before the client was. What happens from `state` on is heard."""
+        self._heard |= {stop.id for stop in state.stops}
         if state.stops:
             await self._announce(_first_news(state.stops) or state.stops[0], state)
 
     async def _hear_stop(self, number: int) -> None:
+        self._heard.add(number)
         state = await self._debugger.state()
         stop = _stop(state.stops, number)
         if stop is None:  # it is over already
@@ -80,20 +82,21 @@ class Conductor:
     async def _hear_end_of_stop(self, number: int, frame: str) -> None:
         """One that others ended, or that went with its branch."""
         self._adapter.references.forget((number,))
+        self._heard.discard(number)
         if number in self._ours:
             self._ours.discard(number)
             return
         if not self.is_stopped:
             return
-        state = await self._debugger.state()
-        goes_on = not state.stops
+        # One that we are yet to hear of is told then: taken for one of these, it would never be.
+        left = [stop for stop in (await self._debugger.state()).stops if stop.id in self._heard]
         self._adapter.tell(
             "continued",
-            bodies.ContinuedEvent(thread_id=self._adapter.threads.number(frame), all_threads_continued=goes_on),
+            bodies.ContinuedEvent(thread_id=self._adapter.threads.number(frame), all_threads_continued=not left),
         )
-        self.is_stopped = not goes_on
+        self.is_stopped = bool(left)
         if self.current is not None and self.current.id == number:
-            self.current = state.stops[0] if state.stops else None
+            self.current = left[0] if left else None
 
     async def _hear_all_stopped(self, stops: Iterable[int]) -> None:
         """Nothing moves any more. If the client does not know, it would wait for ever."""

@@ -176,7 +176,7 @@ class Debuggee:
                 self.conductor.tell_thread(frame.id, frame.name)
         if not state.is_ended:
             await self._adapter.breakpoints.set_all(run.debugger)
-            await self.conductor.begin()
+            await self.conductor.begin(state)
         return state
 
     def _prepare(self, run: ActiveRun, *, is_local: bool) -> None:
