@@ -1,6 +1,7 @@
 """The service of a server: runs that outlive those who asked for them, and the server itself."""
 
 import asyncio
+import subprocess
 import textwrap
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -24,6 +25,7 @@ WAITS = """
       - {id: second, run: "echo second >> done.txt; while [ ! -e go ]; do sleep 0.02; done"}
       - {id: third, run: echo third >> done.txt}
 """
+GIT_USER = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.com")
 
 
 class Server:
@@ -98,6 +100,31 @@ async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Serve
 
     assert summary.status == "passed"
     assert server.done() == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize("slots", [1, 2], ids=["queued", "about to begin"])
+async def test_a_server_can_end_before_what_it_was_asked_for_has_begun(server: Server, slots: int) -> None:
+    async with server.open(slots=slots) as service:
+        await service.start(server.request(WAITS))
+        await wait_for(lambda: server.done() == ["first", "second"])
+        late = await service.start(server.request("steps: [{run: echo late >> done.txt}]"))
+
+    assert server.done() == ["first", "second"]
+    (server.folder / "go").touch()
+    async with server.open() as service:
+        assert (await (await service.run(late.id)).wait()).status == "passed"
+    assert server.done().count("late") == 1
+
+
+async def test_a_run_can_be_ended_at_once_while_it_gets_its_files(server: Server) -> None:
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "nothing yet")):
+        subprocess.run(["git", "-C", server.folder, *GIT_USER, *words], check=True)  # noqa: ASYNC221 - it is short
+    async with server.open() as service:
+        started = await service.start(server.request("steps: [{run: sleep 600}]", commit="HEAD"))
+        await wait_for(lambda: any(server.settings.workspaces.glob("*")))
+        await started.kill()
+
+        assert (await started.wait()).status == "cancelled"
 
 
 async def test_a_paused_session_comes_back_at_the_same_stop_with_its_edits(server: Server) -> None:

@@ -94,6 +94,7 @@ class LiveRun(PastRun):
         self._run: Run | None = None
         self._journal: Journal | None = None
         self._cancel_reason: str | None = None
+        self._is_left = False
         self._killing = asyncio.TaskGroup()
         self._begun = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -167,11 +168,16 @@ class LiveRun(PastRun):
                 await self._finish(ended.outcome, None)
                 return
             try:
+                if self._is_left:
+                    raise LogLost(self.id)
                 run = await self._set_up(stack)
             except BaseException as error:
                 self._ready.set_exception(error)
                 self._ready.exception()  # nobody has to ask
-                await self._finish(None, error)
+                if self._is_left:
+                    self._lose()
+                else:
+                    await self._finish(None, error)
                 if not isinstance(error, Exception):
                     raise
                 return
@@ -253,10 +259,16 @@ class LiveRun(PastRun):
         async with self._killing:
             try:
                 await self._begun.wait()
+                if self._is_left:
+                    raise LogLost(self.id)
                 await self._execute_to_end(run)
-            except LogLost as lost:  # whoever has the run now tells how it ends
-                self._ended.set_exception(lost)
-                self._ended.exception()  # nobody has to ask
+            except LogLost:
+                self._lose()
+
+    def _lose(self) -> None:
+        """Whoever has the run now tells how it ends."""
+        self._ended.set_exception(LogLost(self.id))
+        self._ended.exception()  # nobody has to ask
 
     async def _execute_to_end(self, run: Run) -> None:
         try:
@@ -353,6 +365,7 @@ class LiveRun(PastRun):
 
     def leave(self) -> None:
         """Stop here, without cleaning up: somebody else goes on where the log ends. `wait` raises LogLost."""
+        self._is_left = True
         if self._journal is not None:
             self._journal.cut()
         if self._run is not None and not self.is_over:
@@ -367,9 +380,11 @@ class LiveRun(PastRun):
 
     def _kill(self) -> None:
         self.cancel_now("ended at once")
-        if not self.is_over and self._workplace is not None:  # again and again, for it may come to a cleanup yet
+        if self.is_over:
+            return
+        if self._run is not None and self._workplace is not None:
             self._killing.create_task(self._workplace.kill_commands())
-            asyncio.get_running_loop().call_later(KILL_EVERY_SECONDS, self._kill)
+        asyncio.get_running_loop().call_later(KILL_EVERY_SECONDS, self._kill)  # it may come to a cleanup yet
 
     async def wait(self) -> RunSummary:
         return await asyncio.shield(self._ended)
