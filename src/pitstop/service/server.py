@@ -236,8 +236,9 @@ class ServerService(LocalService):
                 ours = await self._server_store.renew(self.id, list(self._live), self.options.lease_seconds)
                 for run in [each for each in self._live.values() if each.id not in ours]:
                     run.leave()
-                await self._free_runs_of_the_dead()
-                await self._take_over()
+                if self.is_ready:  # whoever is about to end takes nothing over
+                    await self._free_runs_of_the_dead()
+                    await self._take_over()
             except PitstopError:
                 log.exception("the database cannot be asked about leases")
 
