@@ -22,6 +22,8 @@ from pitstop.service.api import Service
 from pitstop.settings import Settings
 
 API = "/api/v1"
+PATIENCE_SECONDS = 90.0  # a busy machine may stand still for a while
+PATIENT: dict[str, Any] = {"open_timeout": PATIENCE_SECONDS, "ping_interval": None, "proxy": None}  # of a socket
 
 
 class Bench:
@@ -77,7 +79,9 @@ class Bench:
 
     def new_client(self, token: str | None = None, **options: Any) -> httpx.AsyncClient:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30, trust_env=False, **options)
+        return httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS, trust_env=False, **options
+        )
 
     # Asking
 
@@ -97,7 +101,7 @@ class Bench:
         return await self.post("/runs", 201, **body)
 
     async def wait_ended(self, run: str) -> Any:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             async for event in self.events(run):
                 if event["kind"] == "run.ended":
                     break
@@ -105,14 +109,14 @@ class Bench:
 
     async def wait_for(self, path: str) -> Any:
         """What is answered there, as soon as it is not empty any more."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not (answer := await self.get(path)):
                 pass
         return answer
 
     async def wait_stops(self, run: str, count: int = 1, above: int = 0) -> list[Any]:
         """The stops that last, as soon as there are so many with ids above a number."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 state = await self.get(f"/runs/{run}/debug")
                 stops = [stop for stop in state["stops"] if stop["id"] > above]

@@ -3,6 +3,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,9 +12,9 @@ import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
 from pitstop.doors.http.limits import Limits
-from pitstop.doors.http.shell_sessions import ShellTokens
-from pitstop.errors import AccessDenied
-from tests.doors.http.bench import API, Bench
+from pitstop.doors.http.shell_sessions import ShellSessions, ShellTokens, Ticket
+from pitstop.errors import AccessDenied, Unknown
+from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
 
 FLOW = "steps: [{id: a, run: test -f ready, env: {WORD: here}}, {id: b, run: 'true'}]"
 
@@ -37,7 +38,7 @@ class Terminal:
 
     async def wait(self, text: str) -> None:
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while text.encode() not in self.shown:
                     said = await self.socket.recv()
                     assert isinstance(said, bytes)
@@ -47,7 +48,7 @@ class Terminal:
 
     async def wait_closed(self) -> int:
         """The code that the server closes with."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             try:
                 while True:
                     said = await self.socket.recv()
@@ -73,7 +74,7 @@ async def connected(bench: Bench, run: str, who: str | None = None, **query: Any
     asked = "&".join(f"{name}={value}" for name, value in query.items())
     url = f"ws://{urlsplit(bench.url).netloc}{API}/runs/{run}/shell?{asked}"
     headers = {"Authorization": f"Bearer {who or bench.token}"}
-    async with connect(url, additional_headers=headers, proxy=None, max_size=None) as socket:
+    async with connect(url, additional_headers=headers, max_size=None, **PATIENT) as socket:
         greeting = json.loads(await socket.recv())
         yield Terminal(socket, greeting["session"])
 
@@ -135,7 +136,7 @@ async def test_a_client_that_reads_slowly_holds_the_program_up_and_loses_nothing
         await terminal.wait("ready")
         await terminal.type(f"head -c {size} /dev/zero | tr '\\0' z; touch flooded\n")
         read = 0
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while read < size:
                 said = await terminal.socket.recv()
                 read += bytes(said if isinstance(said, bytes) else b"").count(b"z")
@@ -254,7 +255,7 @@ async def test_a_shell_that_nobody_comes_back_to_is_closed(tmp_path: Path) -> No
         async with connected(bench, run, token=await token(bench, run, stop)) as terminal:
             await terminal.type("trap 'touch left' EXIT; echo re''ady\n")
             await terminal.wait("ready")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 try:
                     async with connected(bench, run, session=terminal.session):
@@ -263,6 +264,40 @@ async def test_a_shell_that_nobody_comes_back_to_is_closed(tmp_path: Path) -> No
                     assert refused.response.status_code == 404
                     break
                 await asyncio.sleep(0.3)
+
+
+class StubbornTerminal:
+    """A terminal that says nothing, and takes its time to close."""
+
+    def __init__(self) -> None:
+        self.closing = asyncio.Event()
+        self.closes = asyncio.Event()
+
+    async def read(self) -> bytes:
+        await self.closes.wait()
+        return b""
+
+    async def close(self) -> None:
+        self.closing.set()
+        await self.closes.wait()
+
+
+async def test_nobody_comes_back_to_a_shell_that_is_being_closed() -> None:
+    terminal = StubbornTerminal()
+
+    async def open_shell(*_: Any, **options: Any) -> StubbornTerminal:
+        return terminal
+
+    run: Any = SimpleNamespace(id="run", shell=open_shell)
+    sessions = ShellSessions(Limits())
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
+        session = await sessions.open(tasks, run, Ticket("run", 1, "shell", "somebody", 0.0), 24, 80)
+        assert sessions.find(session.id, "run", "somebody") is session
+        tasks.create_task(session.close())
+        await terminal.closing.wait()
+        with pytest.raises(Unknown):
+            sessions.find(session.id, "run", "somebody")
+        terminal.closes.set()
 
 
 async def test_there_are_only_so_many_shells(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.doors.http.bench import API, Bench
+from pitstop.service.api import RunInfo
+from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
 
 FLOW = "steps: [{id: a, run: 'true'}, {id: b, run: 'true'}]"
 
@@ -38,7 +39,7 @@ class Debugging:
                 return told
 
     async def hear(self) -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             told = json.loads(await self.socket.recv())
         if "event" in told:
             self.events.append(told["event"])
@@ -57,7 +58,7 @@ async def debugging(bench: Bench, run: str, **query: Any) -> AsyncIterator[Debug
     headers = {"Authorization": f"Bearer {bench.token}"}
     asked = "&".join(f"{name}={value}" for name, value in query.items())
     url = f"ws://{urlsplit(bench.url).netloc}{API}/runs/{run}/debug/socket?{asked}"
-    async with connect(url, additional_headers=headers, proxy=None) as socket:
+    async with connect(url, additional_headers=headers, **PATIENT) as socket:
         yield Debugging(socket)
 
 
@@ -82,6 +83,29 @@ async def test_one_socket_is_enough_to_debug_a_run(bench: Bench) -> None:
 async def test_without_a_number_only_new_events_are_told(bench: Bench) -> None:
     run = await bench.start(FLOW, debug={"stop_at_entry": True})
     (stop,) = await bench.wait_stops(run["id"])
+    async with debugging(bench, run["id"]) as client:
+        last = (await client.say("state"))["last_event"]
+        await client.say("continue", stop=stop["id"])
+        await client.wait_event("run.ended")
+    assert client.events[0]["number"] == last + 1
+
+
+async def test_what_comes_of_the_first_command_is_told_however_long_it_takes_to_look_up_the_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await bench.start("steps: [{sleep: 0s}]", debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    live = await bench.service.run(run["id"])
+    info = live.info
+
+    async def slow_info() -> RunInfo:
+        for _ in range(100):  # enough for a client that could go on meanwhile
+            await bench.get("/me")
+            if (await info()).status == "passed":
+                break
+        return await info()
+
+    monkeypatch.setattr(live, "info", slow_info)
     async with debugging(bench, run["id"]) as client:
         last = (await client.say("state"))["last_event"]
         await client.say("continue", stop=stop["id"])

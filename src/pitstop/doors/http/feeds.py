@@ -57,6 +57,7 @@ class Feed:
     """The newest events of one run, in blocks. `carry_on` is its task."""
 
     def __init__(self, run: ActiveRun, last: int, heartbeat_seconds: float) -> None:
+        self.known = last  # the highest number that the log is known to have; what is read of it may be behind
         self._run = run
         self._heartbeat_seconds = heartbeat_seconds
         self._fresh: list[Encoded] = []  # not told yet
@@ -133,7 +134,7 @@ class Feed:
 
     async def follow(self, after: int) -> AsyncGenerator[Block | None, None]:
         """Events above a number, in blocks, until the run has ended; None when there was none for a while."""
-        after = min(after, self._last)
+        after = min(after, max(self.known, self._last))
         while True:
             changed = self._changed
             if after < self._first - 1:
@@ -217,6 +218,7 @@ class Feeds(Followed[Feed]):
         """The feed of the run, for as long as the context lasts."""
         last = (await run.info()).last_event
         with self.following(run.id, lambda: Feed(run, last, self._heartbeat_seconds)) as feed:
+            feed.known = max(feed.known, last)
             yield feed
 
     async def blocks(self, run: ActiveRun, after: int) -> AsyncGenerator[bytes, None]:

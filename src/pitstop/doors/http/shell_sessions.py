@@ -148,7 +148,7 @@ class ShellSessions:
     def find(self, session: str, run: str, who: str) -> ShellSession:
         """Unknown for one that has ended, belongs to another run, or to somebody else."""
         found = self._sessions.get(session)
-        if found is None or (found.run.id, found.who) != (run, who):
+        if found is None or found.over.is_set() or (found.run.id, found.who) != (run, who):
             raise Unknown("shell", session)
         return found
 

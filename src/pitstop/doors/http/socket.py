@@ -32,6 +32,8 @@ def routes(service: Service, streams: Streams, places: Places, trail: Trail, lim
         identity: Identity = socket.state.identity
         try:
             found = await service.run(run)
+            if after is None:  # known before the client can say anything: all that comes of it is told
+                after = (await found.info()).last_event
             with places.take(identity.name):
                 await socket.accept()
                 await _serve(socket, Desk(found, identity, trail, limits), streams, after)
@@ -97,7 +99,7 @@ def _message(text: str) -> dict[str, Any]:
     return message
 
 
-async def _serve(socket: WebSocket, desk: Desk, streams: Streams, after: int | None) -> None:
+async def _serve(socket: WebSocket, desk: Desk, streams: Streams, after: int) -> None:
     """Until the client leaves, or the server ends. Messages are answered one after the other, in their order."""
     async with asyncio.TaskGroup() as group:
         tasks = [
@@ -120,10 +122,9 @@ async def _answer_messages(socket: WebSocket, desk: Desk) -> None:
         return  # it left while it was answered
 
 
-async def _tell_events(socket: WebSocket, run: ActiveRun, streams: Streams, after: int | None) -> None:
-    number = (await run.info()).last_event if after is None else after
+async def _tell_events(socket: WebSocket, run: ActiveRun, streams: Streams, after: int) -> None:
     async with streams.events.feed(run) as feed:
-        async for block in feed.follow(number):
+        async for block in feed.follow(after):
             for event in block.events if block is not None else ():
                 await _send(socket, b'{"event":%s}' % event.json)
 
