@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from pitstop.doors.http.limits import Limits
-from tests.doors.http.bench import API, Bench
+from tests.doors.http.bench import API, PATIENCE_SECONDS, Bench
 
 JSON = {"Content-Type": "application/json"}
 
@@ -135,7 +135,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(tmp_path: Pa
         reader, writer = await asyncio.open_connection("127.0.0.1", bench.port)
         head = f"Host: localhost\r\nAuthorization: Bearer {bench.token}\r\nContent-Type: application/json\r\n"
         writer.write(f"POST {API}/runs HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\n{{".encode())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             answer = await reader.read()
         writer.close()
         assert answer.startswith(b"HTTP/1.1 408 ")

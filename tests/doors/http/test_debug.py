@@ -207,11 +207,12 @@ async def test_the_state_says_when_nothing_has_happened_since(bench: Bench) -> N
 
 async def test_a_running_run_is_paused_and_goes_on_when_nobody_wants_to_debug_it_any_more(bench: Bench) -> None:
     run = await bench.start(
-        "steps: [{id: a, run: test -f go || sleep 0.2}, {id: b, run: 'true'}, {id: c, run: 'true'}]"
+        "steps: [{id: a, run: until test -f go; do sleep 0.05; done}, {id: b, run: 'true'}, {id: c, run: 'true'}]"
     )
     path = f"/runs/{run['id']}/debug"
 
     await bench.post(f"{path}/pause")
+    (bench.folder / "go").touch()
     await bench.wait_stops(run["id"])
     detached = await bench.client.delete(API + path)
 

@@ -16,7 +16,7 @@ from pitstop.service.remote_http import parse_event, parse_stream
 from pitstop.service.remote_run import RemoteRun
 from pitstop.serving.house import Serving, open_house
 from pitstop.settings import Settings
-from tests.doors.http.bench import Bench
+from tests.doors.http.bench import PATIENCE_SECONDS, Bench
 
 FLOW = "steps: [{id: a, run: echo one}, {id: b, run: echo two}]"
 
@@ -88,7 +88,7 @@ async def test_a_run_and_who_follows_it_survive_a_restart_of_the_server(tmp_path
             (before,) = (await run.debugger.state()).stops
         assert not following.done()
         async with open_house(Serving(settings=settings, port=port)):
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while not (stops := (await run.debugger.state()).stops):
                     pass
                 assert [stop.id for stop in stops] == [before.id]

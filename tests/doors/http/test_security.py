@@ -13,7 +13,7 @@ import websockets
 from websockets.asyncio.client import connect
 
 from pitstop.doors.http.access import COOKIE, Identity, TokenAccess
-from tests.doors.http.bench import API, Bench
+from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
 
 
 @pytest.fixture
@@ -198,14 +198,14 @@ async def test_another_site_cannot_open_a_socket(bench: Bench, browser: httpx.As
     token = {"Authorization": f"Bearer {bench.token}", "Origin": origin}
     for headers in (cookie, token, {"Cookie": cookie["Cookie"]}):
         with pytest.raises(websockets.InvalidStatus) as refused:
-            async with connect(socket_url(bench, run["id"]), additional_headers=headers):
+            async with connect(socket_url(bench, run["id"]), additional_headers=headers, **PATIENT):
                 pass
         assert refused.value.response.status_code == 403
 
 
 async def test_nobody_opens_a_socket_without_a_token(bench: Bench) -> None:
     with pytest.raises(websockets.InvalidStatus) as refused:
-        async with connect(socket_url(bench, "x")):
+        async with connect(socket_url(bench, "x"), **PATIENT):
             pass
     assert refused.value.response.status_code == 401
 
@@ -244,7 +244,7 @@ async def test_a_viewer_hears_events_on_a_socket_and_may_say_nothing(bench: Benc
     (stop,) = await bench.wait_stops(run["id"])
     made = await bench.post("/tokens", 201, name="guest", role="viewer")
     headers = {"Authorization": f"Bearer {made['token']}"}
-    async with connect(socket_url(bench, run["id"]), additional_headers=headers) as socket:
+    async with connect(socket_url(bench, run["id"]), additional_headers=headers, **PATIENT) as socket:
         await socket.send(json.dumps({"id": 1, "verb": "state"}))
         await socket.send(json.dumps({"id": 2, "verb": "continue", "stop": stop["id"]}))
         state, refused = [json.loads(await socket.recv()) for _ in range(2)]
@@ -261,7 +261,7 @@ async def raw(bench: Bench, request: bytes) -> bytes:
     try:
         writer.write(request)
         await writer.drain()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await reader.read()
     finally:
         writer.close()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pitstop.doors.http.limits import Limits
-from tests.doors.http.bench import API, Bench
+from tests.doors.http.bench import API, PATIENCE_SECONDS, Bench
 
 MANY = "steps: [{id: a, repeat: {times: 40}, steps: [{id: s, sleep: 1ms}]}]"
 
@@ -120,7 +120,7 @@ async def test_a_character_that_comes_in_two_parts_is_told_whole(bench: Bench) -
 
 async def wait_streams(bench: Bench, count: int) -> None:
     """Until so many streams are open."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await open_streams(bench) != count:
             pass
 
@@ -158,7 +158,7 @@ async def test_a_client_that_stalls_holds_nobody_up(bench: Bench) -> None:
     async with stalled(bench, run["id"], 5):
         await wait_streams(bench, 5)
         await bench.post(f"/runs/{run['id']}/debug/continue", stop=stop["id"])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             kinds = [event["kind"] async for event in bench.events(run["id"])]
 
     assert kinds[-1] == "run.ended"
@@ -199,7 +199,7 @@ async def test_a_quiet_stream_has_heartbeats(tmp_path: Path) -> None:
         for path in ("events", "output"):
             comments = 0
             async with bench.client.stream("GET", f"{API}/runs/{run['id']}/{path}") as response:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     async for line in response.aiter_lines():
                         comments += line.startswith(": still here")
                         if comments == 3:
@@ -218,6 +218,7 @@ async def test_there_are_only_so_many_streams(tmp_path: Path, limits: Limits, st
     async with Bench(tmp_path, limits).serving() as bench:
         run = await bench.start("steps: [{run: 'true'}]", debug={"stop_at_entry": True})
         await bench.wait_stops(run["id"])
+        await wait_streams(bench, 0)  # that of waiting, too
         path = f"{API}/runs/{run['id']}/events"
         async with bench.client.stream("GET", path), bench.client.stream("GET", path):
             refused = await bench.client.get(path)

@@ -11,6 +11,7 @@ from pitstop.doors.http.ports import Deed
 from pitstop.doors.http.trail import Trail
 from pitstop.serving.keeping import StoredAudit
 from pitstop.store.sql.store import open_sql_store
+from tests.doors.http.bench import PATIENCE_SECONDS
 
 ANN = Identity("ann", "operator")
 
@@ -73,7 +74,7 @@ async def test_nobody_waits_for_ever_for_what_cannot_be_kept(monkeypatch: pytest
         await trail.tell(ANN, "one", None, {})
         assert await actions(audit) == []
         audit.refusals = 0
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not await actions(audit):  # noqa: ASYNC110 - the audit is asked
                 await asyncio.sleep(0.01)
 
