@@ -9,7 +9,7 @@ import pytest
 
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.openapi import text_of
-from tests.doors.http.bench import Bench
+from tests.doors.http.bench import PATIENCE_SECONDS, Bench
 
 ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "docs/reference/openapi.json"
@@ -61,12 +61,16 @@ def test_answers_have_all_their_fields_and_requests_may_leave_some_out() -> None
     assert schemas["RunForm"]["additionalProperties"] is False
 
 
+async def test_the_server_tells_its_description(bench: Bench) -> None:
+    assert await bench.get("/openapi.json") == described()
+
+
 async def fuzz(bench: Bench, folder: Path, config: str, *options: str) -> None:
     """Let schemathesis ask everything that the description allows, and much that it does not."""
     (folder / "schemathesis.toml").write_text(config)
     command = [str(ROOT / ".venv/bin/st"), "--config-file", str(folder / "schemathesis.toml"), "run"]
-    command += [f"{bench.url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {bench.token}"]
-    command += ["--checks", CHECKS, "--request-timeout", "30", "--seed", "1", *options]
+    command += [str(KEPT), "--url", bench.url, "--header", f"Authorization: Bearer {bench.token}"]
+    command += ["--checks", CHECKS, "--request-timeout", str(PATIENCE_SECONDS), "--seed", "1", *options]
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
