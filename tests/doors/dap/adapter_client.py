@@ -16,7 +16,7 @@ from tests.doors.dap.protocol import check_conversation
 Message = dict[str, Any]
 Body = dict[str, Any]
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 90.0
 
 
 class Refused(AssertionError):
@@ -311,5 +311,16 @@ def _text_of(file: Path) -> str | None:
     return file.read_text() if file.exists() else None
 
 
-def is_alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+async def gone(pid: int) -> bool:
+    """Whether a process is no more, once it had time to be taken off the list."""
+    return await comes_true(lambda: not Path(f"/proc/{pid}").exists())
+
+
+async def comes_true(is_so: Callable[[], bool]) -> bool:
+    """Whether it is so before long. Nobody tells when, so it is looked at again and again."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.02)
+    return True

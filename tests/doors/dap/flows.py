@@ -180,7 +180,6 @@ steps:
   - id: price
     python: prices:total
     with: {prices: [100, 20, 3]}
-    timeout: 3s
   - id: later
     python: prices:later
   - id: said

@@ -5,7 +5,7 @@ import json
 from contextlib import suppress
 from typing import Any, Self
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 90.0
 
 Body = dict[str, Any]
 

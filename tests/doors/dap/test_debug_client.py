@@ -31,8 +31,9 @@ def node_modules() -> Path:
 
 
 def read_traces(folder: Path) -> list[Trace]:
+    """Of whoever was killed while it wrote, the last line is not whole."""
     return [
-        [(sender, message) for sender, message in map(json.loads, file.read_text().splitlines())]
+        [(sender, message) for sender, message in map(json.loads, file.read_text().split("\n")[:-1])]
         for file in folder.glob("*.jsonl")
     ]
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.doors.dap.adapter_client import frame
+from tests.doors.dap.adapter_client import PATIENCE_SECONDS, frame
 from tests.doors.dap.protocol import check_messages
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -63,7 +63,7 @@ async def test_a_client_with_the_token_debugs_and_then_the_adapter_ends(folder: 
         assert (await ask(stream, "disconnect"))["success"]
         stream[1].close()
 
-        assert await asyncio.wait_for(process.wait(), 30) == 0
+        assert await asyncio.wait_for(process.wait(), PATIENCE_SECONDS) == 0
 
 
 async def test_a_client_without_the_token_is_sent_away_and_the_next_may_try(folder: Path) -> None:

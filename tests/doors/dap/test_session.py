@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from tests.doors.dap.adapter_client import AdapterClient, is_alive, written
+from tests.doors.dap.adapter_client import AdapterClient, gone, written
 from tests.doors.dap.flows import SHOP, line_of
 
 
@@ -186,7 +186,7 @@ async def test_disconnect_ends_a_step_that_hangs_within_a_second_or_so(adapter: 
     pid = int(await written(folder / "pid", "\n"))
 
     assert await adapter.leave() == 0
-    assert not is_alive(pid)
+    assert await gone(pid)
 
 
 async def test_a_run_can_go_on_without_the_editor(adapter: AdapterClient, folder: Path) -> None:
