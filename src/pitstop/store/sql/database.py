@@ -37,6 +37,7 @@ PRAGMAS = {
     "synchronous": "NORMAL",
     "foreign_keys": "ON",
     "cache_size": "-16000",
+    "wal_autocheckpoint": "10000",  # pages; a commit that does it waits for the disk, so others do it before
     "max_page_count": "",
 }
 _BLOBS_LOCK = 0x70697401  # any number that nobody else locks

@@ -46,6 +46,8 @@ class SqlStore(Ownership, Retention, Backup, Drawers):
             loop.create_task(self._writer.write_for_ever(), name="writer"),
             loop.create_task(self.news.look(), name="look for news"),
         ]
+        if database.is_sqlite:
+            self._tasks.append(loop.create_task(self._writer.checkpoints.carry_over(), name="checkpoints"))
 
     async def create(
         self, record: RunRecord, events: Sequence[AnyEvent] = (), *, owner: str | None = None, lease_seconds: float = 0

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from pitstop.errors import StoreUnavailable
 from pitstop.store.sql.batch import BatchWriter
 from pitstop.store.sql.changes import Changes, Taken
+from pitstop.store.sql.checkpoints import Checkpoints
 from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of
 from pitstop.store.sql.deeds import Deeds
 from pitstop.store.sql.event_codec import without_large_values
@@ -36,6 +37,7 @@ class Writer:
     def __init__(self, database: Database, news: News) -> None:
         self._database = database
         self._news = news
+        self.checkpoints = Checkpoints(database)
         self._changed: list[Changes] = []
         self._deeds: list[Deeds] = []
         self._wake = asyncio.Event()
@@ -75,6 +77,7 @@ class Writer:
                     self._is_idle.set()
                 await self._wake.wait()
                 self._wake.clear()
+                await asyncio.sleep(0)  # whoever was set going by the same thing has its say: one commit for both
                 changed, self._changed = self._changed, []
                 deeds, self._deeds = self._deeds, []
                 await self._write_until_kept([changes.take() for changes in changed], deeds)
@@ -105,6 +108,7 @@ class Writer:
                 await _move_large_values(batch)
                 write = partial(self._batches.write, batch=batch, deeds=deeds, is_doubtful=is_doubtful)
                 lost = await self._place.write(write)
+                self.checkpoints.note_commit()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
                 await self._place.drop()
                 if not may_pass(error):
