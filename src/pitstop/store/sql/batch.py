@@ -5,10 +5,11 @@ It does not wait for anything but the database, so SQLite does all of it in one 
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, select, update
+from sqlalchemy import Connection, Table, Update, bindparam, select, update
 
 from pitstop.store.sql.blobs import keep_blobs
 from pitstop.store.sql.changes import Taken
@@ -105,13 +106,17 @@ def _update(connection: Connection, batch: Sequence[Taken]) -> None:
     """Records, those together that have the same fields changed."""
     changed = sorted((taken for taken in batch if taken.updates), key=_changed_fields)
     for names, group in groupby(changed, _changed_fields):
-        values = {name: bindparam(f"new_{name}", type_=runs.c[name].type) for name in names}
-        statement = update(runs).where(runs.c.id == bindparam("run")).values(values)
         rows = [
             {"run": taken.changes.run, **{f"new_{name}": value for name, value in taken.updates.items()}}
             for taken in group
         ]
-        connection.execute(statement, rows)
+        connection.execute(_updating(names), rows)
+
+
+@cache
+def _updating(names: tuple[str, ...]) -> Update:
+    values = {name: bindparam(f"new_{name}", type_=runs.c[name].type) for name in names}
+    return update(runs).where(runs.c.id == bindparam("run")).values(values)
 
 
 def _changed_fields(taken: Taken) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, select
 from pitstop.store.sql.schema import audit
 
 Entry = tuple[float, str, str, str | None, Any]  # at, who, action, run, detail
+_ADD = insert(audit)
 
 
 class Deeds:
@@ -32,7 +33,7 @@ def write_deeds(connection: Connection, deeds: Sequence[Deeds], is_doubtful: boo
     """`is_doubtful` says that an attempt may have been kept without our hearing of it."""
     rows = [row for each in deeds for row in each.rows if not (is_doubtful and _is_there(connection, row))]
     if rows:
-        connection.execute(insert(audit), rows)
+        connection.execute(_ADD, rows)
 
 
 def _is_there(connection: Connection, row: dict[str, Any]) -> bool:
