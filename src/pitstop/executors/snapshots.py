@@ -86,8 +86,9 @@ class SnapshotStore:
     """Snapshots in a folder, which several processes may use at the same time.
 
     What is taken is one folder, or several with names, which the paths in the snapshot then begin with; it is restored
-    to the same names, here or elsewhere. `without` are folders in them that are left alone. What may take long is done
-    in a thread. Cancelling a `take` ends it soon; a `restore` that has begun is finished before it can be cancelled.
+    to the same names, here or elsewhere. `without` are folders in them that are left alone. No path may lead over a
+    link: whoever asks at every step resolves them once. What may take long is done in a thread. Cancelling a `take`
+    ends it soon; a `restore` that has begun is finished before it can be cancelled.
     """
 
     def __init__(
@@ -115,12 +116,12 @@ class SnapshotStore:
 
         Raises SnapshotTooLarge, and has kept nothing, if there is too much; Unavailable if the disk is full.
         """
-        named, resolved = _named(folders), _resolved(without)
-        known = None if parent is None else self._unchanged(named, parent, resolved)
+        named, left_alone = _named(folders), _encoded(without)
+        known = None if parent is None else self._unchanged(named, parent, left_alone)
         if known is not None:
             return known
         stop = threading.Event()
-        return await _in_thread(lambda: self._take(named, parent, resolved, stop, owner), stop)
+        return await _in_thread(lambda: self._take(named, parent, left_alone, stop, owner), stop)
 
     async def restore(self, folders: Folders, id: str, *, without: Collection[Path] = ()) -> None:
         """Make the folders exactly what they were. Touches only what differs, and nothing before all is made ready.
@@ -128,7 +129,7 @@ class SnapshotStore:
         Raises Unavailable if that is not possible, and nothing was changed; RestoreIncomplete if something could then
         not be put into its place. A folder that the snapshot does not have is left alone.
         """
-        await _in_thread(lambda: self._restore(_named(folders), id, _resolved(without)))
+        await _in_thread(lambda: self._restore(_named(folders), id, _encoded(without)))
 
     async def diff(self, before: str, after: str) -> list[FileChange]:
         """What is different in `after`, by path. A file that has only another time is not."""
@@ -320,11 +321,11 @@ async def _in_thread(work: Callable[[], T], stop: threading.Event | None = None)
 
 def _named(folders: Folders) -> dict[bytes, bytes]:
     given = {"": folders} if isinstance(folders, Path) else folders
-    return {os.fsencode(name): os.fsencode(path.resolve()) for name, path in given.items()}
+    return {os.fsencode(name): os.fsencode(path.absolute()) for name, path in given.items()}
 
 
-def _resolved(paths: Collection[Path]) -> frozenset[bytes]:
-    return frozenset(os.fsencode(path.resolve()) for path in paths)
+def _encoded(paths: Collection[Path]) -> frozenset[bytes]:
+    return frozenset(os.fsencode(path.absolute()) for path in paths)
 
 
 def _row(catalog: Catalog, id: str) -> tuple[Any, ...]:

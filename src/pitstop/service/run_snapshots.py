@@ -78,8 +78,10 @@ class RunSnapshots:
     def __init__(self, keeping: SnapshotKeeping, workspace: WorkspaceRef, *, in_place: bool, owner: str) -> None:
         self._keeping = keeping
         self._owner = owner
-        self._folders = {"repo": Path(workspace.repo)} if in_place else folders_of(workspace)
-        self._without = (Path(workspace.control).parents[1],) if in_place else ()  # our own state may be in it
+        folders = {"repo": Path(workspace.repo)} if in_place else folders_of(workspace)
+        without = (Path(workspace.control).parents[1],) if in_place else ()  # our own state may be in it
+        self._folders = {name: folder.resolve() for name, folder in folders.items()}
+        self._without = tuple(folder.resolve() for folder in without)
         self._last: str | None = None
         self.problem: str | None = None  # why the files could not be kept, if that was so
 
