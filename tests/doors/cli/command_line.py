@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 PITSTOP = (sys.executable, "-m", "pitstop")
+PATIENCE_SECONDS = 90.0  # a busy machine may stand still for a while
 
 # Orphans come to the one who watches, so it sees whatever outlives the command, whoever its parent was.
 WATCHER = """
@@ -26,12 +27,14 @@ command = subprocess.Popen(sys.argv[2:])
 with open(sys.argv[1], "w") as file:
     file.write(str(command.pid))
 code = command.wait()
-deadline = time.monotonic() + 3
-while time.monotonic() < deadline:
+deadline = time.monotonic() + 30
+while True:
     try:
         pid, _ = os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
         sys.exit(code)
+    if time.monotonic() > deadline:
+        break
     time.sleep(0.01 if not pid else 0)
 print("LEFT BEHIND:", open(f"/proc/self/task/{os.getpid()}/children").read(), file=sys.stderr)
 sys.exit(99)
@@ -79,7 +82,7 @@ class Started:
 
     def wait_listening(self) -> None:
         """Wait until it hears signals: before that, one ends Python itself, in Python's own words."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not self._catches(signal.SIGTERM):
             assert time.monotonic() < deadline, "it hears no signals"
 
@@ -96,7 +99,7 @@ class Started:
         """Wait until nobody has read its output for so long that no more of it can be written."""
         pipe = self.out.fileno()
         full = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) - 2 * select.PIPE_BUF
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder) < full:
             assert time.monotonic() < deadline, "it can still write"
 
@@ -106,10 +109,10 @@ class Started:
     def wait_quietly(self) -> int:
         """The exit code of one whose output nobody reads any more."""
         with self._process:
-            return self._process.wait(60)
+            return self._process.wait(PATIENCE_SECONDS)
 
-    def wait(self, timeout_seconds: float = 60) -> Said:
-        out, err = self._process.communicate(timeout=timeout_seconds)
+    def wait(self) -> Said:
+        out, err = self._process.communicate(timeout=PATIENCE_SECONDS)
         assert "LEFT BEHIND" not in err, err
         assert "Traceback" not in err, err
         return Said(self._process.returncode, self._seen + out, err)

@@ -15,7 +15,7 @@ from tests.executors.processes import processes_with
 
 PITSTOP = (sys.executable, "-m", "pitstop")
 COMMAND = (*PITSTOP, "debug")
-SECONDS = 20
+SECONDS = 90  # a busy machine may stand still for a while
 CTRL_C, CTRL_D, TAB, UP = "\x03", "\x04", "\t", "\x1b[A"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][A-Z0-9]?|7|8)|[\r\x00]")
 
@@ -63,7 +63,11 @@ class Folder:
         }
 
     def left_running(self) -> dict[int, str]:
-        return processes_with(self.mark)
+        """What does not end by itself before long."""
+        deadline = time.monotonic() + SECONDS
+        while (left := processes_with(self.mark)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return left
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The command without a terminal."""

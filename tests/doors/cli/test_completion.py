@@ -8,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.doors.cli.command_line import PITSTOP, CommandLine
+from tests.doors.cli.command_line import PATIENCE_SECONDS, PITSTOP, CommandLine
 
 PROMPT = "ready> "
 STARTS = {
@@ -41,7 +41,9 @@ def environment(cli: CommandLine, folder: Path) -> dict[str, str]:
 def shell(request: pytest.FixtureRequest, folder: Path, environment: dict[str, str]) -> Iterator["pexpect.spawn[str]"]:
     """A shell of the person who has completion set up as the help says."""
     command, setup = STARTS[request.param]
-    shell = pexpect.spawn(command, cwd=folder, env=environment, encoding="utf-8", timeout=60, dimensions=(50, 150))
+    shell = pexpect.spawn(
+        command, cwd=folder, env=environment, encoding="utf-8", timeout=PATIENCE_SECONDS, dimensions=(50, 150)
+    )
     shell.sendline(f"{setup}; eval \"$(pitstop completion {request.param})\"; PS1='rea''dy> '")
     shell.expect_exact(PROMPT)
     yield shell
@@ -85,7 +87,7 @@ def test_fish_offers_what_fits(cli: CommandLine, environment: dict[str, str], be
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
 
     assert [line.split("\t")[0] for line in asked.stdout.splitlines()] == offered

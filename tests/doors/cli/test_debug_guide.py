@@ -15,7 +15,7 @@ GUIDE = ROOT / "docs/guides/debug-a-flow.md"
 PICTURE = ROOT / "docs/pictures/debug.svg"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TYPED = re.compile(r"\((?P<frame>[\w.]+)\) (?P<command>.*)")
-_SECONDS = re.compile(r" in \d+\.\d s$")
+_SECONDS = re.compile(r" in \d+(\.\d)? s$")
 
 
 def transcript() -> list[str]:

@@ -1,19 +1,17 @@
 """Clients that make mistakes, go away, or ask for too much: each request has an answer, and nothing is left behind."""
 
-import asyncio
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.doors.dap.adapter_client import PATIENCE_SECONDS, AdapterClient, frame, written
+from tests.doors.dap.adapter_client import PATIENCE_SECONDS, AdapterClient, comes_true, frame, written
 from tests.doors.dap.flows import line_of
 
 BAD_FRAMES = {
@@ -264,18 +262,11 @@ async def test_a_client_that_dies_in_any_state_leaves_nothing_behind(folder: Pat
         adapter.close_input()
 
         assert await adapter.exit_code() == 0
-        assert await _nothing_works_in(folder)
-
-
-async def _nothing_works_in(folder: Path) -> bool:
-    """Whether nothing is left in the folder of the run, once it had time to end."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while (left := _processes_in(folder)) and time.monotonic() < deadline:
-        await asyncio.sleep(0.02)
-    return left == []
+        assert await comes_true(lambda: not _processes_in(folder))
 
 
 def _processes_in(folder: Path) -> list[str]:
+    """What still works in the folder of the run."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -293,7 +284,7 @@ async def test_a_signal_ends_the_run_and_the_adapter(folder: Path) -> None:
         os.kill(adapter.pid, signal.SIGTERM)
 
         assert await adapter.exit_code() == 130
-        assert await _nothing_works_in(folder)
+        assert await comes_true(lambda: not _processes_in(folder))
 
 
 @pytest.mark.parametrize("stdin", ["closed", "/dev/null", "a file"])
