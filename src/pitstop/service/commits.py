@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 
 from pitstop.errors import BadCommit
@@ -52,17 +53,27 @@ async def check_out(folder: str, sha: str, target: Path) -> None:
 
     It is a repository of its own. Where only a part of the repository was worked on, it has that part and no history.
     """
-    inner = (await _git(folder, "rev-parse", "--show-prefix")).strip()
-    if inner:
-        archive = target.parent / f"{target.name}.tar"
-        try:
-            await _git(folder, "archive", f"--output={archive}", f"{sha}:{inner}", seconds=CHECKOUT_SECONDS)
-            await _run(("tar", "--extract", "--file", str(archive), "--directory", str(target)), sha)
-        finally:
-            archive.unlink(missing_ok=True)
+    inner = (await _git(folder, "rev-parse", "--show-prefix")).removesuffix("\n")
+    if not inner:
+        await _clone(folder, target, sha)
+        await _git(str(target), "checkout", "--quiet", "--detach", sha, seconds=CHECKOUT_SECONDS)
         return
-    await _git(folder, "clone", "--quiet", "--no-checkout", "--local", folder, str(target), seconds=CHECKOUT_SECONDS)
-    await _git(str(target), "checkout", "--quiet", "--detach", sha, seconds=CHECKOUT_SECONDS)
+    whole = (await _git(folder, "rev-parse", "--show-toplevel")).removesuffix("\n")
+    aside = target.parent / f"{target.name}.clone"
+    try:
+        await _clone(whole, aside, sha)
+        await _git(str(aside), "read-tree", sha, asked=sha)  # all of it: attributes of the files stand around them
+        only = ("--literal-pathspecs", "checkout", "--quiet", "--", inner)
+        await _git(str(aside), *only, seconds=CHECKOUT_SECONDS, asked=sha)
+        for each in list((aside / inner).iterdir()):
+            each.rename(target / each.name)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
+
+
+async def _clone(whole: str, target: Path, sha: str) -> None:
+    words = ("clone", "--quiet", "--no-checkout", "--local", whole, str(target))
+    await _git(whole, *words, seconds=CHECKOUT_SECONDS, asked=sha)
 
 
 def _is_in_repository(folder: Path) -> bool:
@@ -70,24 +81,20 @@ def _is_in_repository(folder: Path) -> bool:
     return any((each / ".git").exists() for each in (folder, *folder.parents))
 
 
-async def _git(folder: str, *words: str, seconds: float = LOOK_SECONDS) -> str:
-    asked = words[-1]
-    return await _run(("git", *_PLAIN, "-C", folder, *words), asked, seconds)
-
-
-async def _run(words: tuple[str, ...], asked: str, seconds: float = CHECKOUT_SECONDS) -> str:
+async def _git(folder: str, *words: str, seconds: float = LOOK_SECONDS, asked: str | None = None) -> str:
     """What it prints. BadCommit when it fails; one that takes too long, or is not wanted any more, is ended."""
+    asked = words[-1] if asked is None else asked
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         process = await asyncio.create_subprocess_exec(
-            *words,
+            *("git", *_PLAIN, "-C", folder, *words),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=environment,
         )
     except OSError as error:
-        raise BadCommit(asked, f"{words[0]} cannot be run: {error.strerror}") from error
+        raise BadCommit(asked, f"git cannot be run: {error.strerror}") from error
     try:
         async with asyncio.timeout(seconds):
             said, complained = await process.communicate()
