@@ -78,10 +78,10 @@ class RunSnapshots:
     def __init__(self, keeping: SnapshotKeeping, workspace: WorkspaceRef, *, in_place: bool, owner: str) -> None:
         self._keeping = keeping
         self._owner = owner
-        folders = {"repo": Path(workspace.repo)} if in_place else folders_of(workspace)
-        without = (Path(workspace.control).parents[1],) if in_place else ()  # our own state may be in it
-        self._folders = {name: folder.resolve() for name, folder in folders.items()}
-        self._without = tuple(folder.resolve() for folder in without)
+        folders = folders_of(workspace)
+        self._folders = {"repo": folders["repo"]} if in_place else folders
+        own_state = Path(workspace.control).parents[1].resolve()  # which may be in the folder of somebody else
+        self._without = (own_state,) if in_place else ()
         self._last: str | None = None
         self.problem: str | None = None  # why the files could not be kept, if that was so
 
@@ -115,8 +115,9 @@ def snapshots_in(events: Sequence[AnyEvent]) -> list[str]:
 
 
 def folders_of(workspace: WorkspaceRef) -> dict[str, Path]:
-    """Those parts of a workspace that steps write to."""
-    return {"repo": Path(workspace.repo), "home": Path(workspace.home), "artifacts": Path(workspace.artifacts)}
+    """Those parts of a workspace that steps write to, without links on the way to them."""
+    parts = {"repo": workspace.repo, "home": workspace.home, "artifacts": workspace.artifacts}
+    return {name: Path(part).resolve() for name, part in parts.items()}
 
 
 async def bring_files(
