@@ -26,7 +26,7 @@ BOX = "pitstop-test/box:1"  # busybox, with a user `app`
 BARE = "pitstop-test/bare:1"  # two programs, and no shell
 OTHER_ARCH = "pitstop-test/other-arch:1"
 TALKATIVE = "pitstop-test/talkative:1"  # has a user and an entry point
-START_SECONDS = 30.0
+START_SECONDS = 90.0
 # The head of a program for 64-bit ARM, and no more than that
 ARM_PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00\x01\x00\x00\x00" + bytes(40)
 

@@ -196,7 +196,7 @@ async def test_breaking_out_of_a_stream_without_closing_it_cancels_the_run_too()
         if isinstance(event, StepStarted):
             break
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await ended.wait()
         await asyncio.gather(
             *(task for task in asyncio.all_tasks() if task is not asyncio.current_task()), return_exceptions=True

@@ -455,7 +455,7 @@ class ExecutorContract:
         await wait_said(place, command, b"up\n", executor=stopped)
 
         place.lapse(stopped)
-        taken = await other.acquire(Placement(workspace="run-1", deadline_seconds=10))
+        taken = await other.acquire(Placement(workspace="run-1", deadline_seconds=60))
 
         assert await output(place, taken, "shows files", key="3", executor=other) == b"a=first\nb=second\n"
         assert (await stopped.wait(command)).state == "lost"
@@ -474,7 +474,7 @@ class ExecutorContract:
         place.lapse(stopped)
         await stopped.wait(command)
         await stopped.release(lost)
-        again = await stopped.acquire(Placement(workspace="run-1", deadline_seconds=10))
+        again = await stopped.acquire(Placement(workspace="run-1", deadline_seconds=60))
 
         assert await output(place, again, "shows files", key="3", executor=stopped) == b"a=first\nb=second\n"
 

@@ -11,7 +11,7 @@ from pitstop.service.debugging import StopInfo
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 90  # a busy machine may stand still for a while
 SHOP = """\
     name: shop
     inputs: {who: {default: world}}

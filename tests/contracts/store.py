@@ -15,7 +15,7 @@ from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import AnyEvent, RunEnded, RunStarted, StepFinished, StepRouted, StepStarted, Stopped
 from pitstop.store.port import LONGEST_LINE, Artifact, KeptRun, OutputLine, RunFilter, RunRecord, RunStore
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 90  # a busy machine may stand still for a while
 STARTED = RunStarted(1.0, "build", {"count": 3, "names": ["a", "b"], "nothing": None})
 ENDED = RunEnded(9.0, Outcome(Status.PASSED, {"done": True}))
 

@@ -114,7 +114,7 @@ def run_page(page: str, text: str) -> None:
 
 
 async def awaited(sample: Coroutine[Any, Any, None]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await sample
 
 

@@ -13,7 +13,7 @@ from pitstop.executors.placing import PlacingExecutor
 from pitstop.executors.process import ProcessExecutor
 from tests.containers import BOX, Docker
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 90.0
 
 
 class Bench:

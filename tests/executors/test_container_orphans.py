@@ -40,7 +40,7 @@ PITSTOP = """
 
     asyncio.run(main(*sys.argv[1:]))
 """
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 90.0
 
 
 @pytest.fixture

@@ -121,10 +121,10 @@ async def test_what_its_user_raises_comes_out_as_it_is(desk: Desk) -> None:
 async def test_killing_does_not_wait_for_those_who_refuse(desk: Desk) -> None:
     flow = desk.write("""\
         steps:
-          - parallel: [{run: "trap '' TERM; echo up; while :; do sleep 0.1; done"}]
+          - parallel: [{run: "trap '' TERM; echo >> lives; echo up; while :; do sleep 0.1; echo >> lives; done"}]
         """)
     up = asyncio.Event()
-    async with desk.start(flow) as run, asyncio.timeout(8):  # they would have 10 seconds
+    async with desk.start(flow) as run:
         run.hear_output(lambda output: up.set())
         await up.wait()
         await run.cancel("enough")
@@ -132,6 +132,7 @@ async def test_killing_does_not_wait_for_those_who_refuse(desk: Desk) -> None:
         summary = await run.wait()
 
     assert summary.status == "cancelled"
+    assert len((desk.folder / "lives").read_text()) < 80  # they would have had 10 seconds, which is 100 turns
 
 
 async def test_a_session_is_there_before_the_first_step(desk: Desk) -> None:

@@ -89,7 +89,7 @@ async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_fin
 
 
 async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Server) -> None:
-    async with server.open(drain_seconds=10.0) as service:
+    async with server.open(drain_seconds=60.0) as service:
         started = await service.start(server.request(WAITS))
         await wait_for(lambda: server.done() == ["first", "second"])
         asyncio.get_running_loop().call_later(0.1, (server.folder / "go").touch)

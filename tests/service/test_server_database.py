@@ -72,7 +72,7 @@ class Server:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while not is_so():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
 

@@ -93,7 +93,7 @@ async def _take(slots: Slots, run: str = "") -> None:
 
 
 async def _until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0)
 

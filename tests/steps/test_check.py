@@ -54,14 +54,14 @@ async def test_the_timeout_of_the_step_does_not_hide_what_was_there(bench: Bench
 
 @pytest.mark.parametrize("expression", [".a |", "nonsense(1)", ". ="])
 async def test_jq_that_does_not_compile_is_not_tried_again(bench: Bench, expression: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         error = await bench.failure("check", {"expression": expression, "within": "1h"})
 
     assert error.startswith("BadExpression")
 
 
 async def test_jq_that_never_ends_is_ended(bench: Bench) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         error = await bench.failure("check", {"expression": "def f: f; f", "within": "1h"})
 
     assert error.startswith("ExpressionTimeout")

@@ -50,7 +50,7 @@ TASK: State = {"task": "x.py", "errors": 0, "results": []}
 @asynccontextmanager
 async def running(app: GraphApp, session: Session, state: State = TASK) -> AsyncIterator[asyncio.Task[RunResult]]:
     """The graph runs beside whoever debugs it."""
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(90), asyncio.TaskGroup() as group:
         yield group.create_task(app.invoke(state, debug=session))
 
 
@@ -311,7 +311,7 @@ async def test_keep_the_session_and_go_on_with_it_tomorrow(app: GraphApp) -> Non
     assert run.result().status is Status.CANCELLED
 
     tomorrow = Session.from_export(kept)
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(90), asyncio.TaskGroup() as group:
         again = group.create_task(app.invoke(None, debug=tomorrow, log=tomorrow.log))
         stop = await stop_of(tomorrow)
         assert (stop.step, stop.scope["errors"]) == ("report", 3)

@@ -52,7 +52,7 @@ class Caller:
             stops = [event for event in self.seen if event["kind"] == "debug.stopped"]
             return next((each for each in stops if each["step"] == step and each["stop"] > above), None)
 
-        async with asyncio.timeout(30), self._news:
+        async with asyncio.timeout(90), self._news:
             await self._news.wait_for(found)
         return found()
 

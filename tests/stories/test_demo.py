@@ -15,7 +15,7 @@ DEMO = ROOT / "examples" / "debug_a_graph.py"
 @pytest.fixture(scope="module")
 def said() -> str:
     demo = subprocess.run(
-        [sys.executable, DEMO], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, encoding="utf-8", check=False
+        [sys.executable, DEMO], stdin=subprocess.DEVNULL, capture_output=True, timeout=90, encoding="utf-8", check=False
     )
     assert (demo.returncode, demo.stderr) == (0, "")
     return demo.stdout

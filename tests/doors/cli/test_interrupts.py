@@ -13,7 +13,7 @@ FORKING = """\
       - id: first
         run: echo here; (setsid sleep 1000 &); sleep 0.05
       - parallel:
-          - {id: stubborn, run: "trap '' TERM; echo stubborn; while :; do echo >> lives; sleep 0.05; done"}
+          - {id: stubborn, run: "trap '' TERM; echo >> lives; echo stubborn; while :; do sleep 0.05; echo >> lives; done"}
           - {id: daemons, run: "for i in 1 2 3; do (setsid sleep 1000 &) ; done; echo daemons; exec sleep 1000"}
           - {id: expression, check: "[range(100)] | length > 200", every: 10ms, within: 100s}
     cleanup:
@@ -47,7 +47,7 @@ def test_twice_ends_everything_at_once(cli: CommandLine) -> None:
     started.read_until("stubborn | stubborn")
 
     lives = cli.folder / "lives"
-    before = len(lives.read_text()) if lives.exists() else 0
+    before = len(lives.read_text())
     started.send(signal.SIGINT)
     started.read_until("once more ends it at once")
     started.send(signal.SIGINT)
