@@ -1,6 +1,5 @@
 """What every service promises. A subclass gives `desk`, with the service open; each test is then run on it."""
 
-import asyncio
 import textwrap
 from typing import Any
 
@@ -185,6 +184,23 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         assert said == {"stdout": b"out\n", "stderr": b"err\n"}
         assert {each.occurrence for each in heard} == {"a"}
 
+    async def test_what_a_step_wrote_is_heard_before_its_end_is_told(self, desk: Desk) -> None:
+        heard: dict[str, bytes] = {}
+
+        def hear(output: Output) -> None:
+            heard[output.occurrence] = heard.get(output.occurrence, b"") + output.data
+
+        run = await desk.start("steps: [{id: a, run: seq 1 3}, {id: b, run: seq 4 5}, {id: c, run: printf six}]")
+        unhear = run.hear_output(hear)
+        heard_by_then = {
+            event.fields["occurrence"]: heard.get(event.fields["occurrence"])
+            async for event in run.events()
+            if event.kind == "step.finished"
+        }
+        unhear()
+
+        assert heard_by_then == {"a": b"1\n2\n3\n", "b": b"4\n5\n", "c": b"six"}
+
     async def test_the_log_of_a_step_is_read_in_pages_searched_and_taken_whole(self, desk: Desk) -> None:
         run = await desk.run_to_end("steps: [{id: a, run: 'seq 1 250; printf \"\\033[1mTHE End\\033[0m\"'}]")
 
@@ -285,12 +301,16 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         assert (desk.folder / "cleaned").exists()
 
     async def test_killing_does_not_wait_for_those_who_refuse(self, desk: Desk) -> None:
-        run = await desk.start("steps: [{id: a, run: \"trap '' TERM; echo up; while :; do sleep 0.1; done\"}]")
+        script = "trap '' TERM; echo >> lives; echo up; while :; do sleep 0.1; echo >> lives; done"
+        run = await desk.start(f'steps: [{{id: a, run: "{script}"}}]')
         await until(lambda: run.log_tail("a"))
-        async with asyncio.timeout(8):  # they would have 10 seconds
-            await run.cancel("enough")
-            await run.kill()
-            assert (await run.wait()).status == "cancelled"
+        lives = desk.folder / "lives"
+        before = len(lives.read_text())
+        await run.cancel("enough")
+        await run.kill()
+
+        assert (await run.wait()).status == "cancelled"
+        assert len(lives.read_text()) - before < 80  # they would have had 10 seconds, which is 100 turns
 
     # --- Starting, and starting again
 

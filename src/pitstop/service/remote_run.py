@@ -1,7 +1,7 @@
 """A run on a server, as doors see it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import cast
 from urllib.parse import quote
@@ -31,6 +31,7 @@ from pitstop.service.remote_terminal import RemoteTerminal
 from pitstop.service.wire import OutputPiece, RunDetail
 
 LAST_OUTPUT_SECONDS = 5.0  # that what a run wrote last may come after its end
+LATE_OUTPUT_SECONDS = 30.0  # that the end of a step is kept back for what it wrote
 _NO_FIELDS = ("schema", "number", "kind", "at")
 
 
@@ -47,6 +48,10 @@ class RemoteRun:
         self._path = f"/runs/{quote(detail.id, safe='')}"
         self._listeners: list[Callable[[Output], None]] = []
         self._listening: asyncio.Task[None] | None = None
+        self._heard_until = 0  # the event before which all that was written has been heard
+        self._heard_more = asyncio.Event()
+        self._is_output_late = False
+        self._is_heard_out = True  # nobody listens, or there is no more to hear
         self.debugger = RemoteDebugger(connection, detail.id)
 
     @property
@@ -70,7 +75,7 @@ class RemoteRun:
     async def info(self) -> RunInfo:
         return await self._connection.get(self._path, RunInfo)
 
-    async def events(self, after: int = 0) -> AsyncIterator[EventInfo]:
+    async def events(self, after: int = 0) -> AsyncGenerator[EventInfo, None]:
         async with aclosing(self._connection.stream(f"{self._path}/events", after=after)) as stream:
             async for told in stream:
                 fields = msgspec.json.decode(told.data)
@@ -80,13 +85,16 @@ class RemoteRun:
                     fields["at"],
                     {name: value for name, value in fields.items() if name not in _NO_FIELDS},
                 )
-                if event.kind == "run.ended":
+                if event.kind == "step.finished":
+                    await self._hear_until(event.number)
+                elif event.kind == "run.ended":
                     await self._hear_the_rest()
                 yield event
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         if self._listening is None:
+            self._is_heard_out = False
             self._listening = self._background.start(self._listen(), f"output of {self.id}")
 
         def stop_hearing() -> None:
@@ -101,17 +109,38 @@ class RemoteRun:
     async def _listen(self) -> None:
         """Tell the listeners what the server tells. When it cannot be reached any more there is no more to tell."""
         after, self._heard_from = self._heard_from, None
-        with suppress(ServerTrouble):
+        try:
             async with aclosing(self._connection.stream(f"{self._path}/output", after=after)) as stream:
                 async for told in stream:
                     if told.name == "message":
                         self._tell(msgspec.json.decode(told.data, type=list[OutputPiece]))
+                    elif told.name == "told":
+                        self._heard_until = msgspec.json.decode(told.data)["event"]
+                        self._is_output_late = False
+                        self._heard_more.set()
+        except ServerTrouble:
+            pass
+        finally:
+            self._is_heard_out = True
+            self._heard_more.set()
 
     def _tell(self, pieces: list[OutputPiece]) -> None:
         for piece in pieces:
             output = Output(piece.occurrence, cast(Stream, piece.stream), piece.time, piece.text.encode())
             for listener in [*self._listeners]:
                 listener(output)
+
+    async def _hear_until(self, event: int) -> None:
+        """Wait until what was written before an event is heard; not again and again for what does not come."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LATE_OUTPUT_SECONDS):
+                while self._is_awaiting_output(event):
+                    self._heard_more.clear()
+                    await self._heard_more.wait()
+        self._is_output_late = self._is_awaiting_output(event)
+
+    def _is_awaiting_output(self, event: int) -> bool:
+        return self._heard_until < event and not (self._is_heard_out or self._is_output_late)
 
     async def _hear_the_rest(self) -> None:
         if self._listening is not None:

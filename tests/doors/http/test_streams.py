@@ -75,10 +75,11 @@ async def test_what_steps_write_is_streamed_in_batches(bench: Bench) -> None:
     run = await bench.start("steps: [{id: a, run: 'seq 1 2000; echo end >&2'}]", debug={"stop_at_entry": True})
     (stop,) = await bench.wait_stops(run["id"])
     batches: list[Any] = []
+    told: list[Any] = []
 
     async def listen() -> None:
         async for _, name, data in bench.stream(f"/runs/{run['id']}/output"):
-            batches.append((name, data))
+            (told if name == "told" else batches).append((name, data))
 
     async with asyncio.TaskGroup() as group:
         group.create_task(listen())

@@ -49,7 +49,8 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         "/output",
         operation_id="follow_output",
         summary="What steps write from now on, or after what was heard already",
-        description="An event `lost` says how many pieces came too fast; `end` comes after the run has ended.",
+        description="An event `lost` says how many pieces came too fast; `told` comes with the end of each step and "
+        "has the number of that event: what was written before it was sent. `end` comes after the run has ended.",
         response_class=Response,
         responses=_streamed(_OUTPUT),
     )

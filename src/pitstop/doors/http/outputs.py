@@ -38,6 +38,7 @@ class OutputFeed:
         self._heard = 0
         self._kept: deque[Batch] = deque()
         self._kept_bytes = 0
+        self._told_event = 0  # all that was written before it is in a batch
         self._decoders: dict[tuple[str, str], codecs.IncrementalDecoder] = {}
         self._changed = asyncio.Event()
         self._batching: asyncio.TimerHandle | None = None
@@ -50,11 +51,26 @@ class OutputFeed:
 
     async def carry_on(self) -> None:
         try:
-            await self._run.wait()
+            async with asyncio.TaskGroup() as group:
+                marking = group.create_task(self._mark_ends())
+                await self._run.wait()
+                marking.cancel()
             self._is_over = True
         finally:
             self._stop_hearing()
             self.close()
+
+    async def _mark_ends(self) -> None:
+        """Say with the end of each step that there is no more to come of it: events have a stream of their own."""
+        self._mark((await self._run.info()).last_event)
+        async for event in self._run.events(self._told_event):
+            if event.kind == "step.finished":
+                self._mark(event.number)
+
+    def _mark(self, event: int) -> None:
+        self._make_batch()
+        self._told_event = event
+        self._tell()
 
     def close(self) -> None:
         self._make_batch()
@@ -101,8 +117,12 @@ class OutputFeed:
     # The clients' side
 
     async def blocks(self, after: int | None) -> AsyncGenerator[bytes, None]:
-        """Batches above a number, or from now on; what is not kept any more is told as lost."""
+        """Batches above a number, or from now on; what is not kept any more is told as lost.
+
+        `told` has the number of an event: what was written before it was sent.
+        """
         after = self._heard if after is None else min(after, self._heard)
+        told_event = 0
         while True:
             changed = self._changed
             batch = next((each for each in self._kept if each.last > after), None)
@@ -111,6 +131,9 @@ class OutputFeed:
                     yield frame(encode({"pieces": batch.first - 1 - after}), event="lost")
                 after = batch.last
                 yield batch.frame
+            elif self._told_event > told_event:
+                told_event = self._told_event
+                yield frame(encode({"event": told_event}), event="told")
             elif self._is_closed:
                 break
             else:

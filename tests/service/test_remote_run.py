@@ -1,0 +1,102 @@
+"""A run on a server whose output and whose events come as they like: they are two streams."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import pytest
+
+from pitstop.service import remote_run
+from pitstop.service.api import EventInfo, FlowInfo, Output
+from pitstop.service.remote_http import Background, Connection
+from pitstop.service.remote_run import RemoteRun
+from pitstop.service.wire import RunDetail
+
+PATIENCE_SECONDS = 20.0
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+STARTED = b'data: {"number": 1, "kind": "step.started", "at": 1.0, "occurrence": "a"}\n\n'
+FINISHED = b'data: {"number": 2, "kind": "step.finished", "at": 2.0, "occurrence": "a"}\n\n'
+WRITTEN = b'data: [{"occurrence": "a", "stream": "stdout", "time": 1.5, "text": "written\\n"}]\n\n'
+TOLD = b'event: told\ndata: {"event": 2}\n\n'
+
+
+class Script:
+    """A server that sends the events at once, and of the output what it is told to."""
+
+    def __init__(self) -> None:
+        self.output: asyncio.Queue[bytes] = asyncio.Queue()  # nothing at all is the last
+        self._answering = 0
+        self.has_answered = asyncio.Event()
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._answering += 1
+        try:
+            await self._send(reader, writer)
+        finally:
+            writer.close()
+            self._answering -= 1
+            if not self._answering:
+                self.has_answered.set()
+
+    async def _send(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
+        writer.write(HEAD)
+        if b"/events" in path:
+            writer.write(STARTED + FINISHED)
+        else:
+            while block := await self.output.get():
+                writer.write(block)
+        await reader.read()  # until the client has gone
+
+
+@asynccontextmanager
+async def run_on(script: Script) -> AsyncIterator[RemoteRun]:
+    server = await asyncio.start_server(script.answer, "127.0.0.1", 0)
+    connection = Connection(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", None)
+    flow = FlowInfo("flow", "flow.yaml", ())
+    detail = RunDetail(id="run", flow="flow", file="flow.yaml", status="running", created_at=0.0, flow_info=flow)
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS), Background() as background:
+            yield RemoteRun(connection, detail, background)
+    finally:
+        script.output.put_nowait(b"")
+        await connection.close()
+        server.close()
+        await script.has_answered.wait()
+
+
+async def test_the_end_of_a_step_is_kept_back_until_what_it_wrote_is_heard() -> None:
+    script, heard = Script(), list[Output]()
+    async with run_on(script) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
+        run.hear_output(heard.append)
+        assert (await anext(events)).kind == "step.started"
+        ending = group.create_task(next_event(events))
+        await asyncio.wait([ending], timeout=0.1)
+        assert not ending.done()
+
+        script.output.put_nowait(WRITTEN)
+        script.output.put_nowait(TOLD)
+        assert (await ending).kind == "step.finished"
+        assert [output.data for output in heard] == [b"written\n"]
+
+
+async def test_output_that_does_not_come_holds_nothing_up_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_run, "LATE_OUTPUT_SECONDS", 0.05)
+    async with run_on(Script()) as run, aclosing(run.events()) as events:
+        run.hear_output(lambda output: None)
+        assert [(await anext(events)).kind for _ in range(2)] == ["step.started", "step.finished"]
+
+
+async def test_whoever_stops_listening_waits_for_no_output_any_more() -> None:
+    async with run_on(Script()) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
+        unhear = run.hear_output(lambda output: None)
+        await anext(events)
+        ending = group.create_task(next_event(events))
+        await asyncio.wait([ending], timeout=0.1)
+        unhear()
+
+        assert (await ending).kind == "step.finished"
+
+
+async def next_event(events: AsyncIterator[EventInfo]) -> EventInfo:
+    return await anext(events)
