@@ -5,7 +5,6 @@ import contextlib
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 COUNT = 'printf "%s\\n" "$(date +%s.%N)" >> "$COUNTS/$PITSTOP_RUN.$PITSTOP_OCCURRENCE"'
@@ -206,10 +207,3 @@ class People:
                 told.events.append(httpx.Response(200, text=line[6:]).json())
         entries = (await self.ask("GET", "/audit", params={"run": told.id, "limit": 1000})).json()["entries"]
         told.audit.update(entry["action"] for entry in entries)
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port

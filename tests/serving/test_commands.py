@@ -16,7 +16,10 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.ports import free_port
+
 PITSTOP = [sys.executable, "-m", "pitstop"]
+PATIENCE_SECONDS = 90.0  # a busy machine may stand still for a while
 HELLO = {"flow": {"text": "steps: [{id: a, run: echo hello}]", "name": "hello.yaml"}}
 
 
@@ -43,11 +46,11 @@ class House:
             yield self
         finally:
             self.process.send_signal(signal.SIGTERM)
-            self.said, self.complained = self.process.communicate(timeout=30)
+            self.said, self.complained = self.process.communicate(timeout=PATIENCE_SECONDS)
 
     def _wait_ready(self) -> None:
         assert self.process is not None
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
                 if httpx.get(f"{self.url}/ready").status_code == 200:
@@ -60,9 +63,8 @@ class House:
 
     def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         token = (self.state / "token").read_text().strip()
-        return httpx.request(
-            method, f"{self.url}/api/v1{path}", headers={"Authorization": f"Bearer {token}"}, timeout=30, **more
-        )
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.request(method, f"{self.url}/api/v1{path}", headers=headers, timeout=PATIENCE_SECONDS, **more)
 
     def run_to_end(self, body: dict[str, Any]) -> dict[str, Any]:
         run = self.ask("POST", "/runs", json=body).json()["id"]
@@ -75,7 +77,7 @@ def test_up_serves_from_an_empty_home_and_lets_its_owner_in(tmp_path: Path) -> N
     with House(tmp_path, "--no-browser").open() as house:
         info = house.run_to_end(HELLO)
         assert info["status"] == "passed"
-        assert httpx.get(f"{house.url}/api/v1/runs").status_code == 401
+        assert httpx.get(f"{house.url}/api/v1/runs", timeout=PATIENCE_SECONDS).status_code == 401
 
     assert f"Pitstop is at {house.url}/" in house.said
     assert house.process is not None
@@ -90,10 +92,10 @@ def test_the_link_logs_a_browser_in_once(tmp_path: Path) -> None:
         assert house.process.stdout is not None
         house.process.stdout.readline()
         link = house.process.stdout.readline().split()[-1]
-        with httpx.Client() as browser:
+        with httpx.Client(timeout=PATIENCE_SECONDS) as browser:
             assert browser.get(link).status_code == 303
             assert browser.get(f"{house.url}/api/v1/me").json()["role"] == "operator"
-        with httpx.Client() as thief:
+        with httpx.Client(timeout=PATIENCE_SECONDS) as thief:
             assert thief.get(link).status_code == 403
             assert thief.get(f"{house.url}/api/v1/me").status_code == 401
 
@@ -106,7 +108,7 @@ def test_a_server_that_runs_can_be_asked_for_another_link(tmp_path: Path) -> Non
             )
             link = asked.stdout.split()[-1]
             assert link.startswith(f"{house.url}/login?code=")
-            with httpx.Client() as browser:
+            with httpx.Client(timeout=PATIENCE_SECONDS) as browser:
                 assert browser.get(link).status_code == 303
                 assert browser.get(f"{house.url}/api/v1/me").json()["name"] == "owner"
 
@@ -237,15 +239,10 @@ def test_a_run_is_given_the_secrets_that_its_flow_names_and_no_others(tmp_path: 
 
 def pitstop(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     environment = {**without_ours(), "HOME": str(home)}
-    return subprocess.run([*PITSTOP, *words], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [*PITSTOP, *words], env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
 
 
 def without_ours() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("PITSTOP_", "XDG_"))}
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port

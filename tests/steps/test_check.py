@@ -38,16 +38,16 @@ async def test_a_check_is_repeated_until_it_holds(bench: Bench) -> None:
 
 
 async def test_a_check_that_never_holds_ends_in_time_and_tells_what_was_there(bench: Bench) -> None:
-    config = {"expression": ".steps.build.outputs.ready", "every": "20ms", "within": "100ms"}
+    config = {"expression": ".steps.build.outputs.ready", "every": "20ms", "within": "1s"}
     error = await bench.failure("check", config, values=VALUES)
 
     assert "'.steps.build.outputs.ready' does not hold, tried " in error
-    assert " in 0.1 s: it is false (.steps.build.outputs.ready is false)" in error
+    assert " in 1 s: it is false (.steps.build.outputs.ready is false)" in error
 
 
 async def test_the_timeout_of_the_step_does_not_hide_what_was_there(bench: Bench) -> None:
     config = {"expression": ".steps.build.outputs.ready", "every": "20ms"}
-    error = await bench.failure("check", config, values=VALUES, timeout_seconds=1.0)
+    error = await bench.failure("check", config, values=VALUES, timeout_seconds=5.0)
 
     assert ".steps.build.outputs.ready is false" in error
 
@@ -68,7 +68,7 @@ async def test_jq_that_never_ends_is_ended(bench: Bench) -> None:
 
 
 async def test_jq_that_fails_on_what_is_there_now_may_hold_later(bench: Bench) -> None:
-    config = {"expression": ".vars.missing | .[0].x | keys", "every": "10ms", "within": "200ms"}
+    config = {"expression": ".vars.missing | .[0].x | keys", "every": "10ms", "within": "3s"}
 
     assert "tried" in await bench.failure("check", config, values=VALUES)
 

@@ -1,40 +1,34 @@
 import asyncio
-import socket
 from typing import Any
 
 import pytest
 
 from pitstop.steps.wait import split_address
+from tests.ports import free_port
 from tests.steps.bench import Bench, is_alive
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def serve_nothing(port: int) -> asyncio.Server:
     return await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port)
 
 
-async def test_it_waits_until_a_port_accepts_connections(bench: Bench, free_port: int) -> None:
+async def test_it_waits_until_a_port_accepts_connections(bench: Bench) -> None:
+    port = free_port()
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(bench.outputs("wait", {"port": free_port, "every": "10ms"}))
+        waiting = group.create_task(bench.outputs("wait", {"port": port, "every": "10ms"}))
         await bench.wait_said("waiting for port")
-        server = await serve_nothing(free_port)
+        server = await serve_nothing(port)
         assert (await waiting)["seconds"] >= 0
         server.close()
         await server.wait_closed()
 
 
-async def test_a_port_that_never_answers_is_told_with_the_reason(bench: Bench, free_port: int) -> None:
-    config = {"port": f"127.0.0.1:{free_port}", "every": "20ms", "within": "100ms"}
+async def test_a_port_that_never_answers_is_told_with_the_reason(bench: Bench) -> None:
+    port = free_port()
+    config = {"port": f"127.0.0.1:{port}", "every": "20ms", "within": "2s"}
     error = await bench.failure("wait", config)
 
-    assert f"waited for port {free_port} of 127.0.0.1, tried" in error
+    assert f"waited for port {port} of 127.0.0.1, tried" in error
     assert error.endswith("Connection refused")
 
 
@@ -68,13 +62,13 @@ async def test_it_waits_until_a_command_succeeds(bench: Bench) -> None:
 
 
 async def test_a_command_that_never_succeeds_is_told_with_what_it_said(bench: Bench) -> None:
-    error = await bench.failure("wait", {"command": "echo no database; exit 2", "within": "300ms", "every": "10ms"})
+    error = await bench.failure("wait", {"command": "echo no database; exit 2", "within": "3s", "every": "10ms"})
 
     assert "exit code 2\n  no database" in error
 
 
 async def test_a_command_that_hangs_is_ended_when_the_time_is_over(bench: Bench) -> None:
-    error = await bench.failure("wait", {"command": "echo $$ > pid; exec sleep 1000", "within": "500ms"})
+    error = await bench.failure("wait", {"command": "echo $$ > pid; exec sleep 1000", "within": "3s"})
 
     assert "the first try had not ended" in error
     assert not is_alive(int((bench.repo / "pid").read_text()))

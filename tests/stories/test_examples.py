@@ -1,12 +1,12 @@
 """Every flow in examples/ runs, and does what its first line says."""
 
-import socket
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.containers import BOX, Docker
+from tests.ports import free_port
 from tests.stories.clone import ROOT, Clone, Person
 
 FLOWS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("examples/**/*.yaml"))
@@ -108,9 +108,3 @@ def test_a_person_who_says_no_ends_it(clone: Clone) -> None:
 @pytest.mark.parametrize("flow", FLOWS)
 def test_an_example_says_what_it_shows(flow: str) -> None:
     assert flow.endswith("build.yaml") or (ROOT / flow).read_text(encoding="utf-8").startswith("# ")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

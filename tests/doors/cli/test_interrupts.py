@@ -13,7 +13,8 @@ FORKING = """\
       - id: first
         run: echo here; (setsid sleep 1000 &); sleep 0.05
       - parallel:
-          - {id: stubborn, run: "trap '' TERM; echo >> lives; echo stubborn; while :; do sleep 0.05; echo >> lives; done"}
+          - id: stubborn
+            run: "trap '' TERM; echo >> lives; echo stubborn; while :; do sleep 0.05; echo >> lives; done"
           - {id: daemons, run: "for i in 1 2 3; do (setsid sleep 1000 &) ; done; echo daemons; exec sleep 1000"}
           - {id: expression, check: "[range(100)] | length > 200", every: 10ms, within: 100s}
     cleanup:
