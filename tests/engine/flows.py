@@ -198,11 +198,12 @@ class Bench:
     values: dict[str, Any] = field(default_factory=dict)
     log: MemoryLog = field(default_factory=MemoryLog)
     does: DoType = field(default_factory=DoType)
+    left_at: float | None = None
     run: Run = field(init=False)
 
     def __post_init__(self) -> None:
         ports = Ports(InProcessJq(), LoopClock(), {"do": self.does, "give": GiveType()})
-        self.run = Run(self.plan, {"steps": {}, **self.values}, ports, log=self.log)
+        self.run = Run(self.plan, {"steps": {}, **self.values}, ports, log=self.log, left_at=self.left_at)
 
     async def execute(self) -> Outcome:
         return await self.run.execute()

@@ -42,6 +42,20 @@ async def test_a_scheduler_may_name_the_runs_and_their_order(store: SqlStore) ->
     assert await store.claim("one", 30, 2, []) == []
 
 
+async def test_whoever_takes_a_run_over_is_told_when_its_server_was_last_seen(store: SqlStore) -> None:
+    await store.register_server("one", "")
+    for name in ("lost", "freed"):
+        await store.create(record(name, status="running"), owner="one", lease_seconds=0)
+    await store.create(record("pending"))
+    (one,) = await store.servers()
+
+    (lost,) = await store.claim("two", 30, 1, ["lost"])
+    await store.forget_server("one")
+    freed, pending = await store.claim("two", 30, 2, ["freed", "pending"])
+
+    assert (lost.left_at, freed.left_at, pending.left_at) == (one.seen_at, one.seen_at, None)
+
+
 async def test_two_servers_never_get_the_same_run(store: SqlStore, other: SqlStore) -> None:
     for number in range(60):
         await store.create(record(f"run-{number}"))

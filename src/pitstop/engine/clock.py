@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+from pitstop.engine.elapsed import Elapsed
+
 
 class SystemClock:
     """The machine's time."""
@@ -14,18 +16,24 @@ class SystemClock:
 class Meter:
     """The charged time of one attempt of a step. Held once for every frame that pauses at or under it."""
 
-    __slots__ = ("_held_since", "_holds", "_left_seconds", "_timeout", "paused_seconds")
+    __slots__ = ("_charged_seconds", "_held_since", "_holds", "_left_seconds", "_timeout", "paused_seconds")
 
     def __init__(self) -> None:
         self.paused_seconds = 0.0
+        self._charged_seconds = 0.0  # in processes before this one
         self._holds = 0
         self._held_since = 0.0
         self._timeout: asyncio.Timeout | None = None
         self._left_seconds: float | None = None
 
+    def go_on(self, elapsed: Elapsed) -> None:
+        """Begin where the clock stood when the process before this one ended."""
+        self._charged_seconds = elapsed.charged_seconds
+        self.paused_seconds = elapsed.paused_seconds
+
     def limit(self, seconds: float | None) -> asyncio.Timeout:
         """A context that ends what is inside it when so many charged seconds are over."""
-        self._timeout = asyncio.timeout(seconds)
+        self._timeout = asyncio.timeout(None if seconds is None else seconds - self._charged_seconds)
         return self._timeout
 
     @property

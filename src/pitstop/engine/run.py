@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from pitstop.engine.elapsed import Elapsed, elapsed_in
 from pitstop.engine.flow.background import run_background
 from pitstop.engine.flow.call import clean_up, clean_up_aside, run_call
 from pitstop.engine.flow.conditional import run_conditional
@@ -55,7 +56,14 @@ class Run:
     """One execution of a plan. Given a log, it takes over what the log says and does the rest."""
 
     def __init__(
-        self, plan: Plan, values: Values, ports: Ports, *, log: EventLog | None = None, hook: Hook | None = None
+        self,
+        plan: Plan,
+        values: Values,
+        ports: Ports,
+        *,
+        log: EventLog | None = None,
+        hook: Hook | None = None,
+        left_at: float | None = None,
     ) -> None:
         self.plan = plan
         self.ports = ports
@@ -66,6 +74,7 @@ class Run:
         self.now = ports.clock.now
         self.combining = COMBINING
         self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
+        self.elapsed: dict[str, Elapsed] = {}  # by occurrence, until the clock of that goes on
         self.done: dict[str, Any] = {}  # the last outcome of each step, or just its update
         self.exception: BaseException | None = None  # behind the failure that the run ended with
         self.asked_failures: set[str] = set()  # the occurrences whose failure the hook was asked about
@@ -77,6 +86,7 @@ class Run:
         self.lost: LogLost | None = None  # the run is another's now
         self.workspace_problem: str | None = None  # why the workspace is not what it was where the run went back to
         self.scope = Scope((Layer("state" if plan.root.kind == "graph" else "run", values),))
+        self._left_at = left_at  # when the process that had the run before was last known to be there
         self._limit: asyncio.Timeout | None = None
         self._exceptions: dict[str, BaseException] = {}  # behind each failure, by the occurrence it began in
         self._main: Frame | None = None
@@ -186,7 +196,14 @@ class Run:
         if self.log is not None:
             self._check_log(self.log)
             self.recordings = recorded_in(self.log.read(), self.carried_over)
-            self.log.append(RunStarted(self.now(), self.plan.name, self.scope.own.values))
+            self.elapsed = elapsed_in(
+                self.log.read(),
+                self.carried_over,
+                self.now(),
+                left_at=self._left_at,
+                cleanup={step.path for step in self.plan.root.cleanup},
+            )
+            self.log.append(RunStarted(self.now(), self.plan.name, self.scope.own.values, self._left_at))
             await self._put_back_again(self.log)
         if self.hook is not None:
             self.hook.run_started()
@@ -272,6 +289,8 @@ class Run:
 
     async def _work(self, root: Activation) -> Outcome:
         seconds = root.step.timeout_seconds
+        if "" in self.elapsed:
+            root.meter.go_on(self.elapsed.pop(""))
         limit = root.meter.limit(seconds)
         try:
             async with limit:

@@ -194,6 +194,8 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
     """Run one attempt. Where its end is `known`, the steps under it are gone through as the log has them."""
     run, step, frame = activation.run, activation.step, activation.frame
     occurrence = activation.occurrence
+    if is_started and occurrence in run.elapsed:
+        activation.meter.go_on(run.elapsed.pop(occurrence))
     try:
         if step.condition is not None and not is_started:
             values = activation.scope.values()

@@ -20,8 +20,11 @@ class Event(msgspec.Struct, frozen=True, gc=False, tag_field="kind"):
 
 
 class RunStarted(Event, frozen=True, gc=False, tag="run.started"):
+    """Told again by each process that goes on with the run; it knows perhaps how long the one before was there."""
+
     plan: str
     inputs: dict[str, Any]
+    left_at: float | None = None
 
 
 class RunEnded(Event, frozen=True, gc=False, tag="run.ended"):

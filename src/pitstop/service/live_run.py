@@ -93,6 +93,7 @@ class LiveRun(PastRun):
         self._snapshots: RunSnapshots | None = None
         self._run: Run | None = None
         self._journal: Journal | None = None
+        self._left_at: float | None = None  # when the server that had it before was last there
         self._cancel_reason: str | None = None
         self._is_left = False
         self._killing = asyncio.TaskGroup()
@@ -217,7 +218,8 @@ class LiveRun(PastRun):
         workspaces = FreshWorkspaces(workplace, self._step_types)
         mask = workplace.masker.mask_text if request.secrets else None
         ports = Ports(evaluator, SystemClock(), self._step_types, snapshots, workspaces, mask)
-        run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=self._hook())
+        hook, left_at = self._hook(), self._left_at
+        run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=hook, left_at=left_at)
         # Kept before the first step acts, which waits for its own start to be
         self._kept.note(status="running", started_at=time.time(), workspace=workplace.workspace.id)
         return run

@@ -28,7 +28,7 @@ from pitstop.service.server_run import ServerRun
 from pitstop.service.shared import Evaluators, Workplaces
 from pitstop.service.slots import Slots
 from pitstop.settings import Settings
-from pitstop.store.port import KeptRun, RunRecord, ServerStore
+from pitstop.store.port import Claim, KeptRun, RunRecord, ServerStore
 
 BEATS_PER_LEASE = 3
 TAKEN_AT_ONCE = 10_000
@@ -136,13 +136,18 @@ class ServerService(LocalService):
             return await self.run(prepared.record.id)
         return self._begin(kept, prepared)
 
-    def _begin(self, kept: KeptRun, prepared: PreparedRun) -> ServerRun:
+    def _begin(self, kept: KeptRun, prepared: PreparedRun, left_at: float | None = None) -> ServerRun:
         record = prepared.record
         watch = RunWatch(record, prepared.plan, lambda **changes: self._note(kept, changes), self._count_event)
         parts = (self._lent_parts, self._store, kept, prepared, self._workplaces.open)
         keep_seconds = self.options.keep_seconds
         run = ServerRun(
-            *parts, watch=watch, slots=self.slots, new_snapshots=self._new_snapshots, keep_seconds=keep_seconds
+            *parts,
+            watch=watch,
+            slots=self.slots,
+            new_snapshots=self._new_snapshots,
+            keep_seconds=keep_seconds,
+            left_at=left_at,
         )
         run.begin()
         self._live[run.id] = run
@@ -214,9 +219,10 @@ class ServerService(LocalService):
         for first in range(0, len(claims), OPENED_AT_ONCE):  # the first go on while the next are read
             some = claims[first : first + OPENED_AT_ONCE]
             for claim, kept in zip(some, await self._server_store.open_claimed(some), strict=True):
-                await self._go_on(claim.record, kept)
+                await self._go_on(claim, kept)
 
-    async def _go_on(self, record: RunRecord, kept: KeptRun) -> None:
+    async def _go_on(self, claim: Claim, kept: KeptRun) -> None:
+        record = claim.record
         try:
             secrets = self._seal.open(record.sealed_secrets) if record.sealed_secrets else {}
             prepared = await self._maker.recall(record, secrets)
@@ -227,7 +233,7 @@ class ServerService(LocalService):
             await kept.update(status="failed", ended_at=time.time(), error=f"it cannot be gone on with: {error}")
             await kept.close()
         else:
-            self._begin(kept, prepared)
+            self._begin(kept, prepared, claim.left_at)
 
     async def _keep_leases(self) -> None:
         while True:

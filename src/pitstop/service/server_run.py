@@ -31,8 +31,10 @@ class ServerRun(LiveRun):
         slots: Slots,
         new_snapshots: NewSnapshots,
         keep_seconds: float,
+        left_at: float | None = None,
     ) -> None:
         super().__init__(parts, store, kept, prepared, open_workplace, watch.take, new_snapshots)
+        self._left_at = left_at
         self._watch = watch
         self._slots = slots
         self._keep_seconds = keep_seconds

@@ -199,10 +199,14 @@ class RunStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run that is a server's now: `open` takes its epoch."""
+    """A run that is a server's now: `open` takes its epoch.
+
+    `left_at` is when the server that had it before was last seen; None when none had, or nobody knows.
+    """
 
     record: RunRecord
     epoch: int
+    left_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

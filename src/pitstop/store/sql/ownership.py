@@ -1,10 +1,10 @@
 """Which server runs what: leases in the database's time, and epochs that shut out whoever has lost one."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, and_, case, delete, or_, select, update
+from sqlalchemy import Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.store.port import Claim, ServerRecord, Status
@@ -39,11 +39,13 @@ class Ownership:
             await connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=changed))
 
     async def forget_server(self, server: str) -> None:
-        """A server that is gone holds nothing: its runs can be claimed at once."""
+        """A server that is gone holds nothing: its leases end with when it was last seen, and can be claimed."""
         async with self.database.write() as connection:
-            await connection.execute(delete(servers).where(servers.c.id == server))
+            seen_at, now = servers.c.seen_at, self.database.now
+            left_at = select(case((seen_at < now, seen_at), else_=now)).where(servers.c.id == server)
             freed = update(runs).where(runs.c.owner == server, runs.c.status.in_(_GOING_ON))
-            await connection.execute(freed.values(owner=None, lease_until=None))
+            await connection.execute(freed.values(owner=None, lease_until=left_at.scalar_subquery()))
+            await connection.execute(delete(servers).where(servers.c.id == server))
 
     async def servers(self) -> tuple[ServerRecord, ...]:
         async with self.database.read() as connection:
@@ -68,7 +70,8 @@ class Ownership:
         if limit <= 0 or (among is not None and not among):
             return []
         async with self.database.write() as connection:
-            chosen = list((await connection.execute(self._free(limit, among))).scalars())
+            free = await connection.execute(self._free(limit, among))
+            chosen: dict[str, float | None] = {run: left_at for run, left_at in free}  # noqa: C416 - rows are no pairs
             claimed = await self._take(connection, server, lease_seconds, chosen)
         return [claimed[run] for run in chosen if run in claimed]
 
@@ -90,7 +93,7 @@ class Ownership:
 
     async def release(self, run: str, epoch: int, status: Status | None = None) -> bool:
         """Hand a run over: anybody may claim it at once. False when it was another's already."""
-        values: dict[str, Any] = {"owner": None, "lease_until": None}
+        values: dict[str, Any] = {"owner": None, "lease_until": self.database.now}
         if status is not None:
             values["status"] = status
         async with self.database.write() as connection:
@@ -116,7 +119,9 @@ class Ownership:
         return or_(runs.c.lease_until.is_(None), runs.c.lease_until <= self.database.now)
 
     def _free(self, limit: int, among: Sequence[str] | None) -> Select[Any]:
-        free = select(runs.c.id).where(and_(runs.c.status.in_(_GOING_ON), self._is_free()))
+        seen_at = select(servers.c.seen_at).where(servers.c.id == runs.c.owner).scalar_subquery()
+        left_at = func.coalesce(seen_at, runs.c.lease_until)
+        free = select(runs.c.id, left_at).where(and_(runs.c.status.in_(_GOING_ON), self._is_free()))
         if among is None:
             order = [
                 case((runs.c.status == "pending", 1), else_=0),
@@ -130,10 +135,10 @@ class Ownership:
         return self.database.locked(free.order_by(*order).limit(limit), skip_locked=True)
 
     async def _take(
-        self, connection: AsyncConnection, server: str, lease_seconds: float, chosen: Sequence[str]
+        self, connection: AsyncConnection, server: str, lease_seconds: float, chosen: Mapping[str, float | None]
     ) -> dict[str, Claim]:
         if not chosen:
             return {}
         values = {"owner": server, "epoch": runs.c.epoch + 1, "lease_until": self.database.now + lease_seconds}
-        taken = update(runs).where(runs.c.id.in_(chosen)).values(values).returning(*RECORD, runs.c.epoch)
-        return {row.id: Claim(to_record(row), row.epoch) for row in await connection.execute(taken)}
+        taken = update(runs).where(runs.c.id.in_(list(chosen))).values(values).returning(*RECORD, runs.c.epoch)
+        return {row.id: Claim(to_record(row), row.epoch, chosen[row.id]) for row in await connection.execute(taken)}
