@@ -1,6 +1,7 @@
 """jq in a worker process: real processes, real kills, and nothing left behind."""
 
 import asyncio
+import contextlib
 import os
 import select
 import shlex
@@ -38,7 +39,14 @@ async def worker() -> AsyncIterator[JqWorker]:
 def worker_pids() -> set[int]:
     """The worker processes of this process, without those that are dead and not yet waited for."""
     children = "".join(path.read_text() for path in Path("/proc/self/task").glob("*/children"))
-    return {pid for pid in map(int, children.split()) if b"jq_worker_main" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+    return {pid for pid in map(int, children.split()) if b"jq_worker_main" in _command_line(pid)}
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has just ended
+        return b""
 
 
 def open_descriptors() -> set[Path]:
@@ -47,7 +55,8 @@ def open_descriptors() -> set[Path]:
 
 async def kill_worker() -> None:
     for pid in worker_pids():
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 async def failure(evaluation: Awaitable[object]) -> str:
@@ -237,6 +246,19 @@ async def test_starting_the_worker_does_not_count_against_the_deadline(
     monkeypatch.setattr(sys, "executable", str(slow_python))
 
     assert await worker.evaluate("1 + 1", {}, timeout_seconds=0.9) == [2]
+
+
+async def test_a_worker_that_is_given_no_time_to_work_is_waited_for(worker: JqWorker) -> None:
+    await worker.evaluate("1 + 1", {})
+    (pid,) = worker_pids()
+    os.kill(pid, signal.SIGSTOP)
+    async with asyncio.TaskGroup() as group:
+        evaluation = group.create_task(worker.evaluate("2 + 2", {}, timeout_seconds=0.05))
+        done, _ = await asyncio.wait([evaluation], timeout=0.5)
+        os.kill(pid, signal.SIGCONT)
+
+    assert not done
+    assert evaluation.result() == [4]
 
 
 async def test_a_cancelled_evaluation_does_not_answer_the_next(worker: JqWorker) -> None:

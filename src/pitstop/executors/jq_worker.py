@@ -25,15 +25,17 @@ from pitstop.plan.values import as_json
 
 _MIB = 2**20
 _START_TIMEOUT_SECONDS = 30.0
+_WAIT_SECONDS = 60.0  # for a worker that is given no time to work by a busy machine
+_LEAST_SECONDS = 0.001
 _MOST_DEPTH = 200  # msgspec cannot go much deeper; jq finds "<deeper>" there
 
 
 class JqWorker:
     """An Evaluator: jq in a worker process, which is started when it is first needed and again after it ended.
 
-    Expressions are evaluated one after the other. Each has its own deadline, which counts from when its turn
-    comes; one that misses it, is cancelled or needs too much memory takes the worker with it, and the next gets a
-    new one. A worker that is killed from outside is replaced, and the evaluation starts again.
+    Expressions are evaluated one after the other. Each has its own time to work, which is the worker's and not that of
+    the clock; one that uses it up, is cancelled or needs too much memory takes the worker with it, and the next gets
+    a new one. A worker that is killed from outside is replaced, and the evaluation starts again.
 
     One event loop at a time may use it; it, and its process, outlive the loop.
 
@@ -101,9 +103,9 @@ class JqWorker:
     ) -> tuple[bytes, bytearray]:
         while True:
             process = await self._ready_process(expression)
-            request = _request(expression, values)
+            request = _request(expression, values, timeout_seconds)
             try:
-                async with asyncio.timeout(timeout_seconds):
+                async with asyncio.timeout(timeout_seconds + _WAIT_SECONDS):
                     return await process.ask(request)
             except TimeoutError as error:
                 process.kill()
@@ -112,6 +114,8 @@ class JqWorker:
                 code = await process.end()
                 if self._closed:
                     raise BadExpression(expression, "the evaluator was closed") from error
+                if code == -signal.SIGPROF:
+                    raise ExpressionTimeout(expression, timeout_seconds) from error
                 if code == -signal.SIGABRT:
                     needed = f"needed more memory than {self._max_memory_bytes // _MIB} MB"
                     raise BadExpression(expression, needed) from error
@@ -214,7 +218,7 @@ def _jq_directory() -> str:
     return str(Path(spec.origin).parent)
 
 
-def _request(expression: str, values: Mapping[str, object]) -> bytes:
+def _request(expression: str, values: Mapping[str, object], seconds: float) -> bytes:
     keys = top_keys(expression)
     named = values if keys is None else {key: values[key] for key in keys if key in values}
     try:
@@ -222,7 +226,7 @@ def _request(expression: str, values: Mapping[str, object]) -> bytes:
     except UnicodeEncodeError as error:
         raise BadExpression(expression, f"half a surrogate pair at column {error.start + 1}") from error
     encoded = msgspec.json.encode(as_json(named, max_depth=_MOST_DEPTH))
-    return b"".join((REQUEST.pack(len(program), len(encoded)), program, encoded))
+    return b"".join((REQUEST.pack(max(seconds, _LEAST_SECONDS), len(program), len(encoded)), program, encoded))
 
 
 def _cause_of_death(code: int) -> str:

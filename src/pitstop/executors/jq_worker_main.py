@@ -3,10 +3,11 @@
 It is started as a script, alone with the standard library and the directory of the jq package, so that it is up
 in a few hundredths of a second; JqWorker is its only client.
 
-    request   length of the expression, length of the values, the expression, the values as JSON
+    request   seconds, length of the expression, length of the values, the expression, the values as JSON
     reply     one of the letters below, a length, and as much JSON or text
 
-Out of memory it aborts, be it Python or jq that gets none.
+Out of memory it aborts, be it Python or jq that gets none. It dies of SIGPROF when an expression has worked for longer
+than its seconds; the time in which a busy machine gives it nothing to work with does not count.
 """
 
 import os
@@ -21,7 +22,7 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-REQUEST = struct.Struct("!QQ")
+REQUEST = struct.Struct("!dQQ")
 REPLY = struct.Struct("!cQ")
 READY, VALUES, ERROR = b"R", b"V", b"E"
 
@@ -42,14 +43,17 @@ def main() -> None:
     client = socket.socket(fileno=0)
     _send(client, READY, b"")
     while header := _receive(client, REQUEST.size):
-        expression_size, values_size = REQUEST.unpack(header)
+        seconds, expression_size, values_size = REQUEST.unpack(header)
         try:
             expression = _receive(client, expression_size).decode()
             values = _receive(client, values_size).decode()
+            signal.setitimer(signal.ITIMER_PROF, seconds)
             results = _evaluate(program(expression), values, int(max_values), int(max_output_bytes))
+            signal.setitimer(signal.ITIMER_PROF, 0)
         except MemoryError:
             os.abort()
         except ValueError as error:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             reason = "there is no more input" if str(error) == "break" else str(error)
             _send(client, ERROR, reason[:_SHOWN_CHARACTERS].encode(errors="replace"))
         else:
