@@ -91,9 +91,13 @@ async def test_cancelling_ends_what_tried_to_get_away(bench: Bench, way: str) ->
 async def test_a_child_that_holds_the_pipes_does_not_hold_up_the_result_but_may_finish_its_sentence(
     bench: Bench,
 ) -> None:
-    result, said = await bench.run("(sleep 0.05; echo late; exec sleep 1000) & echo early")
+    for _ in range(50):  # on a busy machine it may come too late
+        result, said = await bench.run("(sleep 0.02; echo late; exec sleep 1000) & echo early")
+        assert result.state == "completed"
+        assert said in ("early\n", "early\nlate\n")
+        if "late" in said:
+            break
 
-    assert result.state == "completed"
     assert said == "early\nlate\n"
 
 
@@ -116,7 +120,9 @@ async def test_orphans_that_end_while_their_command_runs_leave_no_zombie(bench: 
     command = await bench.start("for i in 1 2 3 4 5; do (setsid true &); done; sleep 0.1; echo up; exec sleep 1000")
     await bench.wait_said(command, "up")
 
-    assert "Z" not in descendants_of(os.getpid()).values()
+    async with asyncio.timeout(60):
+        while "Z" in descendants_of(os.getpid()).values():  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.01)
 
 
 async def test_commands_at_the_same_time_do_not_end_each_other(bench: Bench) -> None:

@@ -87,7 +87,7 @@ async def test_a_secret_in_an_exception_is_masked(tmp_path: Path) -> None:
 
 
 async def test_a_function_that_never_ends_is_ended_with_its_step(bench: Bench) -> None:
-    outcome = await bench.act("python", {"call": f"{HERE}:block"}, timeout_seconds=1.0)
+    outcome = await bench.act("python", {"call": f"{HERE}:block"}, timeout_seconds=8.0)
 
     assert outcome.status is Status.TIMED_OUT
     process = int(bench.said.split()[1])

@@ -193,7 +193,7 @@ def pids(bench: Bench) -> list[int]:
 
 
 async def test_a_timeout_leaves_nothing_of_the_command_also_where_it_ignores_term(bench: Bench) -> None:
-    outcome = await bench.act("run", {"script": STUBBORN}, timeout_seconds=1.0)
+    outcome = await bench.act("run", {"script": STUBBORN}, timeout_seconds=5.0)
 
     assert outcome.status is Status.TIMED_OUT
     assert [is_alive(pid) for pid in pids(bench)] == [False, False]
