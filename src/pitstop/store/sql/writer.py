@@ -80,7 +80,8 @@ class Writer:
                 await asyncio.sleep(0)  # whoever was set going by the same thing has its say: one commit for both
                 changed, self._changed = self._changed, []
                 deeds, self._deeds = self._deeds, []
-                await self._write_until_kept([changes.take() for changes in changed], deeds)
+                if changed or deeds:  # else a deed was kept before its time
+                    await self._write_until_kept([changes.take() for changes in changed], deeds)
                 changed, deeds = [], []
         finally:
             self._is_closed = True
