@@ -93,9 +93,9 @@ async def test_two_services_of_one_name_are_refused(bench: Bench) -> None:
                 name="db",
                 image=BOX,
                 argv=("sh", "-c", "echo no disk; exec sleep 1000"),
-                health=Health(command=("sh", "-c", "echo not yet; false"), interval_seconds=0.1, start_seconds=0.5),
+                health=Health(command=("sh", "-c", "echo not yet; false"), interval_seconds=0.1, start_seconds=5.0),
             ),
-            "was not ready within 0.5 s: not yet",
+            "was not ready within 5 s: not yet",
         ),
     ],
 )
