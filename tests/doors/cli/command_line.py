@@ -148,9 +148,14 @@ class CommandLine:
             stderr=subprocess.PIPE,
             encoding="utf-8",
         )
-        while not self._pid_file.exists() or not self._pid_file.read_text():
-            assert process.poll() is None
+        while not self._is_pid_told():
+            is_over = process.poll() is not None
+            assert not is_over or self._is_pid_told()  # a short command may be over before we look
+            time.sleep(0.001)
         return Started(process, self._pid_file)
+
+    def _is_pid_told(self) -> bool:
+        return self._pid_file.exists() and self._pid_file.read_text() != ""
 
     def command(self, *words: str) -> list[str]:
         return [*PITSTOP, *words]
