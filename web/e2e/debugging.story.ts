@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openStage } from "./stage.ts";
+import { openStage, PATIENCE } from "./stage.ts";
 import { Wire } from "./wire.ts";
 
 const stage = openStage();
@@ -9,6 +9,7 @@ test("a run is started with a breakpoint that was clicked into the source", asyn
   const page = await context.newPage();
   await page.goto(`${server.origin}/new?flow=shop`);
   const line = page.locator(".cm-line", { hasText: "- id: package" });
+  await line.hover(); // once it stands still
   const box = await line.boundingBox();
   const gutter = await page.locator(".cm-breakpoints").boundingBox();
   await page.mouse.click((gutter?.x ?? 0) + 8, (box?.y ?? 0) + 8);
@@ -34,13 +35,13 @@ test("two parallel frames stop and are stepped separately; the selected frame is
 
   await run.press("Step into");
   await run.stopsAt("Stopped before format");
-  expect(await run.box("checks.unit").getAttribute("data-status")).toBe("paused");
+  await run.boxIs("checks.unit", "paused");
 
   await frames.getByRole("button", { name: "Unit tests" }).click();
   await run.stopsAt("Stopped before Unit tests");
   await run.press("Continue");
-  await run.box("checks.unit").and(run.page.locator("[data-status=passed]")).waitFor();
-  expect(await run.box("checks.lint.format").getAttribute("data-status")).toBe("paused");
+  await run.boxIs("checks.unit", "passed");
+  await run.boxIs("checks.lint.format", "paused");
 
   await frames.getByRole("button", { name: "lint" }).click();
   await run.press("Continue");
@@ -96,7 +97,7 @@ test("a step is skipped", async () => {
   await run.stopsAt("Stopped before release");
   await run.press("Skip this step");
   await run.endsAs("passed");
-  expect(await run.box("release").getAttribute("data-status")).toBe("skipped");
+  await run.boxIs("release", "skipped");
   await run.close();
 });
 
@@ -138,7 +139,7 @@ test("a run goes back to an earlier point; external effects ask first", async ()
   await run.sees("This cannot be undone");
   await run.press("Do it all the same");
   await run.stopsAt("Stopped before package");
-  expect(await run.box("release").getAttribute("data-status")).toBe("waiting");
+  await run.boxIs("release", "waiting");
   await run.press("Continue");
   await run.stopsAt("Stopped after release");
   await run.press("Continue");
@@ -193,7 +194,7 @@ test("a page that lost its connection says so, comes back by itself, and has mis
   await wire.mend();
 
   await run.endsAs("passed");
-  expect(await run.box("release").getAttribute("data-status")).toBe("passed");
+  await run.boxIs("release", "passed");
   await run.close();
   await started.close();
   await wire.cut();
@@ -212,7 +213,7 @@ test("a server that was killed and started again goes on at the same stop, and s
   await run.sees(/^live$/);
   await run.stopsAt("Stopped before package");
   const stopsNow = async () => (await run.state()).stops.map(({ id }) => id);
-  await expect.poll(stopsNow, { timeout: 30_000 }).toEqual(stops); // once the run was taken up again
+  await expect.poll(stopsNow, { timeout: PATIENCE }).toEqual(stops); // once the run was taken up again
   await run.page.reload();
   await run.page.getByRole("treeitem", { name: /^region: "north"/ }).waitFor();
 

@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { openStage, type RunDriver, tabTo } from "./stage.ts";
 
 const stage = openStage();
@@ -50,10 +50,10 @@ test("a run is stepped, edited, taken back and ended by keys alone", async () =>
 
   await keyboard.press("F10");
   await run.stopsAt("Stopped before release");
-  await run.box("package").and(page.locator("[data-status=passed]")).waitFor();
+  await run.boxIs("package", "passed");
   await keyboard.press("Shift+F10");
   await run.stopsAt("Stopped before package");
-  await run.box("package").and(page.locator("[data-status=paused]")).waitFor();
+  await run.boxIs("package", "paused");
 
   await keyboard.press("?");
   await page.getByRole("heading", { name: "Keys" }).waitFor();
@@ -89,8 +89,8 @@ test("frames are changed, a step is injected and another is skipped by keys alon
   await run.sees(/The step runs before Unit tests/);
   await keyboard.press("F8");
   await run.endsAs("passed");
-  expect(await run.box("checks.lint").getAttribute("data-status")).toBe("skipped");
-  expect(await run.box("checks.unit+1").getAttribute("data-status")).toBe("passed");
+  await run.boxIs("checks.lint", "skipped");
+  await run.boxIs("checks.unit+1", "passed");
   await run.close();
 });
 

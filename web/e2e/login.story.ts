@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { openStage } from "./stage.ts";
+import { openStage, PATIENCE } from "./stage.ts";
 
 const stage = openStage();
 
 test("a browser that nobody logged in is told how to get in, and comes in by the link", async () => {
   const { browser, server } = stage();
   const context = await browser.newContext();
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   await page.goto(`${server.origin}/runs/any`);
   await page.getByRole("heading", { name: "You are not logged in" }).waitFor();

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openStage } from "./stage.ts";
+import { openStage, PATIENCE } from "./stage.ts";
 
 const stage = openStage();
 
@@ -17,7 +17,7 @@ test("the tests of a flow are seen over its last runs, also those that pass agai
 
   await run.sees("4 tests: 1 failed, 3 passed");
   const history = run.page.getByRole("list", { name: "Tests of the last runs" }).getByRole("link");
-  expect(await history.count()).toBe(3);
+  await expect.poll(() => history.count(), { timeout: PATIENCE }).toBe(3);
   const test = (name: string) => run.page.getByRole("listitem").filter({ hasText: name });
   await test("taxes").getByText("failed in 2 of the last 3 runs").waitFor({ state: "attached" });
   await test("taxes").getByText("still failing").waitFor();
@@ -42,7 +42,7 @@ test("a value that was found by the filter is edited where it stands; a list is 
   await filter.fill("");
   await run.page.getByRole("treeitem", { name: /^sizes/ }).dblclick();
   const value = run.page.getByRole("textbox", { name: "New value of .vars.sizes" });
-  expect(JSON.parse(await value.inputValue())).toEqual([12, 28, 7]);
+  await expect.poll(async () => JSON.parse(await value.inputValue()), { timeout: PATIENCE }).toEqual([12, 28, 7]);
   await value.fill('["small"]');
   await run.press("Set");
   await run.page.getByRole("treeitem", { name: /^sizes: \["small"\]/ }).waitFor();

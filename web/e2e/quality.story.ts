@@ -2,7 +2,7 @@
 
 import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
-import { openStage, type Stage } from "./stage.ts";
+import { openStage, PATIENCE, type Stage } from "./stage.ts";
 
 const stage = openStage();
 const MOST_SCRIPT = 200_000; // bytes of JavaScript that the first page needs, as they are sent
@@ -21,6 +21,7 @@ async function open(
     viewport: { width, height: 800 },
     storageState: await context.storageState(),
   });
+  own.setDefaultTimeout(PATIENCE);
   const page = await own.newPage();
   const told: Told = { errors: [], responses: [] };
   page.on("console", (message) => {

@@ -5,6 +5,9 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { openBrowser } from "../dev/browser.ts";
 import { Server } from "./server.ts";
 
+/** How long anything may take to be seen, in milliseconds: a busy machine may stand still for a while. */
+export const PATIENCE = 90_000;
+
 type Debug = { stop_at_entry?: boolean; stop_on_error?: boolean; breakpoints?: object[] };
 
 export class Stage {
@@ -78,6 +81,12 @@ export class RunDriver {
     return this.page.locator(`[data-box="${id}"]`);
   }
 
+  /** Waits until the box of a step has this status. */
+  async boxIs(id: string, status: string): Promise<void> {
+    const box = this.box(id).and(this.page.locator(`[data-status=${status}]`));
+    await box.waitFor({ state: "attached" });
+  }
+
   /** What a step wrote, from the log panel. */
   async logHas(text: string): Promise<void> {
     await this.tab("Log");
@@ -146,7 +155,7 @@ export function openStage(flows?: string): () => Stage {
     const server = await Server.start(flows);
     const browser = await openBrowser();
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-    context.setDefaultTimeout(30_000);
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     await page.goto(server.login);
     await page.getByRole("heading", { name: "Runs" }).waitFor();

@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     environment: "node",
     include: ["*.story.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000, // a busy machine may stand still for a while
+    hookTimeout: 240_000,
     fileParallelism: false,
   },
 });
