@@ -25,6 +25,14 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][A-Z0-9]
 _NOT_CLONED = shutil.ignore_patterns("__pycache__", ".pitstop")
 
 
+def left_running(mark: str) -> dict[int, str]:
+    """What does not end by itself before long."""
+    deadline = time.monotonic() + SECONDS
+    while (left := processes_with(mark)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
+
+
 class Clone:
     """What a user has after `git clone` and the first `make`: the environment is ours, so nothing is installed."""
 
@@ -69,7 +77,7 @@ class Clone:
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
     def left_running(self) -> dict[int, str]:
-        return processes_with(self.mark)
+        return left_running(self.mark)
 
     def _make_environment(self, venv: Path) -> None:
         command = venv / "bin" / "pitstop"
@@ -162,5 +170,5 @@ def serving(clone: Clone, **environment: str) -> Iterator[str]:
             yield found[0].rstrip("/")
         finally:
             server.send_signal(signal.SIGINT)
-            server.wait(30)
-    assert processes_with(mark) == {}
+            server.wait(SECONDS)
+    assert left_running(mark) == {}

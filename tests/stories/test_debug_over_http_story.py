@@ -56,6 +56,11 @@ class Caller:
             await self._news.wait_for(found)
         return found()
 
+    async def end(self) -> None:
+        """Until all was told."""
+        async with asyncio.timeout(90), self._news:
+            await self._news.wait_for(lambda: self.seen and self.seen[-1]["kind"] == "run.ended")
+
     async def say(self, verb: str, **body: Any) -> Any:
         return await self.bench.post(f"/runs/{self.run}/debug/{verb}", **body)
 
@@ -133,6 +138,7 @@ async def debug(caller: Caller) -> None:
     page = await caller.bench.get(f"/runs/{caller.run}/log", occurrence="deploy")
     assert [line["text"] for line in page["lines"]] == ["deploying 1.2"]
     assert len((await caller.state())["interventions"]) == 3
+    await caller.end()
     exported = await caller.look("export")
     assert [event["kind"] for event in exported["events"]] == [event["kind"] for event in caller.seen]
 
