@@ -1,5 +1,6 @@
 /** The one place that asks the server: a typed function per route of `/api/v1`. */
 
+import { send } from "@/api/early";
 import type {
   ArtifactInfo,
   BreakpointInfo,
@@ -33,9 +34,8 @@ import type {
   VariablePage,
   WatchValue,
 } from "@/api/types";
+import { API, runPath, urlOf } from "@/api/url";
 import { noteStatus } from "@/api/visitor";
-
-export const API = "/api/v1";
 
 /** What the server refused, with its stable code; `code` is "offline" when it could not be reached. */
 export class ApiError extends Error {
@@ -61,24 +61,12 @@ export class ApiError extends Error {
   }
 }
 
-export type Query = Record<string, string | number | readonly string[] | null | undefined>;
-
-export function urlOf(path: string, query: Query = {}): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value === null || value === undefined || value === "") continue;
-    for (const each of Array.isArray(value) ? value : [value]) params.append(name, String(each));
-  }
-  const text = params.toString();
-  return `${API}${path}${text ? `?${text}` : ""}`;
-}
-
 type Sent = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
 async function ask<T>(url: string, { method = "GET", body, headers, signal }: Sent = {}): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(url, {
+    response = await send(url, {
       method,
       signal,
       headers: {
@@ -105,8 +93,6 @@ async function readProblem(response: Response): Promise<ProblemDetails> {
 
 const post = <T>(url: string, body: unknown = {}, headers?: Record<string, string>) =>
   ask<T>(url, { method: "POST", body, headers });
-
-const runPath = (run: string, rest = "") => `/runs/${encodeURIComponent(run)}${rest}`;
 
 export const api = {
   me: () => ask<Me>(urlOf("/me")),

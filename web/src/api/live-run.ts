@@ -1,9 +1,10 @@
 /** A run as it is now: its events followed and folded, and the state of its debugger beside them. */
 
 import { replaceEqualDeep } from "@tanstack/react-query";
-import { ApiError, api, urlOf } from "@/api/client";
+import { ApiError, api } from "@/api/client";
 import { type Connection, follow, type ServerEvent } from "@/api/sse";
 import type { BreakpointInfo, DebugState, DebugVerb, DebugVerbs, EditInfo, StopInfo } from "@/api/types";
+import { eventsUrl } from "@/api/url";
 import type { RunEvent, Stopped } from "@/core/events";
 import { Pauses } from "@/core/pauses";
 import { type FrameView, RunView } from "@/core/run-view";
@@ -134,7 +135,7 @@ export class LiveRun {
 
   #start(): void {
     this.#stopFollowing = follow({
-      url: urlOf(`/runs/${encodeURIComponent(this.id)}/events`, { after: this.#view.last_event }),
+      url: eventsUrl(this.id, this.#view.last_event),
       onEvents: this.#take,
       onConnection: (connection, retryAt) => {
         // A run that is being read tells more than the debugger: that is asked when the last known event is here.

@@ -1,5 +1,6 @@
 /** Server-sent events read with `fetch`: every kind in one place, resumed after the last id, with patience in between. */
 
+import { send } from "@/api/early";
 import { noteStatus } from "@/api/visitor";
 
 export type ServerEvent = { id: string | null; event: string; data: string };
@@ -71,7 +72,7 @@ export function follow({ url, onEvents, onConnection, isLasting = true }: Follow
     try {
       const headers: Record<string, string> = { accept: "text/event-stream" };
       if (lastId !== null) headers["last-event-id"] = lastId;
-      const response = await fetch(url, { headers, signal: reading.signal });
+      const response = await send(url, { headers, signal: reading.signal });
       noteStatus(response.status);
       if (!response.ok || !response.body) throw new StreamRefused(response.status);
       onConnection("live", null);

@@ -1,17 +1,16 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
 import { Link, Route, Switch } from "wouter";
 import { retryUnlessRefused, runQuery } from "@/api/queries";
 import { RunsPage } from "@/app/runs-page";
 import { Shell } from "@/app/shell";
 import { Boundary } from "@/ui/boundary";
-import { Empty, Loading } from "@/ui/feedback";
+import { Empty } from "@/ui/feedback";
+import { later } from "@/ui/later";
 import { Toasts } from "@/ui/toast";
 import { Tooltips } from "@/ui/tooltip";
 
-const loadRunPage = () => import("@/app/run-page");
-const RunPage = lazy(() => loadRunPage().then((module) => ({ default: module.RunPage })));
-const NewRunPage = lazy(() => import("@/app/new-run-page").then((module) => ({ default: module.NewRunPage })));
+const RunPage = later(() => import("@/app/run-page").then((module) => module.RunPage));
+const NewRunPage = later(() => import("@/app/new-run-page").then((module) => module.NewRunPage));
 
 const client = new QueryClient({
   defaultOptions: { queries: { retry: retryUnlessRefused, refetchOnWindowFocus: false } },
@@ -21,8 +20,7 @@ const client = new QueryClient({
 export function beginLoading(path: string): void {
   const run = /^\/runs\/([^/]+)$/.exec(path)?.[1];
   if (run === undefined) return;
-  void loadRunPage();
-  void import("@/features/graph/run-graph");
+  void RunPage.load();
   void client.prefetchQuery(runQuery(decodeURIComponent(run)));
 }
 
@@ -31,20 +29,20 @@ export function App() {
     <QueryClientProvider client={client}>
       <Shell>
         <Boundary>
-          <Suspense fallback={<Loading />}>
-            <Switch>
-              <Route path="/" component={RunsPage} />
-              <Route path="/new" component={NewRunPage} />
-              <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
-              <Route>
-                <Empty title="Nothing is at this address">
-                  <Link href="/" className="text-accent hover:underline">
-                    Go to the runs
-                  </Link>
-                </Empty>
-              </Route>
-            </Switch>
-          </Suspense>
+          <Switch>
+            <Route path="/" component={RunsPage} />
+            <Route path="/new">
+              <NewRunPage />
+            </Route>
+            <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
+            <Route>
+              <Empty title="Nothing is at this address">
+                <Link href="/" className="text-accent hover:underline">
+                  Go to the runs
+                </Link>
+              </Empty>
+            </Route>
+          </Switch>
         </Boundary>
       </Shell>
       <Toasts />

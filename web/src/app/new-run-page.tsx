@@ -1,5 +1,5 @@
 import { FileCode2 } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { api } from "@/api/client";
 import { useFlow, useFlowBreakpoints, useFlows } from "@/api/queries";
@@ -10,10 +10,9 @@ import { StartForm } from "@/features/start/start-form";
 import { classNames } from "@/ui/class-names";
 import { Empty, Failed, Loading } from "@/ui/feedback";
 import { SearchInput } from "@/ui/field";
+import { later } from "@/ui/later";
 
-const FlowSource = lazy(() =>
-  import("@/features/source/flow-source").then((module) => ({ default: module.FlowSource })),
-);
+const FlowSource = later(() => import("@/features/source/flow-source").then((module) => module.FlowSource));
 
 export function NewRunPage() {
   usePageTitle("Start a run");
@@ -91,9 +90,7 @@ function Chosen({ flow }: { flow: FlowText }) {
   return (
     <div className="flex h-full flex-col-reverse md:flex-row">
       <div className="min-h-48 flex-1 md:min-h-0">
-        <Suspense fallback={<Loading />}>
-          <FlowSource flow={flow} breakpoints={shown} onToggle={toggle} />
-        </Suspense>
+        <FlowSource flow={flow} breakpoints={shown} onToggle={toggle} />
       </div>
       <div className="shrink-0 overflow-auto border-line border-l bg-surface p-4 md:w-80">
         <StartForm

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { api } from "@/api/client";
 import { type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
 import { useCommands } from "@/app/commands";
@@ -11,19 +11,20 @@ import { InjectPanel } from "@/features/debug/inject-panel";
 import { ShellPanel } from "@/features/debug/shell-panel";
 import { VariablesPanel } from "@/features/debug/variables/variables-panel";
 import { WatchPanel } from "@/features/debug/watch-panel";
+import { RunGraph } from "@/features/graph/run-graph";
 import { StepList } from "@/features/graph/step-list";
 import { LogViewer } from "@/features/log/log-viewer";
 import { StepPanel } from "@/features/step/step-panel";
 import { ArtifactsPanel } from "@/features/tests/artifacts-panel";
 import { TestsPanel } from "@/features/tests/tests-panel";
 import { Gantt } from "@/features/timing/gantt";
-import { Empty, Loading } from "@/ui/feedback";
+import { Empty } from "@/ui/feedback";
 import { useMediaQuery, useSetting } from "@/ui/hooks";
+import { later } from "@/ui/later";
 import { Split } from "@/ui/split";
 import { Count, type Tab, Tabs } from "@/ui/tabs";
 
-const RunGraph = lazy(() => import("@/features/graph/run-graph").then((module) => ({ default: module.RunGraph })));
-const RunSource = lazy(() => import("@/features/source/run-source").then((module) => ({ default: module.RunSource })));
+const RunSource = later(() => import("@/features/source/run-source").then((module) => module.RunSource));
 
 export type MainView = "graph" | "list" | "source" | "timing" | "tests" | "artifacts";
 type SideTab = "step" | "variables" | "watch" | "frames" | "breakpoints" | "inject" | "context";
@@ -80,14 +81,12 @@ export function RunLayout(props: RunLayoutProps) {
 function MainArea({ view, onView, collapsed, onCollapse }: RunLayoutProps) {
   return (
     <Tabs label="The flow" tabs={MAIN_TABS} active={view} onChange={onView}>
-      <Suspense fallback={<Loading />}>
-        {view === "graph" && <RunGraph collapsed={collapsed} onCollapse={onCollapse} />}
-        {view === "list" && <StepList collapsed={collapsed} onCollapse={onCollapse} />}
-        {view === "source" && <RunSource />}
-        {view === "timing" && <Gantt />}
-        {view === "tests" && <TestsPanel />}
-        {view === "artifacts" && <ArtifactsPanel />}
-      </Suspense>
+      {view === "graph" && <RunGraph collapsed={collapsed} onCollapse={onCollapse} />}
+      {view === "list" && <StepList collapsed={collapsed} onCollapse={onCollapse} />}
+      {view === "source" && <RunSource />}
+      {view === "timing" && <Gantt />}
+      {view === "tests" && <TestsPanel />}
+      {view === "artifacts" && <ArtifactsPanel />}
     </Tabs>
   );
 }

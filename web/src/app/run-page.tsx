@@ -1,15 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { CloudOff } from "lucide-react";
-import {
-  lazy,
-  Suspense,
-  useCallback,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "@/api/client";
 import { useRunDetail } from "@/api/queries";
@@ -29,10 +20,12 @@ import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { Empty, Failed, Loading, Notice } from "@/ui/feedback";
 import { useSetting } from "@/ui/hooks";
+import { later } from "@/ui/later";
 import { toast } from "@/ui/toast";
 
-const BreakpointDialog = lazy(() =>
-  import("@/features/debug/breakpoint-dialog").then((module) => ({ default: module.BreakpointDialog })),
+const BreakpointDialog = later(
+  () => import("@/features/debug/breakpoint-dialog").then((module) => module.BreakpointDialog),
+  null,
 );
 
 export function RunPage({ id }: { id: string }) {
@@ -196,15 +189,13 @@ function Edited({ page }: { page: RunPageStore }) {
   const editing = useSyncExternalStore(page.subscribe, page.editing);
   if (!editing) return null;
   return (
-    <Suspense>
-      <BreakpointDialog
-        flow={page.state().detail.flow_info}
-        request={editing.request}
-        isNew={editing.id === undefined}
-        onSave={page.saveBreakpoint}
-        onClose={page.closeEditing}
-      />
-    </Suspense>
+    <BreakpointDialog
+      flow={page.state().detail.flow_info}
+      request={editing.request}
+      isNew={editing.id === undefined}
+      onSave={page.saveBreakpoint}
+      onClose={page.closeEditing}
+    />
   );
 }
 

@@ -2,7 +2,7 @@ import { readSetting } from "@/ui/settings";
 
 export type Theme = "light" | "dark" | "system";
 
-/** Show the page in a theme and remember it; public/theme.js does the same before the first paint. */
+/** Show the page in a theme and remember it; public/first.js does the same before the first paint. */
 export function applyTheme(theme: Theme): void {
   try {
     if (theme === "system") localStorage.removeItem("pitstop.theme");

@@ -1,5 +1,5 @@
 import { Plus, SquareTerminal, X } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { useRun } from "@/api/run-context";
 import { keysOf } from "@/core/keys";
 import { NeedsStop } from "@/features/debug/needs-stop";
@@ -8,9 +8,11 @@ import { Empty, Loading } from "@/ui/feedback";
 import { Checkbox } from "@/ui/field";
 import { useSetting } from "@/ui/hooks";
 import { Kbd } from "@/ui/kbd";
+import { later } from "@/ui/later";
 
-const ShellTerminal = lazy(() =>
-  import("@/features/debug/shell-terminal").then((module) => ({ default: module.ShellTerminal })),
+const ShellTerminal = later(
+  () => import("@/features/debug/shell-terminal").then((module) => module.ShellTerminal),
+  <Loading label="Opening the shell" />,
 );
 
 type Shell = {
@@ -113,22 +115,20 @@ export function ShellPanel() {
         </span>
       </div>
       <div className="relative min-h-0 flex-1">
-        <Suspense fallback={<Loading label="Opening the shell" />}>
-          {shells.map((shell) => (
-            <div key={shell.id} className={shell.id === active ? "absolute inset-0" : "hidden"}>
-              <ShellTerminal
-                run={run.id}
-                stop={shell.stop}
-                mode={shell.mode}
-                record={shell.isRecorded ? "screen" : null}
-                isShown={shell.id === active}
-                onEnd={() =>
-                  setShells((all) => all.map((each) => (each.id === shell.id ? { ...each, isEnded: true } : each)))
-                }
-              />
-            </div>
-          ))}
-        </Suspense>
+        {shells.map((shell) => (
+          <div key={shell.id} className={shell.id === active ? "absolute inset-0" : "hidden"}>
+            <ShellTerminal
+              run={run.id}
+              stop={shell.stop}
+              mode={shell.mode}
+              record={shell.isRecorded ? "screen" : null}
+              isShown={shell.id === active}
+              onEnd={() =>
+                setShells((all) => all.map((each) => (each.id === shell.id ? { ...each, isEnded: true } : each)))
+              }
+            />
+          </div>
+        ))}
       </div>
     </div>
   );

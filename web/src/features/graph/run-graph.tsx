@@ -2,7 +2,7 @@ import "@xyflow/react/dist/base.css";
 import { ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi } from "@xyflow/react";
 import { ChevronsDownUp, ChevronsUpDown, Crosshair, Maximize, Minus, Plus } from "lucide-react";
 import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { stepOf } from "@/api/run-context";
+import { stepOf, useRun } from "@/api/run-context";
 import type { Box } from "@/core/lanes";
 import { wordOf } from "@/core/status";
 import { type BoxActions, BoxNode, type BoxNodeType } from "@/features/graph/box-node";
@@ -21,13 +21,14 @@ const NO_EDGES: never[] = [];
 type RunGraphProps = { collapsed: ReadonlySet<string>; onCollapse: (collapsed: ReadonlySet<string>) => void };
 
 export function RunGraph(props: RunGraphProps) {
+  const { isLoaded } = useRun("isLoaded"); // before that no step has a state, and no loop its turns
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);
   const measure = useCallback((element: HTMLDivElement | null) => {
     if (element) setSize({ width: element.clientWidth, height: element.clientHeight });
   }, []);
   return (
     <div ref={measure} className="relative h-full">
-      {size && (
+      {size && isLoaded && (
         <ReactFlowProvider>
           <Graph {...props} size={size} />
         </ReactFlowProvider>

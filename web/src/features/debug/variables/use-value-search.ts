@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { urlOf } from "@/api/client";
+import { runPath, urlOf } from "@/api/url";
 import type { SearchAnswer, SearchQuestion } from "@/features/debug/variables/search.worker";
 
 /** The values of a stop that have the text in them; null without a text, and until the first answer. */
@@ -17,7 +17,7 @@ export function useValueSearch(run: string, stop: number, edited: number, text: 
           if (data.id === asked.current) setAnswer(data);
         });
       }
-      const url = urlOf(`/runs/${encodeURIComponent(run)}/debug/scope`, { stop });
+      const url = urlOf(runPath(run, "/debug/scope"), { stop });
       const question: SearchQuestion = { id: ++asked.current, url, version: `${run} ${stop} ${edited}`, text: wanted };
       worker.current.postMessage(question);
     },
