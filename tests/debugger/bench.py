@@ -25,7 +25,7 @@ from tests.engine.virtual_time import VirtualTimeLoop
 T = TypeVar("T")
 State = dict[str, Any]
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 90.0
 
 
 # --- Graphs in one line ----------------------------------------------------------------------------------------------
