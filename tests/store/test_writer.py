@@ -1,0 +1,64 @@
+"""The one writer of a store: what belongs together is written together, and nothing is written for nothing."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, event
+
+from pitstop.store.sql.store import open_sql_store
+from pitstop.store.sql.writer import DEED_SECONDS
+from tests.contracts.store import PATIENCE_SECONDS, record, step
+
+
+@contextmanager
+def counted_commits() -> Iterator[list[Connection]]:
+    commits: list[Connection] = []
+
+    def note(connection: Connection) -> None:
+        commits.append(connection)
+
+    event.listen(Engine, "commit", note)
+    try:
+        yield commits
+    finally:
+        event.remove(Engine, "commit", note)
+
+
+async def test_what_follows_at_once_from_what_was_written_is_kept_with_it(tmp_path: Path) -> None:
+    store = await open_sql_store(f"sqlite:///{tmp_path}/runs.db")
+    command = await store.create(record("command"))
+    follower = await store.create(record("follower"))
+    is_told = asyncio.Event()
+
+    async def follow() -> None:
+        await is_told.wait()
+        follower.log.append(step(1))
+        await follower.log.settled()
+
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
+        group.create_task(follow())
+        await asyncio.sleep(0)  # it waits by now
+        with counted_commits() as commits:
+            command.log.append(step(1))
+            is_told.set()
+            await command.log.settled()
+            await follower.log.settled()
+    await store.close()
+
+    assert len(commits) == 1
+
+
+async def test_a_deed_is_kept_once_with_what_it_did(tmp_path: Path) -> None:
+    store = await open_sql_store(f"sqlite:///{tmp_path}/runs.db")
+    run = await store.create(record("run"))
+    with counted_commits() as commits:
+        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
+            group.create_task(store.add_audit([(1.0, "somebody", "step", "run", {})]))
+            await asyncio.sleep(0)  # it is on its way by now
+            run.log.append(step(1))
+        await asyncio.sleep(2 * DEED_SECONDS)  # when it would be written at the latest
+    await store.close()
+
+    assert len(commits) == 1
