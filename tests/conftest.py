@@ -1,6 +1,9 @@
 """What every test may use: seeds for the tests that take them, and a container engine for those that need one."""
 
 import pytest
+from hypothesis import settings
+
+settings.load_profile("ci")  # the same examples each time, and no limit to how long a busy machine takes for one
 
 pytest_plugins = ("tests.containers", "tests.leftovers")
 

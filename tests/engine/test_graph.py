@@ -502,7 +502,7 @@ def acyclic(draw: st.DrawFn) -> dict[str, list[str]]:
 
 
 @given(acyclic(), st.lists(st.integers(0, 5), min_size=8, max_size=8))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_in_any_graph_without_circles_each_node_runs_once_and_after_all_that_lead_to_it(
     edges: dict[str, list[str]], seconds: list[int]
 ) -> None:
@@ -530,7 +530,7 @@ def test_in_any_graph_without_circles_each_node_runs_once_and_after_all_that_lea
 
 
 @given(acyclic(), st.lists(st.integers(0, 5), min_size=8, max_size=8), st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_graph_without_circles_goes_on_from_any_point(
     edges: dict[str, list[str]], seconds: list[int], data: st.DataObject
 ) -> None:

@@ -102,7 +102,7 @@ async def test_plain_paths_need_no_process(worker: JqWorker) -> None:
 
 
 @given(value=st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()), st.lists))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_jq_gives_back_what_a_plain_path_gives(value: object, one_worker: tuple[asyncio.Runner, JqWorker]) -> None:
     runner, worker = one_worker
 

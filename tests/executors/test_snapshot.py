@@ -105,7 +105,7 @@ def make_tree(path: Path, tree: bytes | str | dict[str, object]) -> None:
 
 
 @given(before=st.dictionaries(NAMES, TREES), after=st.dictionaries(NAMES, TREES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_tree_can_be_put_back_over_any_other(
     tmp_path_factory: pytest.TempPathFactory, before: dict[str, object], after: dict[str, object]
 ) -> None:

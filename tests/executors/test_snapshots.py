@@ -295,7 +295,7 @@ def change(folder: Path, verb: str, where: str, what: bytes) -> None:
 
 
 @given(steps=STEPS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_tree_can_be_put_back_in_any_order(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object]]
 ) -> None:
