@@ -6,7 +6,7 @@ at most once, tells what it said and how it ended, and leaves nothing of it behi
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pitstop.engine.container import ContainerOptions
 from pitstop.lazy_dataclass import dataclass
@@ -26,6 +26,9 @@ class RunnerInfo:
     state: RunnerState = "ready"
     slots: int | None = None
     used: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.id} ({listed(self.labels)})"
 
     def meets(self, requires: Labels) -> bool:
         """Does every label that is asked for have the values that are asked for? `runner` asks for the id."""
@@ -268,6 +271,23 @@ class Executor(Protocol):
         With `keep`, the workspaces that were acquired by an id are kept, for whoever goes on with them.
         """
         ...
+
+
+def asked_labels(requires: Mapping[str, Any]) -> Labels:
+    """Labels as a flow asks for them: a number or a truth is meant as it is written."""
+
+    def written(value: Any) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return {
+        name: tuple(map(written, value)) if isinstance(value, list | tuple) else written(value)
+        for name, value in requires.items()
+    }
+
+
+def listed(labels: Labels) -> str:
+    """Labels in one line, for people."""
+    return ", ".join(f"{name}={'+'.join(_values(wanted))}" for name, wanted in labels.items())
 
 
 def _values(label: str | tuple[str, ...]) -> tuple[str, ...]:

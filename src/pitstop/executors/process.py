@@ -22,6 +22,7 @@ from pitstop.engine.executor import (
     RunnerInfo,
     Shell,
     WorkspaceRef,
+    listed,
 )
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.leftovers import EPOCH_VARIABLE
@@ -41,6 +42,7 @@ LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
 SNAPSHOT_CHUNK_BYTES = 1024 * 1024
 RELEASE_GRACE_SECONDS = 1.0
 LEASE_SECONDS = 15.0
+OTHER_NAMES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}  # of architectures
 LAPSED = "Pitstop stood still for {seconds:g} s, so its commands were ended and others may use the workspace"
 
 
@@ -67,7 +69,7 @@ class ProcessExecutor:
         self._workspaces = Workspaces(workspaces)
         self._lease_seconds = lease_seconds
         self._runner = runner
-        self._labels: Labels = {"os": platform.system().lower(), "arch": platform.machine(), **(labels or {})}
+        self._labels: Labels = {"os": platform.system().lower(), "arch": _architecture(), **(labels or {})}
         self._env = _encoded(os.environ if env is None else env)
         self._held: dict[str, _Held] = {}
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
@@ -89,7 +91,7 @@ class ProcessExecutor:
             raise Unavailable("this executor is closed")
         (here,) = await self.runners()
         if not here.meets(placement.requires):
-            raise NoRunner(_listed(placement.requires), [f"{here.id} ({_listed(here.labels)})"])
+            raise NoRunner(listed(placement.requires), [str(here)])
         self._notice_lapse()
         workspace = await self._workspaces.acquire(placement)
         epoch = self._workspaces.epoch
@@ -372,9 +374,11 @@ def _refused(log: str, reason: str) -> Supervised:
     return refused
 
 
+def _architecture() -> str | tuple[str, ...]:
+    """What the machine is called, and what others call it."""
+    machine = platform.machine()
+    return OTHER_NAMES.get(machine, machine)
+
+
 def _encoded(env: Mapping[str, str]) -> dict[bytes, bytes]:
     return {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
-
-
-def _listed(labels: Labels) -> str:
-    return ", ".join(f"{name}={value if isinstance(value, str) else '+'.join(value)}" for name, value in labels.items())

@@ -15,7 +15,7 @@ from pitstop.engine.run import Run
 from pitstop.errors import LogLost, NotAsked, NotRunning
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
-from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, Stopped
+from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, StepFinished, Stopped
 from pitstop.events.view import interventions_in
 from pitstop.service.api import (
     ArtifactInfo,
@@ -34,6 +34,7 @@ from pitstop.service.info import tell_failures, tell_flow
 from pitstop.service.journal import Journal
 from pitstop.service.late_session import LateSession
 from pitstop.service.log_pages import Page, pages_in_memory
+from pitstop.service.machines import refuse_unmet
 from pitstop.service.parts import Parts
 from pitstop.service.past_run import PastRun, tell_run
 from pitstop.service.run_maker import PreparedRun
@@ -208,6 +209,9 @@ class LiveRun(PastRun):
             )
         )
         self._workplace = workplace
+        if self._is_new:
+            done = {event.step for event in self._prepared.events if isinstance(event, StepFinished)}
+            await refuse_unmet(self._prepared.plan, done, workplace.executor, planned.texts)
         self._journal = Journal(self._kept, workplace.masker.mask_text if request.secrets else None, self._on_event)
         kinds = planned.kinds if self._own_session is None else {*planned.kinds, *planned.types.names}
         self._step_types.update(planned.types.for_run(workplace, kinds))
@@ -227,7 +231,7 @@ class LiveRun(PastRun):
     async def _set_up_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> RunSnapshots | None:
         """What keeps the files at each point, where it is wanted. A run from a step begins with the files of then."""
         record, request, plan = self._record, self._prepared.request, self._prepared.plan
-        is_new = len(self._kept.log) == self._kept.log.carried_over
+        is_new = self._is_new
         begins_later = is_new and record.from_step is not None and record.from_run is not None and not request.place
         is_wanted = wants_snapshots(plan, request.debug, request.place)
         if is_new and request.commit is not None and request.folder is not None:
@@ -249,6 +253,10 @@ class LiveRun(PastRun):
                 await keeping.own(snapshots_in(self._kept.log.read()), self.id)
             self._snapshots = RunSnapshots(keeping, workplace.workspace, in_place=in_place, owner=self.id)
         return self._snapshots
+
+    @property
+    def _is_new(self) -> bool:
+        return len(self._kept.log) == self._kept.log.carried_over
 
     def _hook(self) -> Hook:
         return self._own_session or self._late_session

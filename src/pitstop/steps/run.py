@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from pitstop.engine.container import ContainerOptions
-from pitstop.engine.executor import Command, CommandResult
+from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
 from pitstop.errors import StepFailure
 from pitstop.plan.values import as_json
@@ -70,7 +70,7 @@ class RunStep:
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
         workplace = self._workplace
         form = self._read(config)
-        _refuse_other_places(form)
+        await self._refuse_other_places(form)
         before = await asyncio.to_thread(self._trace_reports, form) if form.tests else {}
         env = await workplace.environment(activation, form.env)
         if form.image is not None:
@@ -96,6 +96,16 @@ class RunStep:
         if problems:
             raise problems[0]
         return outputs
+
+    async def _refuse_other_places(self, form: RunOptions) -> None:
+        services = [service.name for service in form.container.services]
+        if services and form.image is None:
+            raise NotAvailable("services", ", ".join(services), "only a step with an `image` can reach services")
+        if form.requires:
+            asked = asked_labels(form.requires)
+            there = await self._workplace.executor.runners()
+            if not any(runner.meets(asked) for runner in there):
+                raise NotAvailable("requires", listed(asked), f"there is {', '.join(map(str, there)) or 'no machine'}")
 
     def _read(self, config: Mapping[str, Any]) -> RunOptions:
         if (
@@ -199,12 +209,3 @@ def _failing_tests(tests: dict[str, Any] | None) -> list[str]:
         f"{tests['failed'] + tests['errors']} of {tests['total']} tests failed: "
         f"{', '.join(titles[:_NAMED_TESTS])}{more}"
     ]
-
-
-def _refuse_other_places(form: RunOptions) -> None:
-    services = [service.name for service in form.container.services]
-    if services and form.image is None:
-        raise NotAvailable("services", ", ".join(services), "only a step with an `image` can reach services")
-    if form.requires:
-        asked = ", ".join(f"{name}={value}" for name, value in form.requires.items())
-        raise NotAvailable("requires", asked, "this executor has one machine only, so a step cannot choose another")
