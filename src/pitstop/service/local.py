@@ -10,6 +10,7 @@ from pitstop.errors import BadDefinition, NotEnded, UnknownRun
 from pitstop.service.api import ENDED, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
 from pitstop.service.cursors import cursor_after, read_cursor
 from pitstop.service.flow_desk import FLOW_FOLDER, FlowDesk
+from pitstop.service.flow_files import PlannedFlow
 from pitstop.service.graph_targets import read_target
 from pitstop.service.info import tell_flow
 from pitstop.service.live_run import LiveRun
@@ -40,6 +41,7 @@ class LocalService(FlowDesk):
         self._end_elsewhere = end_elsewhere
         self._live: dict[str, LiveRun] = {}
         self._carrying_out: dict[str, asyncio.Task[None]] = {}
+        self._last_told: tuple[PlannedFlow, FlowInfo] | None = None  # a page asks for one run many times
         self._tasks = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
@@ -136,4 +138,6 @@ class LocalService(FlowDesk):
             planned = self._files.plan_again(str(record.request.get("flow", record.file)), record.texts, None)
         except BadDefinition:
             return FlowInfo(record.flow, record.file, ())
-        return tell_flow(planned.flow, planned.plan)
+        if self._last_told is None or self._last_told[0] is not planned:
+            self._last_told = (planned, tell_flow(planned.flow, planned.plan))
+        return self._last_told[1]
