@@ -12,7 +12,7 @@ from pitstop.service.remote_http import Background, Connection
 from pitstop.service.remote_run import RemoteRun
 from pitstop.service.wire import RunDetail
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 90.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 STARTED = b'data: {"number": 1, "kind": "step.started", "at": 1.0, "occurrence": "a"}\n\n'
 FINISHED = b'data: {"number": 2, "kind": "step.finished", "at": 2.0, "occurrence": "a"}\n\n'

@@ -12,7 +12,7 @@ async def test_what_was_kept_comes_into_the_database_file_while_the_store_is_ope
     store = await open_sql_store(f"sqlite:///{database}")
     try:
         kept = await store.create(record("carried-over"))
-        assert b"carried-over" not in database.read_bytes()
+        assert database.with_name("runs.db-wal").exists()
 
         kept.log.append(step(1))
         await kept.log.settled()
