@@ -2,6 +2,7 @@
 
 import asyncio
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +67,90 @@ async def test_a_step_back_is_at_the_stop_before_with_everything_as_it_was_there
     assert run.ran == ["a", "b", "b", "c", "d"]
 
 
+@pytest.mark.parametrize("position", ["before", "after"])
+async def test_a_step_back_takes_as_much_in_a_long_run_as_in_a_short_one(position: Any) -> None:
+    async def calls_of(steps: int) -> int:
+        calls = 0
+
+        def count(frame: Any, event: str, argument: Any) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        session, last = breaking(), f"s{steps - 1}"
+        for place in (f"s{steps - 2}", last):
+            session.add_breakpoint(place, position)
+        async with debugging(flow(*(leaf(f"s{number}") for number in range(steps))), {}, session) as run:
+            stop = await run.on(await run.stop())
+            sys.setprofile(count)
+            try:
+                stop = await run.back(stop)
+            finally:
+                sys.setprofile(None)
+            assert at(stop) == f"{position} s{steps - 2}"
+            assert list(stop.scope["steps"]) == [f"s{number}" for number in range(steps - 1 - (position == "before"))]
+        return calls
+
+    short, long = await calls_of(10), await calls_of(500)
+    assert long <= short * 1.2
+
+
+async def test_a_step_back_leaves_the_frames_alone_that_ended_before_it() -> None:
+    plan = flow(parallel("p", leaf("x"), leaf("y")), leaf("a"), sequence("s", leaf("b"), leaf("c")))
+    async with debugging(plan, {}, breaking("b", "c")) as run:
+        stop = await run.back(await run.on(await run.stop()))
+        assert at(stop) == "before s.b"
+        frames = [(frame.id, frame.state) for frame in run.session.frames]
+        assert frames == [("main", "paused"), ("p.x", "done"), ("p.y", "done")]
+        assert [(frame.id, frame.state) for frame in fold(run.log.read()).frames.values()] == frames
+        assert len(run.told(FrameEnded)) == 2
+        assert (await run.session.scope_at(point(run, "after a")))["steps"].keys() == {"x", "y", "p", "a"}
+        await run.session.continue_(stop)
+        await run.session.continue_(await run.stop())
+        assert (await run.end()).status is Status.PASSED
+    assert [step for step in run.ran if "." not in step or step.startswith("s.")] == [
+        "p",
+        "a",
+        "s",
+        "s.b",
+        "s.b",
+        "s.c",
+    ]
+
+
+async def test_a_step_back_into_a_fork_that_has_ended_runs_only_what_follows_in_that_branch() -> None:
+    plan = flow(leaf("a"), parallel("p", sequence("x", leaf("b"), leaf("c")), leaf("y")), leaf("d"))
+    async with debugging(plan, {}, breaking("c", "d")) as run:
+        stop = await run.on(await run.stop())
+        assert at(stop) == "before d"
+        back = point(run, "before p.x.c")
+        await run.session.rewind(stop, back)
+        stop = await run.stop()
+        assert (at(stop), list(stop.scope["steps"])) == ("before p.x.c", ["a", "b"])
+        await run.session.continue_(stop)
+        await run.session.continue_(await run.stop())
+        assert (await run.end()).status is Status.PASSED
+    assert sorted(run.ran) == ["a", "d", "p", "p.x", "p.x.b", "p.x.c", "p.x.c", "p.y"]
+
+
+async def test_edits_of_what_is_before_the_step_stay_when_it_is_gone_back_over() -> None:
+    plan = flow(
+        leaf("a"), call("sub", leaf("b"), leaf("c"), leaf("d"), config={"values": {"vars": {"n": 1}}}), leaf("e")
+    )
+    async with debugging(plan, {"vars": {"n": 0}}, breaking("a", "b", "c", "d")) as run:
+        stop = await run.stop()
+        await run.session.set(stop, ".vars.n", 5)
+        stop = await run.on(stop)
+        await run.session.set(stop, ".vars.n", 7)
+        stop = await run.on(stop)
+        await run.session.set(stop, ".vars.n", 9)
+        stop = await run.back(await run.on(stop))
+        assert (at(stop), stop.scope["vars"]["n"]) == ("before sub.c", 7)
+        stop = await run.back(stop)
+        assert (at(stop), stop.scope["vars"]["n"]) == ("before sub.b", 1)
+        stop = await run.back(stop)
+        assert (at(stop), stop.scope["vars"]["n"]) == ("before a", 0)
+
+
 async def test_one_can_step_back_to_the_first_stop_and_no_further() -> None:
     async with debugging(CHAIN, {"n": 0}, breaking("a")) as run:
         stop = await run.stop()
@@ -128,6 +213,21 @@ async def test_going_back_over_an_edit_of_an_outer_layer_undoes_it_too() -> None
         stop = await run.back(await run.over(stop))
 
         assert stop.scope["vars"] == {"n": 1}
+
+
+@pytest.mark.parametrize("beside", [True, False])
+async def test_going_back_step_by_step_over_an_edit_of_an_outer_layer_undoes_it_when_it_comes_to_it(
+    beside: bool,
+) -> None:
+    row = (leaf("x"), leaf("y"), leaf("z"))
+    line = background("l", leaf("serve", takes(100)), *row) if beside else sequence("l", *row)
+    async with debugging(flow(parallel("p", line, leaf("r"))), {"vars": {"n": 1}}, breaking("x", "y", "z")) as run:
+        stop = await run.stop()
+        await run.session.set(stop, ".vars.n", 2, layer="run")
+        stop = await run.back(await run.on(await run.on(stop)))
+        assert (at(stop), stop.scope["vars"]) == ("before p.l.y", {"n": 2})
+        stop = await run.back(stop)
+        assert (at(stop), stop.scope["vars"]) == ("before p.l.x", {"n": 1})
 
 
 @pytest.mark.parametrize("what", ["skip", "force", "config", "inject"])

@@ -11,7 +11,6 @@ from pitstop.debugger.stepping import after_frame, at_fork, is_ended_by, rests_a
 from pitstop.debugger.stops import Held, describe
 from pitstop.engine.frame import MAIN, Activation, Frame
 from pitstop.engine.hook import PROCEED, Point, Position, Verdict
-from pitstop.engine.recover import frames_under
 from pitstop.engine.run import Run
 from pitstop.errors import SessionInUse
 from pitstop.events.outcome import Outcome
@@ -171,12 +170,16 @@ class Gatekeeper(Returning):
         self._refresh_gate()
         self._tell_if_all_stopped()
 
-    def frame_rewound(self, frame: Frame) -> None:
+    def frame_rewound(self, frame: Frame, since: int) -> None:
         self.interventions += [event for event in self.log.read(len(self.log) - 1) if is_intervention(event)]
-        self._frames = {name: each for name, each in self._frames.items() if frame not in each.lineage()[1:]}
-        if frame.id == MAIN:
+        counting = self._running().what_counts()
+        stay = {name for name, (number, _) in counting.opened.items() if number <= since}
+        self._frames = {
+            name: each for name, each in self._frames.items() if name in stay or frame not in each.lineage()[1:]
+        }
+        if frame.id == MAIN and not since:
             self._is_aborted = False
-        under = frames_under(self.log.read(), frame.id)
+        under = counting.under(frame.id) - stay
         left = [each for each in self._returning.values() if each.event.frame in under]
         self._end_returning(left, f"the run went back in {frame.name}")
         self._forked -= under

@@ -83,6 +83,7 @@ class Holding:
         self._is_entry_due = False
         self._pausing.discard(frame.id)
         self._past.setdefault(frame.id, []).append(stop)
+        run.what_counts()  # now, so that going back from here does not wait for all that led here to be read
         activation.hold()
         self._lease(held, lease_seconds, at_least_seconds)
         self._refresh_gate()

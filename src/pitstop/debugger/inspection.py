@@ -6,6 +6,7 @@ from typing import Any
 
 from pitstop.debugger.stops import Held
 from pitstop.errors import BadExpression
+from pitstop.events.counting import events_that_count
 from pitstop.events.types import (
     AnyEvent,
     EditUndone,
@@ -16,7 +17,6 @@ from pitstop.events.types import (
     StepStarted,
     Stopped,
 )
-from pitstop.events.view import events_that_count
 from pitstop.plan.expressions import expressions_in, render
 from pitstop.plan.paths import format_path
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pitstop.debugger.stepping import Goal, StepVerb, after_frame, at_fork, goal_of, is_ended_by
 from pitstop.engine.frame import MAIN
+from pitstop.events.counting import frames_after, frames_again
 from pitstop.events.types import (
     Aborted,
     AllContinued,
@@ -34,7 +35,7 @@ from pitstop.events.types import (
     StopEnded,
     Stopped,
 )
-from pitstop.events.view import RunView, frames_after
+from pitstop.events.view import RunView
 from pitstop.plan.plan import Step
 
 Place = tuple[str, str]  # an occurrence and a position
@@ -217,10 +218,7 @@ class Remains:
     def _go_back(self, event: Rewound) -> None:
         opened = self.view.opened
         cut = frames_after(opened, event.point_frame, event.frame, event.after)
-        under = {event.frame}
-        for name, (_, parent) in opened.items():
-            if parent in under:
-                under.add(name)
+        under = frames_again(opened, event.frame, event.since)
         self.past = [each for each in self.past if each.event.frame not in cut or each.number < event.after]
         self.passed = {
             place: gone for place, gone in self.passed.items() if gone[0] not in cut or gone[1] <= event.after
@@ -231,7 +229,7 @@ class Remains:
         self._backs = [each for each in self._backs if each.event.frame not in under]
         self.known_frames -= under - {event.frame}
         self._reopening -= under
-        if event.frame == MAIN:
+        if event.frame == MAIN and not event.since:
             self.aborts = 0
 
     def _is_opened_with(self, event: FrameOpened) -> bool:

@@ -207,7 +207,7 @@ class Session(Travelling):
         found = point_numbered(self.history(), number)
         if self._run is None:
             raise NotRunning
-        return await scope_at(self._run, self.log.read(), found)
+        return await scope_at(self._run.plan, self._run.ports, self.log.read(), found)
 
     async def diff_points(self, before: HistoryPoint | int, after: HistoryPoint | int) -> list[Change]:
         """What changed between any two points of the history."""

@@ -1,9 +1,12 @@
 """Stops: where a frame stands still, and what may be done there."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pitstop.engine.body import Start
+from pitstop.engine.frame import Activation
 from pitstop.engine.hook import Again, Force, Point, Position, Proceed, Verdict
 from pitstop.events.outcome import Outcome
 from pitstop.plan.plan import Source, Step
@@ -41,6 +44,7 @@ class Stop:
     after_event: int = 0  # its number in the log: what a rewind to it keeps
     is_over: bool = False
     lease_ends_at: float = 0.0  # when it ends by itself, in seconds since the epoch
+    starts: Mapping[str, Start] = field(default_factory=dict)  # of the steps that it is in, by address
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,16 @@ class Held:
         return Again(tuple(self.edits), self.config, inject_after=tuple(self.inject_after))
 
 
+def _starts(activation: Activation) -> dict[str, Start]:
+    starts: dict[str, Start] = {}
+    around: Activation | None = activation
+    while around is not None:
+        if around.start is not None:
+            starts[around.base] = around.start
+        around = around.parent
+    return starts
+
+
 def describe(point: Point, number: int, reasons: tuple[str, ...], after_event: int, **more: Any) -> Stop:
     """The stop at a point, with the verbs that fit it."""
     activation, step = point.activation, point.activation.step
@@ -112,5 +126,6 @@ def describe(point: Point, number: int, reasons: tuple[str, ...], after_event: i
         is_injected=step.is_injected,
         source=step.source,
         after_event=after_event,
+        starts=_starts(activation),
         **more,
     )

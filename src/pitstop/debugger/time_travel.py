@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 
 from pitstop.debugger.breakpoints import EVERYWHERE
 from pitstop.debugger.stops import Stop
+from pitstop.engine.body import Start, restart_at
 from pitstop.engine.frame import Activation, Frame
 from pitstop.engine.hook import PROCEED, Gate, GoBack, Point, Position, Verdict
-from pitstop.engine.recover import frames_under
+from pitstop.engine.ports import Ports
 from pitstop.engine.run import Run
 from pitstop.errors import UnknownPoint
+from pitstop.events.counting import Counting, events_that_count, frames_after
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     AnyEvent,
-    FrameOpened,
     OutcomeForced,
     RunStarted,
     SnapshotTaken,
@@ -23,7 +24,6 @@ from pitstop.events.types import (
     StepStarted,
     Stopped,
 )
-from pitstop.events.view import events_that_count, frames_after
 from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Snapshot
 
@@ -86,32 +86,22 @@ def point_numbered(points: Iterable[HistoryPoint], number: int) -> HistoryPoint:
     raise UnknownPoint(number)
 
 
-def point_of_stop(events: Sequence[AnyEvent], stop: Stop) -> HistoryPoint:
+def point_of_stop(counting: Counting, stop: Stop) -> HistoryPoint:
     """The point that a stop of the past was at."""
-    kept = snapshot_at(events, stop.occurrence, stop.position, stop.after_event)
+    kept = counting.snapshot_at(stop.occurrence, stop.position, stop.after_event)
     where = (stop.frame, stop.step, stop.occurrence, stop.position)
     return HistoryPoint(stop.after_event, *where, 0.0, stop.after_event, stop=stop.id, snapshot=kept)
 
 
-def point_before(events: Sequence[AnyEvent], frame: str, occurrence: str) -> HistoryPoint | None:
+def point_before(counting: Counting, frame: str, occurrence: str) -> HistoryPoint | None:
     """The point before an occurrence, whether it began or was passed by; None when the frame never came to it."""
-    for number, event in events_that_count(events):
+    for number, event in counting.events:
         if not isinstance(event, StepStarted | StepFinished | OutcomeForced | Stopped):
             continue
         if event.frame == frame and event.occurrence == occurrence:
-            kept = snapshot_at(events, occurrence, "before", number)
+            kept = counting.snapshot_at(occurrence, "before", number)
             return HistoryPoint(number, frame, event.step, occurrence, "before", event.at, number - 1, snapshot=kept)
     return None
-
-
-def snapshot_at(events: Sequence[AnyEvent], occurrence: str, position: str, number: int) -> str | None:
-    """The last snapshot that was taken at a place, up to an event."""
-    found: str | None = None
-    for each, event in events_that_count(events):
-        if isinstance(event, SnapshotTaken) and each <= number:
-            is_there = (event.occurrence, event.position) == (occurrence, position)
-            found = event.snapshot if is_there else found
-    return found
 
 
 def files_at(events: Sequence[AnyEvent], point: HistoryPoint) -> str | None:
@@ -130,16 +120,23 @@ def files_at(events: Sequence[AnyEvent], point: HistoryPoint) -> str | None:
     return None
 
 
-def way_back(current: Frame, frames: Iterable[Frame], point: HistoryPoint) -> GoBack:
-    """What the engine has to do to be at the point again: start the lowest frame anew that both have in common."""
-    by_id = {frame.id: frame for frame in frames}
+def way_back(
+    current: Frame, by_id: Mapping[str, Frame], point: HistoryPoint, starts: Mapping[str, Start] | None = None
+) -> GoBack:
+    """What the engine has to do to be at the point again: start the lowest frame anew that both have in common.
+
+    Where `starts` tells how the steps around the point began, it starts anew from there, if nothing is at work beside.
+    """
     line = [frame.id for frame in current.lineage()]
     candidate: Frame | None = by_id.get(point.frame)
     while candidate is not None and candidate.id not in line:
         candidate = candidate.parent
     if candidate is None:
         raise UnknownPoint(point.number)
-    return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.keeps, point.snapshot)
+    beside = (each for each in by_id.values() if not each.is_done and each.id not in line)
+    is_alone = not any(candidate in each.lineage() for each in beside)
+    restart = restart_at(candidate.bodies, starts) if starts and is_alone else None
+    return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.keeps, point.snapshot, restart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,20 +169,16 @@ def way_to(plan: Plan, current: Step, paths: Sequence[str], *, has_ended: bool) 
     return Way(found, False, row[here + 1 : there])
 
 
-def frames_cut(events: Iterable[AnyEvent], back: GoBack) -> set[str]:
+def frames_cut(counting: Counting, back: GoBack) -> set[str]:
     """The frames whose events after the point would be undone."""
-    opened: dict[str, tuple[int, str | None]] = {}
-    for number, event in events_that_count(events):
-        if isinstance(event, FrameOpened):
-            opened.setdefault(event.frame, (number, event.parent))
-    return frames_after(opened, back.point_frame, back.frame, back.after)
+    return frames_after(counting.opened, back.point_frame, back.frame, back.after)
 
 
-def external_steps(plan: Plan, events: Sequence[AnyEvent], back: GoBack) -> list[str]:
+def external_steps(plan: Plan, counting: Counting, back: GoBack) -> list[str]:
     """The steps whose effects cannot be undone and which would run again: those that ended, and those at work now."""
-    cut, under = frames_cut(events, back), frames_under(events, back.frame)
+    cut, under = frames_cut(counting, back), counting.under(back.frame)
     undone: dict[str, str] = {}
-    for number, event in events_that_count(events):
+    for number, event in counting.after(back.since):
         if isinstance(event, StepStarted) and event.frame in under:
             undone[event.occurrence] = event.step
         elif isinstance(event, StepFinished) and (number <= back.after or event.frame not in cut):
@@ -194,15 +187,15 @@ def external_steps(plan: Plan, events: Sequence[AnyEvent], back: GoBack) -> list
     return [step.path for step in steps if step is not None and step.effects == "external"]
 
 
-async def scope_at(run: Run, events: Sequence[AnyEvent], point: HistoryPoint) -> Snapshot:
+async def scope_at(plan: Plan, ports: Ports, events: Sequence[AnyEvent], point: HistoryPoint) -> Snapshot:
     """How the scope was at a point: the log up to there is replayed, and nothing is run."""
     first = next((event for event in events if isinstance(event, RunStarted)), None)
     if first is None:
         raise UnknownPoint(point.number)
     replay = _Replay(point)
     log = MemoryLog(events[: point.keeps])
-    ports = replace(run.ports, snapshots=None)  # files are left as they are
-    shadow = Run(run.plan, dict(first.inputs), ports, log=log, hook=replay)
+    ports = replace(ports, snapshots=None)  # files are left as they are
+    shadow = Run(plan, dict(first.inputs), ports, log=log, hook=replay)
     try:
         async with asyncio.timeout(REPLAY_SECONDS):
             await shadow.execute()
@@ -262,7 +255,7 @@ class _Replay:
     def frame_ended(self, frame: Frame) -> None:
         pass
 
-    def frame_rewound(self, frame: Frame) -> None:
+    def frame_rewound(self, frame: Frame, since: int) -> None:
         pass
 
     async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:

@@ -16,8 +16,9 @@ from pitstop.debugger.time_travel import (
     way_back,
     way_to,
 )
-from pitstop.engine.recover import NOTHING_RECORDED, Recorded, frames_under
+from pitstop.engine.recover import NOTHING_RECORDED, Recorded
 from pitstop.errors import ExternalEffects, NotAllowed, UnknownPoint, UnknownStep, WorkspaceInUse
+from pitstop.events.counting import frames_again
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import OutcomeForced
 from pitstop.plan.plan import Step
@@ -35,7 +36,7 @@ class Travelling(Steering):
         previous = self._previous(held.stop)
         if previous is None:
             raise NotAllowed("step_back", held.stop.id, "this is the first stop of its frame")
-        self._go_back(held, "step_back", point_of_stop(self.log.read(), previous), external)
+        self._go_back(held, "step_back", point_of_stop(self._running().what_counts(), previous), external)
 
     def history(self) -> list[HistoryPoint]:
         """Every point that the run, as it is now, has behind it."""
@@ -69,7 +70,7 @@ class Travelling(Steering):
         prefix = activation.base.removesuffix(activation.step.local)
         address = f"{prefix}{way.target.local}"
         if way.is_back:
-            point = point_before(self.log.read(), held.stop.frame, address)
+            point = point_before(self._running().what_counts(), held.stop.frame, address)
             if point is None:
                 raise UnknownPoint(address)
             self._go_back(held, "goto", point, external)
@@ -95,11 +96,15 @@ class Travelling(Steering):
 
     def _go_back(self, held: Held, verb: str, point: HistoryPoint, external: bool) -> None:
         run = self._running()
-        back = way_back(held.point.activation.frame, self._frames.values(), point)
-        undone = external_steps(run.plan, self.log.read(), back)
+        counting, past = run.what_counts(), self._past.get(point.frame, ())
+        stop = next((each for each in reversed(past) if each.id == point.stop), None)
+        is_plain = not self._returning and run.abort_reason is None
+        starts = stop.starts if stop is not None and is_plain else None
+        back = way_back(held.point.activation.frame, self._frames, point, starts)
+        undone = external_steps(run.plan, counting, back)
         if undone and not external:
             raise ExternalEffects(undone)
-        cut, under = frames_cut(self.log.read(), back), frames_under(self.log.read(), back.frame)
+        cut, under = frames_cut(counting, back), counting.under(back.frame)
         busy = self._busy_beside(under) if back.snapshot is not None else []
         if busy:
             raise WorkspaceInUse(busy)
@@ -108,10 +113,11 @@ class Travelling(Steering):
         for frame in cut & set(self._past):
             self._past[frame] = [each for each in self._past[frame] if each.after_event < back.after]
         self._forget_remains(cut, back.after)
-        for _, frame, edit, scope in reversed(self._edits):
-            if frame in under:  # those that still count are made again on the way
-                edit.undo(scope)
-        self._edits = [each for each in self._edits if each[1] not in under]
+        again = frames_again(counting.opened, back.frame, back.since)
+        taken_back = [each for each in self._edits if each[0] > back.since and each[1] in again]
+        for _, _, edit, scope in reversed(taken_back):  # those that still count are made again on the way
+            edit.undo(scope)
+        self._edits = [each for each in self._edits if each[0] <= back.after or each[1] not in cut]
         self._resume(held, verb, back)
         self._refresh_gate()
 

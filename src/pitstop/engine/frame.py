@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
+from pitstop.engine.body import Body, Start
 from pitstop.engine.clock import Meter
 from pitstop.engine.hook import GoBack
 from pitstop.engine.recover import NOTHING_RECORDED
@@ -31,6 +32,7 @@ class Frame:
 
     __slots__ = (
         "activation",
+        "bodies",
         "cancel_reason",
         "cancels_before",
         "has_caught_up",
@@ -39,6 +41,7 @@ class Frame:
         "name",
         "parent",
         "recorded",
+        "recorded_since",
         "task",
     )
 
@@ -47,7 +50,9 @@ class Frame:
         self.name = name
         self.parent = parent
         self.activation: Activation | None = parent.activation if parent is not None else None
+        self.bodies: list[Body] = []  # that are open in it, the innermost last
         self.recorded = NOTHING_RECORDED
+        self.recorded_since: int = 0 if parent is None else parent.recorded_since  # the event after which that began
         self.is_done = False
         self.cancel_reason: str | None = None
         self.cancels_before = 0  # that its task was asked for, and that are none of this run's business
@@ -102,6 +107,7 @@ class Activation:
         "parent",
         "run",
         "scope",
+        "start",
         "step",
     )
 
@@ -129,6 +135,7 @@ class Activation:
         self.cancel_reason: str | None = None  # why what is inside it was ended, when it was not the frame that was
         self.is_replayed: bool = parent is not None and parent.is_replayed  # its end, or one around it, is known
         self.meter = Meter()
+        self.start: Start | None = None  # of the first attempt; known while there is a hook
 
     @property
     def occurrence(self) -> str:
@@ -187,18 +194,23 @@ async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[Fra
             except FrameRewound as rewound:
                 if rewound.target.frame != frame.id or run.log is None:
                     raise
-                target = rewound.target
-                where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
-                run.log.append(Rewound(run.now(), *where, target.snapshot))
-                await run.put_workspace_back(target.snapshot)
+                await go_back(run, frame, rewound.target)
                 scope.own.rewind(start)
-                run.remember_again(frame)
-                if run.hook is not None:
-                    run.hook.frame_rewound(frame)
     finally:
         if frame.task is not None:
             run.tasks.pop(frame.task, None)
         end_frame(run, frame)
+
+
+async def go_back(run: "Run", frame: Frame, target: GoBack) -> None:
+    """Cut the log, put the files back, and let the frame know what it need not do again."""
+    if run.log is not None:
+        where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
+        run.log.append(Rewound(run.now(), *where, target.snapshot, target.since))
+    await run.put_workspace_back(target.snapshot)
+    run.remember_again(frame, target)
+    if run.hook is not None:
+        run.hook.frame_rewound(frame, target.since)
 
 
 def end_frame(run: "Run", frame: Frame) -> None:

@@ -9,6 +9,7 @@ from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
 
 if TYPE_CHECKING:
+    from pitstop.engine.body import Restart
     from pitstop.engine.frame import Activation, Frame
     from pitstop.engine.run import Run
 
@@ -64,7 +65,10 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class GoBack:
-    """The frame is started again; the log, cut at the point, says how far it goes without running anything."""
+    """The frame is started again; the log, cut at the point, says how far it goes without running anything.
+
+    With `restart` only the steps from there on start again.
+    """
 
     frame: str
     point_frame: str
@@ -72,6 +76,12 @@ class GoBack:
     position: Position
     after: int
     snapshot: str | None = None  # of the workspace as it was there
+    restart: "Restart | None" = None
+
+    @property
+    def since(self) -> int:
+        """The event after which all that starts again began."""
+        return 0 if self.restart is None else self.restart.start.after
 
 
 Verdict = Proceed | Force | Again | GoBack
@@ -125,7 +135,9 @@ class Hook(Protocol):
 
     def frame_ended(self, frame: "Frame") -> None: ...
 
-    def frame_rewound(self, frame: "Frame") -> None: ...
+    def frame_rewound(self, frame: "Frame", since: int) -> None:
+        """The frame starts again with what came after event number `since`: 0 when that is all of it."""
+        ...
 
     async def run_ending(self, root: "Activation", outcome: Outcome) -> Verdict:
         """The last look: all has run, cleanup too, and nothing is gone yet."""

@@ -1,12 +1,12 @@
 """What a run need not do again, because its log says how it went."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
+from pitstop.events.counting import Numbered
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
-    AnyEvent,
     ConfigOverridden,
     EditUndone,
     FrameEnded,
@@ -22,7 +22,6 @@ from pitstop.events.types import (
     StepStarted,
     Stopped,
 )
-from pitstop.events.view import events_that_count
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
@@ -75,14 +74,17 @@ class Recorded:
 NOTHING_RECORDED = Recorded()  # shared: taking from it changes nothing
 
 
-def recorded_in(events: Sequence[AnyEvent], carried_over: int = 0) -> dict[str, Recorded]:
-    """What the events let each frame take over. A cancelled occurrence does not count: it runs again.
+def recorded_in(events: Iterable[Numbered], carried_over: int = 0, base: str = "") -> dict[str, Recorded]:
+    """What events that count let each frame take over; with `base` only of the step with this address.
 
-    The first `carried_over` events are those of another run: what that one left at work was not interrupted here.
+    A cancelled occurrence runs again. The first `carried_over` events are those of another run: what that one left at
+    work was not interrupted here.
     """
     by_frame: dict[str, Recorded] = {}
-    for number, event in events_that_count(events):
+    for number, event in events:
         if isinstance(event, _Fact):
+            if base and not _is_at(event.occurrence, base):
+                continue
             recorded = by_frame.setdefault(event.frame, Recorded())
             _keep(recorded, event)
             if isinstance(event, StepStarted) and number <= carried_over:
@@ -94,13 +96,9 @@ def recorded_in(events: Sequence[AnyEvent], carried_over: int = 0) -> dict[str, 
     return by_frame
 
 
-def frames_under(events: Sequence[AnyEvent], frame: str) -> set[str]:
-    """The frame and every one that it, or one of those, has ever opened."""
-    found = {frame}
-    for event in events:
-        if isinstance(event, FrameOpened) and event.parent in found:
-            found.add(event.frame)
-    return found
+def _is_at(occurrence: str, base: str) -> bool:
+    """Whether it is an occurrence of the step with this address, or in one."""
+    return occurrence.startswith(base) and occurrence[len(base) : len(base) + 1] in ("", ".", "[", "#", "+", "@")
 
 
 def _keep(recorded: Recorded, fact: _Fact) -> None:

@@ -17,8 +17,9 @@ from pitstop.engine.flow.sequence import run_sequence
 from pitstop.engine.frame import MAIN, Activation, Frame, FrameRewound, live_frame, open_frames
 from pitstop.engine.hook import Force, GoBack, Hook, Point
 from pitstop.engine.ports import Ports, StepType
-from pitstop.engine.recover import NOTHING_RECORDED, Recorded, frames_under, recorded_in
+from pitstop.engine.recover import NOTHING_RECORDED, Recorded, recorded_in
 from pitstop.errors import BadLog, LogLost, PitstopError, UnknownStep
+from pitstop.events.counting import Counting, events_that_count
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError, error_of
 from pitstop.events.types import (
@@ -90,6 +91,7 @@ class Run:
         self._limit: asyncio.Timeout | None = None
         self._exceptions: dict[str, BaseException] = {}  # behind each failure, by the occurrence it began in
         self._main: Frame | None = None
+        self._counting = Counting()
         self._is_aborted = False
         self._own_cancels = 0  # of the task that `execute` runs in, by this run
         if hook is not None:
@@ -103,17 +105,24 @@ class Run:
             return _NODE_TYPE
         raise UnknownStep(kind)
 
-    def remember_again(self, frame: Frame) -> None:
-        """Take from the log, which was cut, what a rewound frame and those under it need not do again."""
+    def what_counts(self) -> Counting:
+        """What counts of the log as it is now."""
         if self.log is not None:
-            events = self.log.read()
-            recorded = recorded_in(events, self.carried_over)
-            for name in frames_under(events, frame.id):
-                self.recordings.pop(name, None)
-                if name in recorded:
-                    self.recordings[name] = recorded[name]
-            frame.recorded = self.recordings.pop(frame.id, NOTHING_RECORDED)
-        if frame is self._main:
+            self._counting.follow(self.log.read(self._counting.last_event))
+        return self._counting
+
+    def remember_again(self, frame: Frame, target: GoBack) -> None:
+        """Take from the log, which was cut, what a rewound frame and those under it need not do again."""
+        counting, restart = self.what_counts(), target.restart
+        base = "" if restart is None else restart.base
+        recorded = recorded_in(counting.after(target.since), self.carried_over, base)
+        for name in counting.under(frame.id):
+            self.recordings.pop(name, None)
+            if name in recorded:
+                self.recordings[name] = recorded[name]
+        frame.recorded = self.recordings.pop(frame.id, NOTHING_RECORDED)
+        frame.recorded_since = target.since
+        if frame is self._main and restart is None:
             self._is_aborted = False  # it was gone back from its cleanup: the next abort is the first again
 
     def failed(self, exception: BaseException, occurrence: str) -> Outcome:
@@ -195,7 +204,7 @@ class Run:
         """
         if self.log is not None:
             self._check_log(self.log)
-            self.recordings = recorded_in(self.log.read(), self.carried_over)
+            self.recordings = recorded_in(events_that_count(self.log.read()), self.carried_over)
             self.elapsed = elapsed_in(
                 self.log.read(),
                 self.carried_over,

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from pitstop.engine.body import Start
 from pitstop.engine.frame import Activation, Frame, FrameRewound
 from pitstop.engine.hook import Again, Force, GoBack, Point, Position
 from pitstop.errors import PitstopError
+from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import StepFinished, StepInterrupted, StepRetried, StepStarted
 from pitstop.plan.expressions import render, truth
@@ -38,12 +40,14 @@ async def run_step(
 ) -> Outcome:
     """Run a step to the end of its last attempt. A failure is an outcome; only cancelling and rewinding are raised."""
     outer = frame.activation
+    start = None if parent.run.hook is None else _start(frame, scope, parent.run.log)
     config: dict[str, Any] | None = None
     inject_after: tuple[Step, ...] = ()
     try:
         while True:
             activation = Activation(parent.run, frame, step, scope, base, parent, attempt)
             activation.config = config
+            activation.start = start
             frame.activation = activation
             ended = await _attempt(activation, apply, inject_after)
             if isinstance(ended, Outcome):
@@ -57,6 +61,12 @@ async def run_step(
         if step.workspace == "fresh" and parent.run.ports.workspaces is not None:
             await parent.run.ports.workspaces.leave(base)
         frame.activation = outer
+
+
+def _start(frame: Frame, scope: Scope, log: EventLog | None) -> Start:
+    """Where a step begins now; what the log has of it began at the latest where the frame was started again from."""
+    after = frame.recorded_since if frame.recorded or log is None else len(log)
+    return Start(scope.own, scope.own.mark(), after)
 
 
 async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Step, ...]) -> Outcome | Again:

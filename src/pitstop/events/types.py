@@ -238,7 +238,10 @@ class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
 
 
 class Rewound(Event, frozen=True, gc=False, tag="debug.rewound"):
-    """A frame went back to a point: what came after event number `after` in it does not count any more."""
+    """A frame went back to a point: what came after event number `after` in it does not count any more.
+
+    It starts again with what came after event number `since`, and the frames that were opened by then stay; 0 for all.
+    """
 
     frame: str
     point_frame: str
@@ -246,6 +249,7 @@ class Rewound(Event, frozen=True, gc=False, tag="debug.rewound"):
     position: str
     after: int
     snapshot: str | None = None  # of the workspace as it was there, which is put back
+    since: int = 0
 
 
 class WatchesChanged(Event, frozen=True, gc=False, tag="debug.watches_changed"):

@@ -1,8 +1,9 @@
 """The state of a run: a fold over its events, and nothing else."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field
 
+from pitstop.events.counting import frames_after, opened_still
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     INTERVENTIONS,
@@ -193,40 +194,9 @@ class RunView:
             for frame in list(frames.values()):  # they are opened again as the frame comes to them
                 if frame.parent in under:
                     under.add(frame.id)
-                    del frames[frame.id]
-        self.opened = {name: known for name, known in self.opened.items() if known[0] <= event.after or name not in cut}
-
-
-def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, top: str, after: int) -> set[str]:
-    """The frames in which all that came after event number `after` is undone by going back to that point of `frame`.
-
-    They are the frame, those it came from up to `top`, which starts again, and what any of them opened later. What ran
-    beside them is not touched. `opened` has each frame's number in the log and its parent, in their order.
-    """
-    cut = {top}
-    ancestor: str | None = frame
-    while ancestor is not None and ancestor != top:
-        cut.add(ancestor)
-        ancestor = opened[ancestor][1] if ancestor in opened else None
-    for name, (number, parent) in opened.items():
-        if number > after and parent in cut:
-            cut.add(name)
-    return cut
-
-
-def events_that_count(events: Iterable[AnyEvent]) -> list[tuple[int, AnyEvent]]:
-    """The events, each with its number, without what was undone by going back."""
-    opened: dict[str, tuple[int, str | None]] = {}
-    counted: list[tuple[int, AnyEvent]] = []
-    for number, event in enumerate(events, 1):
-        if isinstance(event, FrameOpened):
-            opened.setdefault(event.frame, (number, event.parent))
-        elif isinstance(event, Rewound):
-            cut, after = frames_after(opened, event.point_frame, event.frame, event.after), event.after
-            counted = [each for each in counted if each[0] <= after or getattr(each[1], "frame", None) not in cut]
-            opened = {name: known for name, known in opened.items() if known[0] <= after or name not in cut}
-        counted.append((number, event))
-    return counted
+                    if self.opened[frame.id][0] > event.since:
+                        del frames[frame.id]
+        self.opened = opened_still(self.opened, cut, event)
 
 
 def is_intervention(event: AnyEvent) -> bool:

@@ -58,6 +58,10 @@ class DebugView:
             told.append(FrameInfo(frame.id, frame.name, frame.parent, state, step or None, occurrence or None))
         return tuple(told)
 
+    def _is_running(self, occurrence: str) -> bool:
+        step = self._view.steps.get(occurrence)
+        return step is not None and step.outcome is None
+
     def _apply(self, event: AnyEvent) -> None:
         match event:
             case RunStarted():
@@ -73,9 +77,11 @@ class DebugView:
             case StepFinished():
                 self._open.get(event.frame, {}).pop(event.occurrence, None)
             case Rewound():
-                running = {name: step.step for name, step in self._view.steps.items() if step.outcome is None}
+                known = self._view.steps
                 self._open = {
-                    frame: {name: step for name, step in opened.items() if name in running}
+                    frame: {
+                        name: step for name, step in opened.items() if name in known and known[name].outcome is None
+                    }
                     for frame, opened in self._open.items()
                 }
         if is_intervention(event):

@@ -79,9 +79,9 @@ class LateSession:
         else:
             self._opened = [each for each in self._opened if not all(member.is_done for member in each[0])]
 
-    def frame_rewound(self, frame: Frame) -> None:
+    def frame_rewound(self, frame: Frame, since: int) -> None:
         if self.session is not None:
-            self.session.frame_rewound(frame)
+            self.session.frame_rewound(frame, since)
 
     async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:
         return PROCEED if self.session is None else await self.session.run_ending(root, outcome)

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from pitstop.events.counting import events_that_count
 from pitstop.events.types import AnyEvent, StepFinished
-from pitstop.events.view import events_that_count
 from pitstop.service.api import FailingTest, TestCase, TestedRun
 from pitstop.service.log_pages import events_of
 from pitstop.store.port import ENDED, KeptRun, RunFilter, RunRecord, RunStore

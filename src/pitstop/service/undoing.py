@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from pitstop.events.counting import events_that_count
 from pitstop.events.types import (
     AnyEvent,
     ConfigOverridden,
@@ -27,7 +28,6 @@ from pitstop.events.types import (
     StepStarted,
     Stopped,
 )
-from pitstop.events.view import events_that_count
 from pitstop.plan.plan import Plan, Step
 
 _Fact = (
@@ -78,7 +78,8 @@ def events_without(plan: Plan, events: Sequence[AnyEvent], targets: Iterable[str
             case FrameOpened() | FrameEnded():
                 kept.append(event)
             case Rewound():  # what it undid is left out already
-                kept.append(msgspec.structs.replace(event, after=len(kept)))
+                since = len(kept) if event.since else 0
+                kept.append(msgspec.structs.replace(event, after=len(kept), since=since))
             case _ if isinstance(event, _Fact) and not undoing.undoes(event):
                 kept.append(event)
     return kept

@@ -41,6 +41,7 @@ export type Rewound = At & {
   occurrence: string;
   position: BreakPosition;
   after: number;
+  since?: number; // not told by servers that always started the whole frame again
 };
 
 export type RunEvent =

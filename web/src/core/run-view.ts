@@ -274,11 +274,12 @@ export class RunView {
       for (const frame of [...frames.values()]) {
         if (frame.parent === null || !under.has(frame.parent)) continue;
         under.add(frame.id);
-        frames.delete(frame.id); // it is opened again as the frame comes to it
+        const isAgain = (this.#opened.get(frame.id)?.number ?? 0) > (event.since ?? 0);
+        if (isAgain) frames.delete(frame.id); // it is opened again as the frame comes to it
       }
     }
     for (const [name, known] of this.#opened) {
-      if (known.number > event.after && cut.has(name)) this.#opened.delete(name);
+      if (known.number > event.after && cut.has(name) && name !== event.frame) this.#opened.delete(name);
     }
     this.#turns.clear();
     for (const occurrence of this.steps.keys()) this.#noteTurns(occurrence);

@@ -1,9 +1,10 @@
 """One step after the other; the first failure ends it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pitstop.engine.frame import Activation, Frame
+from pitstop.engine.body import Body
+from pitstop.engine.frame import Activation, Frame, FrameRewound, go_back
 from pitstop.engine.step import record_in_steps, run_step
 from pitstop.events.outcome import Outcome, Status
 from pitstop.plan.plan import Step
@@ -18,11 +19,30 @@ async def run_sequence(activation: Activation, config: Mapping[str, Any]) -> Out
     )
 
 
-async def run_body(activation: Activation, frame: Frame, scope: Scope, steps: Iterable[Step], address: str) -> Outcome:
+async def run_body(activation: Activation, frame: Frame, scope: Scope, steps: Sequence[Step], address: str) -> Outcome:
     """Run steps in order at this address. A failed one ends it, unless it says to go on; one that passed may too."""
-    for step in steps:
-        base = f"{address}.{step.local}" if address else step.local
-        outcome = await run_step(activation, frame, scope, step, base, record_in_steps)
+    run, body = activation.run, Body(steps, scope, address, is_replayed=activation.is_replayed)
+    frame.bodies.append(body)
+    try:
+        while True:
+            try:
+                return await _run_on(activation, frame, body)
+            except FrameRewound as rewound:
+                restart = rewound.target.restart
+                if restart is None or restart.body is not body or run.log is None:
+                    raise
+                await go_back(run, frame, rewound.target)
+                scope.own.rewind(restart.start.mark)
+                body.index = restart.index
+    finally:
+        frame.bodies.pop()
+
+
+async def _run_on(activation: Activation, frame: Frame, body: Body) -> Outcome:
+    """Run the steps from the one on that the body has come to."""
+    for index in range(body.index, len(body.steps)):
+        body.index, step = index, body.steps[index]
+        outcome = await run_step(activation, frame, body.scope, step, body.base(index), record_in_steps)
         if outcome.is_failure and not step.continue_on_error and step.on_failure != "next":
             return Outcome(outcome.status, error=outcome.error)
         if outcome.status is Status.PASSED and step.on_success == "stop":
