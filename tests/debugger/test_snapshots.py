@@ -22,8 +22,11 @@ class Files:
         self.kept: dict[str, dict[str, str]] = {}
         self.restored: list[str] = []
         self.is_broken = False
+        self.is_full = False
 
     async def take(self, frame: str, occurrence: str) -> str | None:
+        if self.is_full:
+            raise Unavailable("there is no room")
         name = f"s{len(self.kept) + 1}"
         self.kept[name] = dict(self.now)
         return name
@@ -108,6 +111,18 @@ async def test_what_a_person_changed_at_a_stop_is_undone_by_going_back_to_it() -
         assert (at(stop), files.now) == ("before b", {"a": "1"})
 
 
+async def test_a_stop_that_is_gone_back_to_again_and_again_has_its_files_each_time() -> None:
+    files = Files()
+    plan = flow(leaf("a", files.write("a")), leaf("b", files.write("b")), leaf("c"))
+    async with debugging(plan, {}, breaking("b", "c"), snapshots=files) as run:
+        stop = await run.on(await run.stop())
+        for _ in range(3):
+            assert files.now == {"a": "1", "b": "1"}
+            stop = await run.back(stop)
+            assert (at(stop), files.now, stop.problems) == ("before b", {"a": "1"}, ())
+            stop = await run.on(stop)
+
+
 async def test_a_point_without_a_snapshot_is_gone_back_to_and_says_that_files_are_as_they_were_left() -> None:
     files = Files()
     plan = flow(leaf("a", files.write("a")), leaf("b"))
@@ -116,6 +131,21 @@ async def test_a_point_without_a_snapshot_is_gone_back_to_and_says_that_files_ar
         assert {point.snapshot for point in run.session.history()} == {None}
         stop = await run.back(stop)
         assert (at(stop), files.now) == ("before a", {"a": "1"})
+        assert "as they were left" in stop.problems[0]
+
+
+async def test_files_that_cannot_be_kept_are_told_at_each_stop_until_they_can() -> None:
+    files = Files()
+    plan = flow(leaf("a", files.write("a")), leaf("b", files.write("b")), leaf("c"))
+    async with debugging(plan, {}, breaking("a", "b", "c"), snapshots=files) as run:
+        stop = await run.stop()
+        files.is_full = True
+        stop = await run.on(stop)
+        assert stop.problems == ("the files of the workspace are not kept here: there is no room",)
+        files.is_full = False
+        stop = await run.on(stop)
+        assert (at(stop), stop.problems, files.now) == ("before c", (), {"a": "1", "b": "1"})
+        stop = await run.back(stop)
         assert "as they were left" in stop.problems[0]
 
 

@@ -94,9 +94,10 @@ class Gatekeeper(Returning):
         for each in hit:
             self._use_up(each)
         if self.snapshots and not has_arrived:  # whoever stops here may change files
-            await self._running().keep_workspace(activation, point.position)
+            problem = await self._running().keep_workspace(activation, point.position)
             if self._is_detached:
                 return PROCEED
+            problems += [problem] if problem is not None else []
         verdict = await self._hold(point, reasons, [each.id for each in hit], problems)
         await take_watched(self._breakpoints.watching, activation, self._watched)
         return verdict

@@ -234,13 +234,17 @@ class Run:
             raise self.lost
         return outcome
 
-    async def keep_workspace(self, activation: Activation, position: str = "before") -> None:
-        """Take a snapshot of the workspace, if there is where to, and log it."""
+    async def keep_workspace(self, activation: Activation, position: str = "before") -> str | None:
+        """Take a snapshot of the workspace, if there is where to, and log it; gives what keeps it from being taken."""
         if self.ports.snapshots is not None and self.log is not None:
             frame, step, occurrence = activation.frame.id, activation.step.path, activation.occurrence
-            snapshot = await self.ports.snapshots.take(frame, occurrence)
+            try:
+                snapshot = await self.ports.snapshots.take(frame, occurrence)
+            except PitstopError as error:
+                return f"the files of the workspace are not kept here: {error}"
             if snapshot is not None and self.log is not None:
                 self.log.append(SnapshotTaken(self.now(), frame, step, occurrence, snapshot, position))
+        return None
 
     async def put_workspace_back(self, snapshot: str | None) -> None:
         """Restore a snapshot before a frame starts again; who stops where it leads is told what is not as it was."""

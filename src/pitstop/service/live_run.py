@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,12 @@ from pitstop.engine.executor import LogChunk
 from pitstop.engine.hook import Hook
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
-from pitstop.errors import LogLost, NotAsked, NotRunning
+from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, Unavailable
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, StepFinished, Stopped
 from pitstop.events.view import interventions_in
+from pitstop.plan.plan import Plan
 from pitstop.service.api import (
     ArtifactInfo,
     DebugRequest,
@@ -132,6 +133,9 @@ class LiveRun(PastRun):
             return "pending"
         return "connected" if self.session.is_attended else "waiting"
 
+    async def plan(self) -> Plan:
+        return self._prepared.plan
+
     def wake(self) -> "LocalSession":
         return self._own_session or self._late_session.wake()
 
@@ -150,7 +154,10 @@ class LiveRun(PastRun):
         return self._prepared.request.place is not None
 
     async def keep_files(self) -> str | None:
-        return None if self._snapshots is None or self.is_over else await self._snapshots.take("", "now")
+        if self._snapshots is not None and not self.is_over:
+            with suppress(SnapshotTooLarge, Unavailable):  # which the run tells
+                return await self._snapshots.take("", "now")
+        return None
 
     def _make_late_session(self) -> "LocalSession":
         if self._workplace is not None:  # any type of step may be put in from now on

@@ -85,15 +85,15 @@ class RunSnapshots:
         self._last: str | None = None
         self.problem: str | None = None  # why the files could not be kept, if that was so
 
-    async def take(self, frame: str, occurrence: str) -> str | None:
-        """None when it cannot be: too much is in the workspace, or the disk is full. The step runs all the same."""
+    async def take(self, frame: str, occurrence: str) -> str:
+        """SnapshotTooLarge, or Unavailable when the disk is full. The step runs all the same."""
         try:
             taken = await self._keeping.take(self._folders, self._last, without=self._without, owner=self._owner)
-            self._last = taken.id
         except (SnapshotTooLarge, Unavailable) as error:
             self.problem = f"the files of the workspace could not be kept before {occurrence}: {error}"
-            return None
-        return self._last
+            raise
+        self._last = taken.id
+        return taken.id
 
     async def restore(self, snapshot: str) -> None:
         await self._keeping.restore(self._folders, snapshot, without=self._without)
