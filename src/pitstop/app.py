@@ -261,7 +261,7 @@ def _new_session(request: "DebugRequest") -> "LocalSession":
 def _new_debugger(run: "Debugged") -> "Debugger":
     from pitstop.service.local_debugger import LocalDebugger
 
-    return LocalDebugger(run)
+    return LocalDebugger(run, JqWorker)
 
 
 async def _open_shell(*where: Any) -> "Terminal":

@@ -20,6 +20,7 @@
     │   ├── UnknownBreakpoint    there is no breakpoint with that id
     │   ├── UnknownFrame         there is no frame with that id
     │   ├── UnknownPoint         the history has no such point
+    │   ├── NoScopes             what the steps of a graph saw is gone with its run
     │   ├── NoFiles              no files were kept at a point of the history
     │   ├── UnknownStep          the plan has no such step
     │   ├── BadBreakpoint        its parts do not make a breakpoint
@@ -300,6 +301,16 @@ class UnknownPoint(CommandRefused):
     def __init__(self, point: object) -> None:
         super().__init__(f"the history has no point {point!r}")
         self.point = point
+
+
+class NoScopes(CommandRefused):
+    """What the steps of a run saw is not known any more: it would take code that may have changed since."""
+
+    code = "refused.no_scopes"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"the values of run {run} cannot be compared: it was of a graph, and it is over")
+        self.run = run
 
 
 class NoFiles(CommandRefused):

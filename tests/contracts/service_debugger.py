@@ -11,6 +11,7 @@ from pitstop.errors import (
     CommandRefused,
     StaleStop,
     UnknownBreakpoint,
+    UnknownPoint,
     UnknownStep,
 )
 from pitstop.service.api import BreakpointRequest, DebugRequest
@@ -264,6 +265,38 @@ class DebuggerContract:
         assert (await next_stop(run, sixth.id)).step == "hello"
         await debugger.detach()
         assert (await run.wait()).intervened
+
+    async def test_values_at_two_points_of_a_run_that_is_over_can_be_compared(self, desk: Desk) -> None:
+        text = """
+          vars: {n: 1}
+          steps:
+            - {id: a, run: 'echo x=1 >> "$PITSTOP_OUTPUT"'}
+            - {id: both, parallel: [{id: b, run: echo b}, {id: c, run: echo c}]}
+            - {id: d, if: '.vars.n == 1', run: echo d}
+            - {id: e, run: 'echo x=2 >> "$PITSTOP_OUTPUT"; false'}
+        """
+        run, stop = await desk.debug(text)
+        await run.debugger.step_over(stop.id)
+        stop = await next_stop(run, stop.id)
+        await run.debugger.set(stop.id, ".vars.n", 2)
+        await run.debugger.detach()
+        assert (await run.wait()).status == "failed"
+
+        for ended in (run, await desk.service.run(run.id)):
+            debugger = ended.debugger
+            at = {(point.occurrence, point.position): point.number for point in await debugger.history()}
+            changes = await debugger.diff_points(at["a", "after"], at["e", "error"])
+            found = {change.path: (change.kind, change.before, change.after) for change in changes}
+            assert found[".vars.n"] == ("changed", 1, 2)
+            assert found[".steps.d"][2]["status"] == "skipped"
+            assert {".steps.b", ".steps.c", ".steps.both", ".steps.e"} < found.keys()
+            assert ".steps.a" not in found
+            assert await debugger.diff_points(at["e", "before"], at["e", "before"]) == ()
+            (outputs,) = await debugger.diff_points(at["a", "before"], at["a", "after"])
+            assert (outputs.path, outputs.after["outputs"]["x"]) == (".steps.a", "1")
+            with pytest.raises(UnknownPoint):
+                await debugger.diff_points(1, 100_000)
+        assert len([event for event in await collected(run.events()) if event.kind == "run.started"]) == 1
 
     async def test_a_frame_goes_to_another_step_of_its_sequence(self, desk: Desk) -> None:
         text = "steps: [{id: a, run: echo a}, {id: b, run: echo b}, {id: c, run: echo c}]"

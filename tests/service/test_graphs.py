@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pitstop.errors import BadFlow
+from pitstop.errors import BadFlow, NoScopes
 from pitstop.service.api import DebugRequest, EventInfo, RerunRequest
 from pitstop.service.graph_targets import read_target
 from tests.service.desk import Desk
@@ -111,6 +111,9 @@ async def test_a_run_of_the_past_can_be_looked_at_without_its_code_and_run_again
     async with desk.service as service:
         run = await service.run(old.run)
         assert ((await run.info()).flow, run.flow.steps) == ("counting", ())
+        first, *_, last = await run.debugger.history()
+        with pytest.raises(NoScopes):
+            await run.debugger.diff_points(first.number, last.number)
         with pytest.raises(BadFlow, match="cannot be read"):
             await service.rerun(old.run, RerunRequest())
         code.rename(desk.folder / "counting.py")

@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from pitstop.errors import BadDefinition, NotEnded, UnknownRun
+from pitstop.errors import BadDefinition, NoScopes, NotEnded, UnknownRun
+from pitstop.plan.plan import Plan
 from pitstop.service.api import ENDED, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
 from pitstop.service.cursors import cursor_after, read_cursor
 from pitstop.service.flow_desk import FLOW_FOLDER, FlowDesk
@@ -102,7 +103,9 @@ class LocalService(FlowDesk):
         kept = await self._store.open(run, events=False)
         record = await kept.record()
         flow, snapshots = self._flow_of(record), self._new_snapshots
-        return PastRun(self._store, kept, record, flow, self._parts.new_debugger, self._end_elsewhere, snapshots)
+        found = PastRun(self._store, kept, record, flow, self._parts.new_debugger, self._end_elsewhere, snapshots)
+        found.plan_again = lambda: self._plan_of(record)
+        return found
 
     async def runs(self, query: RunQuery) -> RunPage:
         before = None if query.cursor is None else read_cursor(query.cursor)
@@ -126,6 +129,12 @@ class LocalService(FlowDesk):
         if run in self._carrying_out:  # it gives up its workspace yet
             await asyncio.wait([self._carrying_out[run]])
         await self._store.delete(run)
+
+    async def _plan_of(self, record: RunRecord) -> Plan:
+        """The plan of a run as it was then; NoScopes for a graph, whose code may be another by now."""
+        if read_target(record.file) is not None:
+            raise NoScopes(record.id)
+        return (await self._maker.recall(record, {})).plan
 
     def _flow_of(self, record: RunRecord) -> FlowInfo:
         """The flow of a run as it was then; without its steps where their types are not there any more.

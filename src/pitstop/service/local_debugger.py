@@ -1,17 +1,19 @@
 """The debugger of a run in this process: the session's answers as plain values without secrets."""
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol, TypeVar
 
 from pitstop.debugger.breakpoints import UNSET, Breakpoint
 from pitstop.debugger.stops import Stop
 from pitstop.debugger.time_travel import points_in
+from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadEdit, BadExpression, NotRunning
 from pitstop.events.log import events_to_json
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import AnyEvent
 from pitstop.plan.paths import parse_path, read_path
-from pitstop.plan.values import Change, as_json
+from pitstop.plan.plan import Plan
+from pitstop.plan.values import Change, as_json, diff
 from pitstop.service.api import BreakpointRequest, CommitInfo, FlowInfo, SessionState
 from pitstop.service.debug_view import DebugView
 from pitstop.service.debugging import (
@@ -29,6 +31,7 @@ from pitstop.service.debugging import (
     VariablePage,
 )
 from pitstop.service.log_pages import Page
+from pitstop.service.past_scopes import past_scopes
 from pitstop.service.run_context import context_at
 from pitstop.service.run_files import RunFiles
 from pitstop.service.run_snapshots import NewSnapshots
@@ -69,6 +72,10 @@ class Debugged(Protocol):
         """Where its files are kept."""
         ...
 
+    async def plan(self) -> Plan:
+        """The plan that it was made by; NoScopes where that is gone."""
+        ...
+
     async def keep_files(self) -> str | None:
         """A snapshot of its files as they are now; None when they are not there, or are not kept."""
         ...
@@ -101,8 +108,9 @@ class Debugged(Protocol):
 class LocalDebugger:
     """A Debugger. A run that nobody asked to debug gets a session with the first command."""
 
-    def __init__(self, run: Debugged) -> None:
+    def __init__(self, run: Debugged, new_evaluator: Callable[[], Evaluator]) -> None:
         self._run = run
+        self._new_evaluator = new_evaluator
         self._view = DebugView()
 
     async def state(self) -> DebugState:
@@ -302,7 +310,11 @@ class LocalDebugger:
         return self._changes(session.diff(current))
 
     async def diff_points(self, before: int, after: int) -> tuple[ChangeInfo, ...]:
-        return self._changes(await self._session.diff_points(before, after))
+        if not self._run.is_over:
+            return self._changes(await self._session.diff_points(before, after))
+        events, plan = await self._events(), await self._run.plan()
+        then, later = await past_scopes(plan, events, (before, after), self._new_evaluator)
+        return self._changes(diff(then.as_dict(), later.as_dict()))
 
     async def file_changes(self, before: int, after: int | None = None, *, limit: int = 1000) -> FileChanges:
         return await self._files.changes(await self._events(), before, after, limit=limit)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pitstop.errors import BadLog, NotRunning, PitstopError
 from pitstop.events.types import StepFinished
+from pitstop.plan.plan import Plan
 from pitstop.service.api import (
     ENDED,
     ArtifactInfo,
@@ -76,6 +77,7 @@ class PastRun:
         self._debugger: Debugger | None = None
         self.refusal: PitstopError = NotRunning()  # of what can only be said to a run that lives here
         self.take_files: Callable[[], Awaitable[str | None]] | None = None  # a snapshot of what it has left
+        self.plan_again: Callable[[], Awaitable[Plan]] | None = None  # as it was then
         self.mask: Callable[[str], str] | None = None  # its secrets, in what it has left
 
     @property
@@ -123,6 +125,11 @@ class PastRun:
     @property
     def new_snapshots(self) -> NewSnapshots | None:
         return self._new_snapshots
+
+    async def plan(self) -> Plan:
+        if self.plan_again is None:
+            raise self.refusal
+        return await self.plan_again()
 
     async def keep_files(self) -> str | None:
         return None if self.take_files is None else await self.take_files()

@@ -32,6 +32,9 @@ COMMANDS = {
     "artifacts": Command(
         "List the files that a run handed on, or print one", "pitstop.doors.cli.artifacts:artifacts_command"
     ),
+    "history": Command(
+        "List the points of a run, and what changed between two", "pitstop.doors.cli.history:history_command"
+    ),
     "pin": Command("Keep a run, and the files of its workspace", "pitstop.doors.cli.pin:pin_command"),
     "rerun": Command("Run again, whole or from a step on", "pitstop.doors.cli.rerun:rerun_command"),
     "cancel": Command("End a run, and clean up after it", "pitstop.doors.cli.cancel:cancel_command"),

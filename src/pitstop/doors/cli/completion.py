@@ -54,6 +54,7 @@ OPTIONS = {  # a test compares them with what the commands say of themselves
     "logs": "--follow --search --server --help",
     "rerun": f"{_GIVEN} --use-file --commit --same-commit --debug {_SHOWN}",
     "artifacts": "--output --server --help",
+    "history": "--file --server --help",
     "pin": "--off --server --help",
     "cancel": "--now --server --help",
     "check": "--server --help",
@@ -101,7 +102,7 @@ def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> It
         return OPTIONS.get(command, "--help").split()
     if command == "completion":
         return SCRIPTS
-    if command in ("logs", "artifacts", "pin", "rerun", "cancel") and len(before) == 1:
+    if command in ("logs", "artifacts", "history", "pin", "rerun", "cancel") and len(before) == 1:
         return [each.id for each in ask(open_service(), lambda service: service.runs(RunQuery())).runs]
     if command == "steps":
         return [each.name for each in ask(open_service(), lambda service: service.step_types())]
