@@ -196,7 +196,7 @@ class _Restoring:
                 key = None
             if key is None:
                 self._make(path, entry)
-            else:
+            elif known.get(entry.name) != entry:
                 self._compare_one(path, entry, known.get(entry.name))
 
     def _compare_one(self, path: bytes, wanted: Entry, known: Entry | None) -> None:
