@@ -19,5 +19,12 @@ export default defineConfig({
     emptyOutDir: true,
     chunkSizeWarningLimit: 700,
   },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true, testTimeout: 20_000 },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    setupFiles: ["dev/patience.ts"],
+    restoreMocks: true,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
 });

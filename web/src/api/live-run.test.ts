@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { LiveRun } from "@/api/live-run";
 
+const PATIENCE = 30_000; // milliseconds
 const DEBUG = { stops: [], breakpoints: [], edits: [], frames: [], last_event: 0 };
 
 /** A server whose stream of events is written by hand. */
@@ -42,16 +43,16 @@ test("what there was when the page was asked for is drawn in one go", async () =
   const run = new LiveRun("r1", 3);
   const seen: (number | null)[] = [];
   const stop = run.subscribe(() => seen.push(run.snapshot().isLoaded ? run.snapshot().stops.length : null));
-  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"));
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"), PATIENCE);
   send(started, opened);
-  await vi.waitFor(() => expect(run.snapshot().view.last_event).toBe(2));
+  await vi.waitFor(() => expect(run.snapshot().view.last_event).toBe(2), PATIENCE);
   expect(run.snapshot().isLoaded).toBe(false);
   send(stopped);
 
-  await vi.waitFor(() => expect(run.snapshot().isLoaded).toBe(true));
+  await vi.waitFor(() => expect(run.snapshot().isLoaded).toBe(true), PATIENCE);
   expect(seen.filter((each) => each !== null)[0]).toBe(1); // never without the stop
   expect(run.snapshot().frames.map((frame) => frame.state)).toEqual(["paused"]);
-  await vi.waitFor(() => expect(run.snapshot().debug).not.toBeNull());
+  await vi.waitFor(() => expect(run.snapshot().debug).not.toBeNull(), PATIENCE);
   stop();
 });
 
@@ -59,13 +60,13 @@ test("a part that has not changed stays the same object, so that nothing is draw
   const send = serve();
   const run = new LiveRun("r1", 0);
   const stop = run.subscribe(() => undefined);
-  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"));
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"), PATIENCE);
   send(started, opened, stopped);
-  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(1));
+  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(1), PATIENCE);
   const before = run.snapshot();
   send({ kind: "step.started", number: 4, at: 1, frame: "main", step: "other", occurrence: "other" });
 
-  await vi.waitFor(() => expect(run.snapshot().version).toBeGreaterThan(before.version));
+  await vi.waitFor(() => expect(run.snapshot().version).toBeGreaterThan(before.version), PATIENCE);
   const { stops, frames, breakpoints, edits } = run.snapshot();
   expect(
     [stops, frames, breakpoints, edits].map(
@@ -79,15 +80,15 @@ test("an edit that is seen does not hold the next command up until its answer co
   const send = serve();
   const run = new LiveRun("r1", 0);
   const stop = run.subscribe(() => undefined);
-  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"));
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"), PATIENCE);
   send(started, opened, stopped);
-  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(1));
+  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(1), PATIENCE);
   vi.stubGlobal("fetch", () => new Promise(() => undefined)); // no answer
   void run.command("set", { stop: 1, path: ".vars.region", value: "north" });
   expect(run.snapshot().pending).toBe("set");
   send({ ...stopped, kind: "debug.scope_edited", number: 4, layer: "run", path: ["vars", "region"] });
 
-  await vi.waitFor(() => expect(run.snapshot().edited).toBe(1));
+  await vi.waitFor(() => expect(run.snapshot().edited).toBe(1), PATIENCE);
   expect(run.snapshot().pending).toBeNull();
   stop();
 });
