@@ -26,7 +26,7 @@ def node_modules() -> Path:
     npm = shutil.which("npm")
     assert npm is not None, "these tests need Node.js 20 or newer"
     if not (folder / "node_modules/.package-lock.json").exists():
-        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=folder, check=True, capture_output=True, timeout=110)
+        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=folder, check=True, capture_output=True, timeout=400)
     return folder
 
 

@@ -1,11 +1,14 @@
 """The extension for VS Code: its manifest says what the adapter takes, it builds offline, and its parts work."""
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +27,25 @@ def manifest() -> dict[str, Any]:
     return loaded
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Nobody else works in the folder of the extension: tests run beside each other."""
+    with (EXTENSION / "package.json").open() as manifest:
+        fcntl.flock(manifest, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="module")
-def vsix(manifest: dict[str, Any]) -> Path:
+def vsix(manifest: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package, as `make vsix` makes it; the tools of the lock file are installed if they are not there."""
     npm = shutil.which("npm")
     assert npm is not None, "these tests need Node.js 20 or newer"
-    if not (EXTENSION / "node_modules/.package-lock.json").exists():
-        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=EXTENSION, check=True, capture_output=True)
-    subprocess.run([npm, "run", "-s", "package"], cwd=EXTENSION, check=True, capture_output=True)
-    return EXTENSION.parents[1] / f"dist/pitstop-vscode-{manifest['version']}.vsix"
+    made = EXTENSION.parents[1] / f"dist/pitstop-vscode-{manifest['version']}.vsix"
+    with alone():
+        if not (EXTENSION / "node_modules/.package-lock.json").exists():
+            subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=EXTENSION, check=True, capture_output=True)
+        subprocess.run([npm, "run", "-s", "package"], cwd=EXTENSION, check=True, capture_output=True)
+        return Path(shutil.copy(made, tmp_path_factory.mktemp("vsix")))
 
 
 @pytest.mark.parametrize(("request_name", "arguments"), [("launch", LaunchArguments), ("attach", AttachArguments)])
@@ -70,6 +83,7 @@ def test_the_manifest_is_whole(manifest: dict[str, Any]) -> None:
         assert name.startswith("pitstop.")
 
 
+@pytest.mark.timeout(600)
 def test_the_package_has_what_vs_code_looks_for(vsix: Path, manifest: dict[str, Any]) -> None:
     with zipfile.ZipFile(vsix) as package:
         assert package.testzip() is None
@@ -83,11 +97,13 @@ def test_the_package_has_what_vs_code_looks_for(vsix: Path, manifest: dict[str, 
     assert "devDependencies" not in shipped
 
 
+@pytest.mark.timeout(600)
 def test_the_parts_of_the_extension_work_with_the_real_adapter(vsix: Path) -> None:
     npm = shutil.which("npm")
     assert npm is not None
     env = {**os.environ, "PITSTOP_PYTHON": sys.executable}
-    done = subprocess.run([npm, "test"], cwd=EXTENSION, env=env, capture_output=True, text=True, timeout=100)
+    with alone():
+        done = subprocess.run([npm, "test"], cwd=EXTENSION, env=env, capture_output=True, text=True, timeout=500)
 
     assert done.returncode == 0, done.stdout
 
