@@ -38,8 +38,16 @@ async def test_a_step_that_this_machine_can_run_is_run(desk: Desk) -> None:
         assert (await run.wait()).status == "passed"
 
 
-async def test_a_step_that_may_be_skipped_keeps_no_run_from_its_start(desk: Desk) -> None:
-    async with desk.start(desk.write(f"steps: [{{id: a, if: 'false', {ELSEWHERE}, run: 'true'}}]")) as run:
+@pytest.mark.parametrize(
+    "step",
+    [
+        f"{{id: a, if: 'false', {ELSEWHERE}, run: 'true'}}",
+        f"{{id: c, choose: [{{id: b, if: 'true', run: 'true'}}, {{id: a, {ELSEWHERE}, run: 'true'}}]}}",
+    ],
+    ids=["if", "else"],
+)
+async def test_a_step_that_may_be_skipped_keeps_no_run_from_its_start(desk: Desk, step: str) -> None:
+    async with desk.start(desk.write(f"steps: [{step}]")) as run:
         assert (await run.wait()).status == "passed"
 
 

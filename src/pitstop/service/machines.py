@@ -30,7 +30,10 @@ async def refuse_unmet(plan: Plan, done: Collection[str], executor: Executor, te
 
 def _certain(parent: Step) -> Iterator[Step]:
     """The steps below that run if all goes well, and ask for nothing that an expression has to tell."""
-    for step in (*parent.children, *parent.cleanup):
+    children = (
+        () if parent.kind == "conditional" else parent.children
+    )  # of which one is chosen, the last without an `if`
+    for step in (*children, *parent.cleanup):
         if step.condition is None:
             if not any(expressions_in(step.requires)):
                 yield step
