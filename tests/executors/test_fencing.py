@@ -216,7 +216,7 @@ def lives_of_servers() -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 async def test_after_500_kills_of_a_server_that_starts_commands_nothing_is_left(
     executor: ProcessExecutor, tmp_path: Path
 ) -> None:

@@ -95,7 +95,7 @@ class Storm:
                 os.kill(pid, signal_number)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(900)
 async def test_after_500_random_ends_no_process_is_left(tmp_path: Path) -> None:
     others = descendants_of(os.getpid())
     executor = ProcessExecutor(tmp_path)
