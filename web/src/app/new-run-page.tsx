@@ -92,7 +92,7 @@ function Chosen({ flow }: { flow: FlowText }) {
       <div className="min-h-48 flex-1 md:min-h-0">
         <FlowSource flow={flow} breakpoints={shown} onToggle={toggle} />
       </div>
-      <div className="shrink-0 overflow-auto border-line border-l bg-surface p-4 md:w-80">
+      <div className="shrink-0 overflow-auto border-line bg-surface p-4 md:w-80 md:border-l">
         <StartForm
           flow={flow}
           breakpoints={shown}

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useState, useSyncExte
 import { useLocation } from "wouter";
 import { ApiError, api } from "@/api/client";
 import { useRunDetail } from "@/api/queries";
-import { RunContext, type RunPageState, useRun } from "@/api/run-context";
+import { RunContext, type RunPageState, useRun, useRunValue } from "@/api/run-context";
 import type { RunDetail } from "@/api/types";
 import { useCommands } from "@/app/commands";
 import { usePageTitle } from "@/app/page-title";
@@ -154,9 +154,11 @@ function Header() {
 
 function Problems() {
   const { stop, detail } = useRun("stop", "detail");
-  return [...(stop?.problems ?? []), ...(detail.problem ? [detail.problem] : [])].map((problem) => (
+  const error = useRunValue(({ view }) => view.outcome?.error ?? null);
+  const ofNoStep = error?.origin === "" ? [error.message] : []; // it could not even begin
+  return [...(stop?.problems ?? []), ...(detail.problem ? [detail.problem] : []), ...ofNoStep].map((problem) => (
     <Notice key={problem} tone="failed">
-      {problem}
+      <span className="whitespace-pre-wrap">{problem}</span>
     </Notice>
   ));
 }

@@ -1,6 +1,7 @@
 import type { BreakpointInfo, StopInfo } from "@/api/types";
 import type { Box } from "@/core/lanes";
-import type { RunView } from "@/core/run-view";
+import type { RunView, StepView } from "@/core/run-view";
+import { toneOf } from "@/core/status";
 
 export type Mark = "none" | "on" | "conditional" | "log" | "off";
 
@@ -46,11 +47,13 @@ type Context = {
 export function boxStates({ view, stops, activeStop, breakpoints, selected }: Context): BoxStates {
   const byPath = breakpointsByPath(breakpoints);
   const byOccurrence = new Map(stops.map((stop) => [stop.occurrence, stop]));
+  let turns: ReadonlyMap<string, string> | undefined; // read when a lane needs it: most runs have none such
   return (box) => {
     const step = view.steps.get(box.occurrence);
     const frame = box.kind === "lane" ? view.frames.get(box.id) : undefined;
     const stop = byOccurrence.get(box.occurrence) ?? null;
-    const status = stop ? "paused" : (step?.status ?? frame?.state ?? "waiting");
+    if (box.kind === "lane" && !frame) turns ??= turnStatuses(view.steps.values());
+    const status = stop ? "paused" : (step?.status ?? frame?.state ?? turns?.get(box.id) ?? "waiting");
     return {
       status,
       startedAt: step?.started_at ?? null,
@@ -61,6 +64,20 @@ export function boxStates({ view, stops, activeStop, breakpoints, selected }: Co
       isActive: stop !== null && stop.id === activeStop?.id,
     };
   };
+}
+
+/** How each turn stands whose steps run in the frame around it, and so has none of its own: by what is in it. */
+export function turnStatuses(steps: Iterable<StepView>): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const { occurrence, status, is_retried } of steps) {
+    const now = status === "running" ? "running" : toneOf(status) === "failed" && !is_retried ? "failed" : "passed";
+    for (const { index, 0: turn } of occurrence.matchAll(/\[\d+\](?=\.)/g)) {
+      const address = occurrence.slice(0, index + turn.length);
+      const before = found.get(address);
+      if (before === undefined || now === "running" || before === "passed") found.set(address, now);
+    }
+  }
+  return found;
 }
 
 export function isSameState(one: BoxState, other: BoxState): boolean {

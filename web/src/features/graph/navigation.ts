@@ -7,7 +7,7 @@ const MARGIN = 28;
 const MANY = 300;
 const READABLE = 0.7;
 
-/** Where the graph begins: all of it if it can be read, else its top; all of it in any case when there are very many steps. */
+/** Where the graph begins: all of it if it can be read, else its first step; all of it in any case when there are very many steps. */
 export function firstViewport(layout: Layout, pane: { width: number; height: number }) {
   const byWidth = (pane.width - 2 * MARGIN) / layout.width;
   const byHeight = (pane.height - 2 * MARGIN) / layout.height;
@@ -17,7 +17,10 @@ export function firstViewport(layout: Layout, pane: { width: number; height: num
     Math.max(0.02, layout.boxes.length > MANY ? whole : Math.max(READABLE, Math.min(byWidth, 1))),
   );
   const isWider = layout.width * zoom > pane.width - 2 * MARGIN;
-  return { x: isWider ? MARGIN : (pane.width - layout.width * zoom) / 2, y: MARGIN, zoom };
+  if (!isWider) return { x: (pane.width - layout.width * zoom) / 2, y: MARGIN, zoom };
+  const first = layout.boxes[0];
+  const end = first ? (first.x + first.width) * zoom : 0;
+  return { x: first && first.kind === "step" ? Math.min(MARGIN, pane.width - MARGIN - end) : MARGIN, y: MARGIN, zoom };
 }
 
 /** The box to go to from `from` with an arrow key: along the order of the steps, or to the lane beside it. */

@@ -75,15 +75,15 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
   const matches = new Set(wanted ? found : []);
   return (
     <section aria-label={`Log of ${title}`} className="flex h-full min-h-0 flex-col bg-log">
-      <div className="flex h-9 shrink-0 items-center gap-1 border-line border-b bg-surface px-2">
+      <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-1 border-line border-b bg-surface px-2 max-md:py-1 md:flex-nowrap">
         <span className="min-w-0 shrink truncate font-medium text-sm">{title}</span>
         <span className="shrink-0 text-faint text-sm tabular">
           {length === 1 ? "1 line" : `${length.toLocaleString()} lines`}
         </span>
-        <span className="flex-1" />
+        <span className="flex-1 max-md:basis-full" />
         <SearchInput
           label="Search the log"
-          className="h-6.5! max-w-52"
+          className="h-6.5! max-w-52 max-md:w-0 max-md:flex-1"
           value={search}
           onText={setSearch}
           onKeyDown={pressInSearch}

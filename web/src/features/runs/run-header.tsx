@@ -55,13 +55,15 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
     { label: "Delete", icon: <Trash2 className="size-3.5" />, isDanger: true, isDisabled: isLive, onSelect: onRemove },
   ];
   return (
-    <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b bg-surface px-3 py-1.5">
+    <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-line md:flex-nowrap border-b bg-surface px-3 py-1.5">
       <nav aria-label="Where you are" className="flex min-w-0 items-center gap-1">
         <Link href="/" className="text-muted hover:text-text">
           Runs
         </Link>
-        <ChevronRight className="size-3.5 text-faint" aria-hidden />
-        <h1 className="truncate font-semibold text-lg">{detail.flow}</h1>
+        <ChevronRight className="size-3.5 shrink-0 text-faint" aria-hidden />
+        <h1 className="truncate font-semibold text-lg" title={detail.flow}>
+          {detail.flow}
+        </h1>
       </nav>
       <StatusBadge status={status} />
       {(interventions > 0 || detail.intervened) && (
@@ -70,8 +72,8 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
           by hand
         </Badge>
       )}
-      {seconds !== null && <span className="text-muted tabular">{formatDuration(seconds)}</span>}
-      <span className="hidden truncate font-mono text-faint text-sm lg:inline">{detail.id}</span>
+      {seconds !== null && <span className="shrink-0 text-muted tabular">{formatDuration(seconds)}</span>}
+      <span className="hidden shrink-0 font-mono text-faint text-sm lg:inline">{detail.id}</span>
       <span className="flex-1" />
       <ConnectionNote />
       {isLive && (

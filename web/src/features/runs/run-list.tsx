@@ -79,7 +79,7 @@ function Row({ run, now, longest }: { run: RunInfo; now: number; longest: number
           />
         </span>
         <span className="w-16 text-right text-muted text-sm tabular">
-          {run.started_at ? formatDuration(seconds) : "waits"}
+          {run.started_at ? formatDuration(seconds) : isEnded(run.status) ? "not begun" : "waits"}
         </span>
       </span>
       <time

@@ -17,6 +17,7 @@ const BARS: Record<string, string> = {
   running: "bg-running/80",
   muted: "bg-line-strong",
 };
+const COLUMNS = "grid-cols-[clamp(7rem,30%,16rem)_minmax(0,1fr)_4.5rem]"; // the step, its bar, its time
 
 /** When each step ran, and for how long it stood still: a bar per occurrence, with pauses hatched apart. */
 export function Gantt() {
@@ -72,7 +73,8 @@ export function Gantt() {
                 key={step.occurrence}
                 onClick={() => select(step.occurrence)}
                 className={classNames(
-                  "absolute inset-x-0 grid grid-cols-[minmax(8rem,16rem)_1fr_5.5rem] items-center gap-3 px-3 text-left",
+                  "absolute inset-x-0 grid items-center gap-3 px-3 text-left",
+                  COLUMNS,
                   step.occurrence === selected ? "bg-accent-soft" : "hover:bg-hover",
                 )}
                 style={{ height: ROW, top: item.start }}
@@ -137,11 +139,15 @@ function Bar({ step, from, to, pauses }: { step: StepView; from: number; to: num
 function Scale({ seconds }: { seconds: number }) {
   const marks = [0, 0.25, 0.5, 0.75, 1];
   return (
-    <div className="grid shrink-0 grid-cols-[minmax(8rem,16rem)_1fr_5.5rem] gap-3 border-line border-b px-3 py-1.5 text-faint text-xs tabular">
+    <div
+      className={classNames("grid shrink-0 gap-3 border-line border-b px-3 py-1.5 text-faint text-xs tabular", COLUMNS)}
+    >
       <span>Step</span>
       <span className="flex justify-between">
         {marks.map((mark) => (
-          <span key={mark}>{formatDuration(seconds * mark)}</span>
+          <span key={mark} className={mark % 0.5 === 0 ? undefined : "max-md:hidden"}>
+            {formatDuration(seconds * mark)}
+          </span>
         ))}
       </span>
       <span className="text-right">Time</span>
