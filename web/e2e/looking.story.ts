@@ -89,5 +89,9 @@ test("a stop tells its commit and its machine, and which files have changed sinc
   await run.palette("abort the run");
   await run.page.getByRole("alertdialog").getByRole("button", { name: "Abort the run" }).click();
   await run.endsAs("cancelled");
+  await points.first().click(); // what was different is known after the end, too
+  const changes = run.page.getByRole("region", { name: "Changes" });
+  await changes.getByText(".steps.build", { exact: true }).waitFor();
+  await changes.getByRole("button", { name: /built\.txt/ }).waitFor();
   await run.close();
 });
