@@ -3,8 +3,9 @@
     python bench/step_back.py
 
 Each step writes one of ten files; the run is stopped after the last one and goes back to before it, as `back` does,
-again and again. Beside it, what it would take to be there without: running the flow from its start. The time that a step
-back takes is to be independent of how long the run is. (How it grows with the files: see snapshot.py.)
+again and again. Beside it, what it would take to be there without: running the flow from its start. The time that a
+step back takes is to be independent of how long the run is. The last line is of a run in which each step makes a file of
+its own: how long it takes to look through the files does depend on how many there are (see snapshot.py).
 """
 
 import asyncio
@@ -19,6 +20,8 @@ from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunR
 from pitstop.settings import Settings
 
 LENGTHS = (20, 200, 2000)
+FILES = 10
+MANY_FILES = 200
 ROUNDS = 15
 TO_REACH = 1.5  # times the shortest run, whose log has a tenth of the events, or a hundredth
 
@@ -28,21 +31,27 @@ async def main() -> None:
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for steps in LENGTHS:
-            whole, back = await measured(Path(folder, str(steps)), steps)
-            found[steps] = min(back)
-            print(
-                f"{steps:4} steps: from the start {whole * 1e3:8.1f} ms, "
-                f"one step back min {min(back) * 1e3:6.1f} ms, median {median(back) * 1e3:6.1f} ms"
-            )
+            found[steps] = await told(Path(folder, str(steps)), steps, FILES)
+        await told(Path(folder, "files"), MANY_FILES, MANY_FILES)
     short = found[LENGTHS[0]]
     for steps in LENGTHS[1:]:
         verdict = "reached" if found[steps] <= TO_REACH * short else "MISSED"
         print(f"{steps} steps / {LENGTHS[0]} steps: {found[steps] / short:.2f}x; to reach <= {TO_REACH}x: {verdict}")
 
 
-async def measured(home: Path, steps: int) -> tuple[float, list[float]]:
+async def told(home: Path, steps: int, files: int) -> float:
+    """Seconds for one step back, at best."""
+    whole, back = await measured(home, steps, files)
+    print(
+        f"{steps:4} steps, {files:3} files: from the start {whole * 1e3:8.1f} ms, "
+        f"one step back min {min(back) * 1e3:6.1f} ms, median {median(back) * 1e3:6.1f} ms"
+    )
+    return min(back)
+
+
+async def measured(home: Path, steps: int, files: int) -> tuple[float, list[float]]:
     """Seconds for the whole run, and for each step back."""
-    flow = "steps:\n" + "".join(f"  - {{id: s{n}, run: echo {n} > f{n % 10}}}\n" for n in range(steps))
+    flow = "steps:\n" + "".join(f"  - {{id: s{n}, run: echo {n} > f{n % files}}}\n" for n in range(steps))
     last = f"s{steps - 1}"
     wanted = (BreakpointRequest(step=last), BreakpointRequest(step=last, position="after"))
     async with open_service(Settings(home)) as service:
