@@ -50,7 +50,7 @@ async def kill_a_writer(url: str, name: str, told_times: int) -> int:
     """Start a process that writes, kill it when it has told so often that something is kept; the last it told."""
     process = await asyncio.create_subprocess_exec(sys.executable, WRITER, url, name, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         for _ in range(told_times):
             await process.stdout.readline()
         process.send_signal(signal.SIGKILL)
@@ -173,7 +173,7 @@ async def test_a_file_that_cannot_be_written_is_told_when_it_is_opened() -> None
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", OPEN_READ_ONLY, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         said, _ = await process.communicate()
 
     assert said.startswith(b"StoreUnavailable: the store cannot do it now: "), said.decode()
