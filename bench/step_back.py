@@ -4,8 +4,8 @@
 
 Each step writes one of ten files; the run is stopped after the last one and goes back to before it, as `back` does,
 again and again. Beside it, what it would take to be there without: running the flow from its start. The time that a
-step back takes is to be independent of how long the run is. The last line is of a run in which each step makes a file of
-its own: how long it takes to look through the files does depend on how many there are (see snapshot.py).
+step back takes is to be independent of how long the run is. The last line is of a run in which each step makes a file
+of its own: how long it takes to look through the files does depend on how many there are (see snapshot.py).
 """
 
 import asyncio
