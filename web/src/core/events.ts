@@ -45,7 +45,7 @@ export type Rewound = At & {
 };
 
 export type RunEvent =
-  | (At & { kind: "run.started"; plan: string; inputs: Record<string, unknown> })
+  | (At & { kind: "run.started"; plan: string; inputs: Record<string, unknown>; left_at?: number | null })
   | (At & { kind: "run.ended"; outcome: Outcome })
   | (At & { kind: "frame.opened"; frame: string; name: string; parent: string | null; step: string | null })
   | (At & { kind: "frame.ended"; frame: string; reason: string | null })
