@@ -472,6 +472,23 @@ async def test_from_one_branch_back_into_another_that_has_ended() -> None:
     assert run.ran.count("p.l.x") == 1
 
 
+async def test_of_two_branches_that_go_back_across_each_other_one_does_and_stops_where_it_led() -> None:
+    async with debugging(LEFT_RIGHT, {}, breaking("y", "w")) as run:
+        stops = await run.stops(2)
+        into_right, into_left = point(run, "after p.r.v"), point(run, "after p.l.x")
+        await run.session.rewind(stops["before p.l.y"], into_right)
+        await run.session.rewind(stops["before p.r.w"], into_left)
+        back = await run.event(Rewound)
+        again = await run.stops(2)
+
+        assert sorted((stop.frame, stop.position) for stop in again.values()) == sorted(
+            {(back.point_frame, "after"), ({"p.l": "p.r", "p.r": "p.l"}[back.point_frame], "before")}
+        )
+        await run.session.detach()
+        assert (await run.end()).status is Status.PASSED
+    assert (run.ran.count("p.l.x"), run.ran.count("p.r.v")) == (1, 1)
+
+
 async def test_back_in_a_graph_keeps_what_the_other_branch_has_written() -> None:
     app = graph(
         "a > l > m > z; a > r > z",

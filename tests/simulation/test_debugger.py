@@ -185,7 +185,8 @@ def killed_and_resumed(
     for life in range(1, chance.randint(2, 3)):
         cut = chance.randint(1, len(ended.events) - 1)
         kept = events_from_json(events_to_json(ended.events[:cut]))
-        driver = Driver(Session(stop_on_error=False), plan, chance, may_edit, may_go_back, commands=100)
+        session = Session(stop_on_error=False, lease_seconds=14_400)
+        driver = Driver(session, plan, chance, may_edit, may_go_back, commands=100)
         ended = run_seeded(driver.run(MemoryLog(kept)), seed + life)
         check_stops_came_back(kept, ended, driver)
         check_log(ended.events)

@@ -19,13 +19,14 @@ from pitstop.events.types import (
     BreakpointRemoved,
     BreakpointSet,
     Logged,
+    Rewound,
     SessionOpened,
     StepInjected,
     StopEnded,
     Stopped,
     WatchesChanged,
 )
-from pitstop.events.view import fold, interventions_in, is_intervention
+from pitstop.events.view import fold, interventions_in
 from pitstop.plan.plan import Step
 
 ORDER = ("entry", "pause", "interrupted", "breakpoint", "failure", "step", "completed")
@@ -171,16 +172,19 @@ class Gatekeeper(Returning):
         self._refresh_gate()
         self._tell_if_all_stopped()
 
-    def frame_rewound(self, frame: Frame, since: int) -> None:
-        self.interventions += [event for event in self.log.read(len(self.log) - 1) if is_intervention(event)]
+    def frame_rewound(self, frame: Frame, event: Rewound) -> None:
+        self.interventions.append(event)
         counting = self._running().what_counts()
-        stay = {name for name, (number, _) in counting.opened.items() if number <= since}
+        stay = {name for name, (number, _) in counting.opened.items() if number <= event.since}
         self._frames = {
             name: each for name, each in self._frames.items() if name in stay or frame not in each.lineage()[1:]
         }
-        if frame.id == MAIN and not since:
+        if frame.id == MAIN and not event.since:
             self._is_aborted = False
         under = counting.under(frame.id) - stay
+        self._arrivals = {place: where for place, where in self._arrivals.items() if where not in under}
+        if not self._is_detached:
+            self._arrivals[event.occurrence, event.position] = event.point_frame
         left = [each for each in self._returning.values() if each.event.frame in under]
         self._end_returning(left, f"the run went back in {frame.name}")
         self._forked -= under

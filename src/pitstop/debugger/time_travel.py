@@ -18,6 +18,7 @@ from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     AnyEvent,
     OutcomeForced,
+    Rewound,
     RunStarted,
     SnapshotTaken,
     StepFinished,
@@ -255,7 +256,7 @@ class _Replay:
     def frame_ended(self, frame: Frame) -> None:
         pass
 
-    def frame_rewound(self, frame: Frame, since: int) -> None:
+    def frame_rewound(self, frame: Frame, event: Rewound) -> None:
         pass
 
     async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:

@@ -204,13 +204,14 @@ async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[Fra
 
 async def go_back(run: "Run", frame: Frame, target: GoBack) -> None:
     """Cut the log, put the files back, and let the frame know what it need not do again."""
+    where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
+    event = Rewound(run.now(), *where, target.snapshot, target.since)
     if run.log is not None:
-        where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
-        run.log.append(Rewound(run.now(), *where, target.snapshot, target.since))
+        run.log.append(event)
     await run.put_workspace_back(target.snapshot)
     run.remember_again(frame, target)
     if run.hook is not None:
-        run.hook.frame_rewound(frame, target.since)
+        run.hook.frame_rewound(frame, event)
 
 
 def end_frame(run: "Run", frame: Frame) -> None:

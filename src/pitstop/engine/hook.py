@@ -4,6 +4,7 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pitstop.events.outcome import Outcome
+from pitstop.events.types import Rewound
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
@@ -135,8 +136,8 @@ class Hook(Protocol):
 
     def frame_ended(self, frame: "Frame") -> None: ...
 
-    def frame_rewound(self, frame: "Frame", since: int) -> None:
-        """The frame starts again with what came after event number `since`: 0 when that is all of it."""
+    def frame_rewound(self, frame: "Frame", event: Rewound) -> None:
+        """The frame starts again. Of two that were asked for at the same time, this is the one that came about."""
         ...
 
     async def run_ending(self, root: "Activation", outcome: Outcome) -> Verdict:

@@ -8,6 +8,7 @@ from pitstop.engine.hook import PROCEED, Gate, Point, Position, Verdict
 from pitstop.engine.run import Run
 from pitstop.errors import NotRunning
 from pitstop.events.outcome import Outcome
+from pitstop.events.types import Rewound
 from pitstop.plan.plan import Step
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
@@ -79,9 +80,9 @@ class LateSession:
         else:
             self._opened = [each for each in self._opened if not all(member.is_done for member in each[0])]
 
-    def frame_rewound(self, frame: Frame, since: int) -> None:
+    def frame_rewound(self, frame: Frame, event: Rewound) -> None:
         if self.session is not None:
-            self.session.frame_rewound(frame, since)
+            self.session.frame_rewound(frame, event)
 
     async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:
         return PROCEED if self.session is None else await self.session.run_ending(root, outcome)
