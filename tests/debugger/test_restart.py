@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pitstop.debugger.session import Session
-from pitstop.errors import NotAllowed, NothingToUndo, StaleStop
+from pitstop.errors import NotAllowed, NothingToUndo, StaleStop, UnknownStep
 from pitstop.events.log import MemoryLog, events_from_json, events_to_json
 from pitstop.events.outcome import Status
 from pitstop.events.types import (
@@ -273,6 +273,23 @@ async def test_steps_that_were_put_in_run_when_the_frame_goes_on_and_not_before(
     assert result.state["steps"]["second"]["outputs"] == 2
 
 
+async def test_a_step_that_is_put_in_after_a_restart_takes_the_name_of_no_other() -> None:
+    given = {"uses": "give", "with": {"outputs": 1}}
+    async with debugging(THREE, {}, breaking("b")) as run:
+        stop = await run.stop()
+        with pytest.raises(UnknownStep):
+            await run.session.inject(stop, {"uses": "nothing"})
+        first = await run.session.inject(stop, given)
+        log = killed(run)
+    async with debugging(THREE, {}, Session(), log=log) as run:
+        second = await run.session.inject(await run.stop(), given)
+        await run.session.continue_all()
+        await run.end()
+
+    assert run.ran == ["a", first, second, "b", "c"]
+    assert first != second
+
+
 async def test_what_was_decided_but_not_done_is_done() -> None:
     """Killed between the two events of one command: it counts as a whole."""
     async with debugging(THREE, {}, breaking("b")) as run:
@@ -377,6 +394,20 @@ async def test_a_pause_that_was_asked_for_is_still_to_come() -> None:
     async with debugging(THREE, {}, Session(), log=log) as run:
         stop = await run.stop()
         assert (at(stop), stop.reasons) == ("before a", ("pause",))
+
+
+async def test_a_pause_that_was_taken_back_and_asked_for_again_is_for_branches_that_are_not_open_again_yet() -> None:
+    plan = flow(parallel("p", leaf("x", takes(60)), leaf("y", takes(60))))
+    async with debugging(plan, {}, Session()) as run:
+        for branch in ("p.x", "p.y"):
+            await run.event(StepStarted, occurrence=branch)
+        await run.session.pause()
+        log = killed(run)
+    async with debugging(plan, {}, Session(), log=log) as run:
+        await restarted(run)
+        await run.session.continue_all()
+        await run.session.pause()
+        assert [*await run.stops(2)] == ["before p.x", "before p.y"]
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,8 @@ class Steering(Gatekeeper):
         wanted = self._frames if frame is None else (frame,)
         self._pausing |= {name for name in wanted if name not in paused and not self._frames[name].is_done}
         if frame is None:
-            self._pausing |= {name for name, state in self._reopening.items() if state == "running"} - paused
+            going_on = {name for name, state in self._reopening.items() if state in ("running", "pausing")}
+            self._pausing |= going_on - paused
         self._append(PauseAsked(run.now(), frame))
         self._refresh_gate()
 
@@ -242,8 +243,8 @@ class Steering(Gatekeeper):
         if position not in ("before", "after"):
             raise BadEdit(f"{position!r} is no place for a step: use before or after")
         run, host = self._running(), held.point.activation
-        self._last_injected += 1
-        injected = injected_step(run, host.step, self._last_injected, step)
+        injected = injected_step(run, host.step, self._last_injected + 1, step)
+        self._last_injected += 1  # not for one that was refused: after a restart they are counted in the log
         (held.inject_before if position == "before" else held.inject_after).append(injected)
         where = (held.stop.id, held.stop.frame, held.stop.occurrence, position)
         self._append(StepInjected(run.now(), *where, injected.path, injected.kind, dict(injected.config), injected.id))
