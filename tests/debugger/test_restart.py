@@ -24,7 +24,7 @@ from pitstop.events.types import (
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from tests.debugger.bench import Debugged, at, debugging, undebugged
-from tests.engine.flows import fails, flow, give, leaf, parallel, sequence, takes
+from tests.engine.flows import background, fails, flow, give, leaf, parallel, sequence, takes
 from tests.engine.virtual_time import virtual_time
 
 THREE = flow(leaf("a"), leaf("b"), leaf("c"))
@@ -397,7 +397,8 @@ async def test_a_pause_that_was_asked_for_is_still_to_come() -> None:
 
 
 async def test_a_pause_that_was_taken_back_and_asked_for_again_is_for_branches_that_are_not_open_again_yet() -> None:
-    plan = flow(parallel("p", leaf("x", takes(60)), leaf("y", takes(60))))
+    before = background("g", leaf("beside"), leaf("within"))  # to go through it again takes its time
+    plan = flow(before, parallel("p", leaf("x", takes(60)), leaf("y", takes(60))))
     async with debugging(plan, {}, Session()) as run:
         for branch in ("p.x", "p.y"):
             await run.event(StepStarted, occurrence=branch)
