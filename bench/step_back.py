@@ -12,6 +12,7 @@ import asyncio
 import os
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from statistics import median
 
@@ -57,30 +58,27 @@ async def measured(home: Path, steps: int, files: int) -> tuple[float, list[floa
     async with open_service(Settings(home)) as service:
         began = time.perf_counter()
         run = await service.start(RunRequest(flow="f.yaml", text=flow, debug=DebugRequest(breakpoints=wanted)))
-        stop = await next_stop(run, 0)
-        await run.debugger.continue_(stop)
-        stop = await next_stop(run, stop)
+        stops = stops_of(run)
+        await run.debugger.continue_(await anext(stops))
+        stop = await anext(stops)
         whole = time.perf_counter() - began
         back = []
         for _ in range(ROUNDS):
             began = time.perf_counter()
             await run.debugger.step_back(stop)
-            stop = await next_stop(run, stop)
+            stop = await anext(stops)
             back.append(time.perf_counter() - began)
             await run.debugger.continue_(stop)
-            stop = await next_stop(run, stop)
+            stop = await anext(stops)
         await run.debugger.abort()
         await run.wait()
     return whole, back
 
 
-async def next_stop(run: ActiveRun, after: int) -> int:
-    """The id of the first stop above one; asked for in turns, which takes some 0.1 ms each."""
-    while True:
-        for stop in (await run.debugger.state()).stops:
-            if stop.id > after:
-                return stop.id
-        await asyncio.sleep(0)
+async def stops_of(run: ActiveRun) -> AsyncIterator[int]:
+    async for event in run.events():
+        if event.kind == "debug.stopped":
+            yield event.fields["stop"]
 
 
 if __name__ == "__main__":
