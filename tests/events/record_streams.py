@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pitstop
 from pitstop import MemoryLog, Session, run_flow
 from pitstop.app import open_service
 from pitstop.engine.executor import LogChunk
@@ -20,6 +21,7 @@ from pitstop.events.log import events_to_json
 from pitstop.events.types import Stopped
 from pitstop.events.view import RunView
 
+PACKAGE = str(Path(pitstop.__file__).parent)
 STREAMS = Path(__file__).parent / "streams"
 FLOWS = Path(__file__).parent / "flows"
 Script = Callable[[Session], Coroutine[Any, Any, None]]
@@ -171,7 +173,8 @@ async def record(name: str, file: str, script: Script, folder: Path) -> None:
     info["steps"] = [{**step, "file": file} for step in info["steps"]]
     texts = {file: (FLOWS / file).read_text()}
     told = {"name": name, "flow_info": info, "texts": texts, "logs": logs, "events": shown, "views": views}
-    (folder / f"{name}.json").write_text(json.dumps(told, indent=1) + "\n")
+    text = json.dumps(told, indent=1).replace(PACKAGE, "pitstop")  # in traces: the same wherever it is recorded
+    (folder / f"{name}.json").write_text(text + "\n")
 
 
 async def main() -> None:
