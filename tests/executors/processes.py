@@ -2,8 +2,11 @@
 
 import os
 import select
+import time
 from collections.abc import Iterable
 from pathlib import Path
+
+PATIENCE_SECONDS = 90.0
 
 
 def processes_with(text: str) -> dict[int, str]:
@@ -15,6 +18,14 @@ def processes_with(text: str) -> dict[int, str]:
             if text.encode() in command_line + environment:
                 found[int(process.name)] = command_line.replace(b"\0", b" ").decode(errors="replace")
     return found
+
+
+def left_running(text: str) -> dict[int, str]:
+    """As `processes_with`, what does not end by itself before long."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (left := processes_with(text)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
 
 
 def descendants_of(ancestor: int, besides: Iterable[int] = ()) -> dict[int, str]:

@@ -16,21 +16,13 @@ from uuid import uuid4
 
 import pexpect
 
-from tests.executors.processes import processes_with
+from tests.executors.processes import left_running
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90  # a busy machine may stand still for a while
 CTRL_D = "\x04"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][A-Z0-9]?|7|8)|[\r\x00]")
 _NOT_CLONED = shutil.ignore_patterns("__pycache__", ".pitstop")
-
-
-def left_running(mark: str) -> dict[int, str]:
-    """What does not end by itself before long."""
-    deadline = time.monotonic() + SECONDS
-    while (left := processes_with(mark)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return left
 
 
 class Clone:

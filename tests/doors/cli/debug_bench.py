@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pexpect
 
-from tests.executors.processes import processes_with
+from tests.executors.processes import left_running
 
 PITSTOP = (sys.executable, "-m", "pitstop")
 COMMAND = (*PITSTOP, "debug")
@@ -63,11 +63,7 @@ class Folder:
         }
 
     def left_running(self) -> dict[int, str]:
-        """What does not end by itself before long."""
-        deadline = time.monotonic() + SECONDS
-        while (left := processes_with(self.mark)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return left
+        return left_running(self.mark)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The command without a terminal."""
