@@ -6,12 +6,14 @@ import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from signal import SIGKILL
+from typing import Any
 
 import pytest
 
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Placement
 from pitstop.executors import container_command
+from pitstop.executors.container_engine import ContainerEngine
 from tests.containers import BARE, BOX, OTHER_ARCH, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, new_executor, open_bench
 
@@ -357,6 +359,25 @@ async def test_an_engine_that_crashes_in_the_middle_is_told(bench: Bench) -> Non
     bench.docker.kill()
     bench.docker.start()
     result = await bench.executor.wait(command)
+
+    assert result.state == "lost"
+    assert "engine" in result.reason
+
+
+async def test_what_an_engine_tells_of_a_command_that_another_started_is_not_taken_for_its_end(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = ContainerEngine.ask
+
+    async def ask_and_crash_when_started(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        answer = await ask(self, method, path, *args)
+        if path.endswith("/start"):
+            bench.docker.kill()
+            bench.docker.start()
+        return answer
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_and_crash_when_started)
+    result, _ = await bench.run("exec sleep 1000")
 
     assert result.state == "lost"
     assert "engine" in result.reason

@@ -12,7 +12,14 @@ from typing import Any
 
 from pitstop.engine.executor import Command, CommandResult, WorkspaceRef
 from pitstop.executors.container_config import ContainerRequest, argv_of, container_config
-from pitstop.executors.container_engine import NOT_THERE, ContainerEngine, EngineGone, EngineInfo, EngineRefused
+from pitstop.executors.container_engine import (
+    NOT_THERE,
+    Answer,
+    ContainerEngine,
+    EngineGone,
+    EngineInfo,
+    EngineRefused,
+)
 from pitstop.executors.container_images import Image, Images
 from pitstop.executors.container_labels import remove_container
 from pitstop.executors.container_log import CommandLog
@@ -187,11 +194,15 @@ class ContainerCommand:
             if self._command.stdin is not None:
                 tasks.append(group.create_task(feed(connection, self._command.stdin), name="input"))
             try:
-                await self._start(yard)
-                tasks.append(group.create_task(self._end_when_told(yard.engine), name="end"))
-                while (exit_code := await self._wait_exit(yard)) is None:
+                async with AsyncExitStack() as stack:
+                    asked = await self._ask_exit(yard, stack)
+                    await self._start(yard)
+                    tasks.append(group.create_task(self._end_when_told(yard.engine), name="end"))
+                    exit_code = await self._wait_exit(yard, asked)
+                while exit_code is None:
                     heard = group.create_task(self._hear_again(yard.engine), name="output, again")
                     tasks.append(heard)
+                    exit_code = await self._wait_exit(yard)
                 await self._see_end(yard, exit_code, heard)
             except (EngineGone, EngineRefused, NotRun) as error:
                 problem = error
@@ -200,6 +211,16 @@ class ContainerCommand:
                     task.cancel()
         if problem is not None:
             raise problem
+
+    async def _ask_exit(self, yard: Yard, stack: AsyncExitStack) -> Answer | None:
+        """Ask how it will end, before it is started: the next engine would tell anything of what it did not start.
+
+        One whose containers survive it can be asked later.
+        """
+        if yard.info.is_survived:
+            return None
+        asking = yard.engine.begin("POST", f"/containers/{self.name}/wait", {"condition": "next-exit"})
+        return await stack.enter_async_context(asking)
 
     async def _start(self, yard: Yard) -> None:
         self._may_have_run = True
@@ -246,10 +267,11 @@ class ContainerCommand:
             image = await yard.images.get(self._image_name, "never", None, self.log.say)
             raise NotRun(self._why_nothing_ran(image, yard.info, not_run[1]), not_run[0])
 
-    async def _wait_exit(self, yard: Yard) -> int | None:
+    async def _wait_exit(self, yard: Yard, asked: Answer | None = None) -> int | None:
         """The exit code; None if the engine went away and is back, and it still runs."""
         try:
-            ended = await yard.engine.ask("POST", f"/containers/{self.name}/wait")
+            waiting = asked.read_json() if asked else yard.engine.ask("POST", f"/containers/{self.name}/wait")
+            ended = await waiting
         except EngineRefused as error:
             raise NotRun(REMOVED, None) if error.status == NOT_THERE else error from error
         except EngineGone as gone:

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -71,8 +71,13 @@ class ContainerEngine:
     ) -> Any:
         """The answer. Raises EngineRefused if it is an error, EngineGone if none came."""
         async with self._request(method, path, query, body, headers) as answer:
-            text = await answer.read_all()
-        return json.loads(text) if text.strip() else None
+            return await answer.read_json()
+
+    @asynccontextmanager
+    async def begin(self, method: str, path: str, query: Query | None = None) -> AsyncIterator["Answer"]:
+        """As `ask`, in a block that begins when the engine has taken the request; the answer may come later."""
+        async with self._request(method, path, query, None, None) as answer:
+            yield answer
 
     async def make(self, path: str, query: Query | None = None, body: object = None) -> Any:
         """As `ask`, for what has to be removed again: cancelling waits until it is made, and can be."""
@@ -150,19 +155,18 @@ class ContainerEngine:
     @asynccontextmanager
     async def _request(
         self, method: str, path: str, query: Query | None, body: object, headers: Mapping[str, str] | None
-    ) -> AsyncIterator["_Answer"]:
+    ) -> AsyncIterator["Answer"]:
         connection = await self._connect()
         reader, writer = await asyncio.open_unix_connection(sock=connection, limit=HEAD_LIMIT_BYTES)
         try:
-            writer.write(_request_text(method, path, query, body, {"Connection": "close", **(headers or {})}))
-            await writer.drain()
-            status, found = _parse_head(await reader.readuntil(b"\r\n\r\n"))
-            answer = _Answer(reader, found)
+            with _told_gone(self.path):
+                writer.write(_request_text(method, path, query, body, {"Connection": "close", **(headers or {})}))
+                await writer.drain()
+                status, found = _parse_head(await reader.readuntil(b"\r\n\r\n"))
+            answer = Answer(reader, found, self.path)
             if status not in GOOD and status != NOT_CHANGED:
                 raise EngineRefused(status, _message(await answer.read_all()))
             yield answer
-        except (OSError, EOFError, asyncio.LimitOverrunError) as error:
-            raise EngineGone(f"the container engine at {self.path} broke off: {error}") from error
         finally:
             writer.close()
             with contextlib.suppress(OSError):
@@ -184,17 +188,27 @@ class ContainerEngine:
         return connection
 
 
-class _Answer:
-    """The body of an answer, whichever way its end is told."""
+class Answer:
+    """The body of an answer, whichever way its end is told. Raises EngineGone if it breaks off before that."""
 
-    def __init__(self, reader: asyncio.StreamReader, headers: Mapping[str, str]) -> None:
+    def __init__(self, reader: asyncio.StreamReader, headers: Mapping[str, str], path: str) -> None:
         self._reader = reader
         self._headers = headers
+        self._path = path
+
+    async def read_json(self) -> Any:
+        text = await self.read_all()
+        return json.loads(text) if text.strip() else None
 
     async def read_all(self) -> bytes:
         return b"".join([chunk async for chunk in self.chunks()])
 
     async def chunks(self) -> AsyncIterator[bytes]:
+        with _told_gone(self._path):
+            async for chunk in self._parts():
+                yield chunk
+
+    async def _parts(self) -> AsyncIterator[bytes]:
         if self._headers.get("transfer-encoding") == "chunked":
             while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
                 yield await self._reader.readexactly(size)
@@ -204,6 +218,14 @@ class _Answer:
         else:
             while chunk := await self._reader.read(HEAD_LIMIT_BYTES):
                 yield chunk
+
+
+@contextlib.contextmanager
+def _told_gone(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, asyncio.LimitOverrunError) as error:
+        raise EngineGone(f"the container engine at {path} broke off: {error}") from error
 
 
 async def _read_head_exactly(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> bytes:
