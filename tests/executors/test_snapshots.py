@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pitstop.engine.amount import Amount
 from pitstop.errors import SnapshotTooLarge, Unavailable, UnknownSnapshot
 from pitstop.executors.snapshot_objects import SnapshotObjects, Stored
 from pitstop.executors.snapshots import FileChange, LeftOut, SnapshotStore
 from tests.executors.trees import SPOILINGS, description, make_something_of_everything
+from tests.held_files import HeldFiles, make_files
 
 
 @pytest.fixture
@@ -359,9 +361,9 @@ def read_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     read: list[bytes] = []
     add = SnapshotObjects.add
 
-    def noticed(self: SnapshotObjects, path: bytes) -> Stored:
+    def noticed(self: SnapshotObjects, path: bytes, amount: Amount) -> Stored:
         read.append(path)
-        return add(self, path)
+        return add(self, path, amount)
 
     monkeypatch.setattr(SnapshotObjects, "add", noticed)
     return read
@@ -663,9 +665,9 @@ def change_after_reading(path: Path, times: int, monkeypatch: pytest.MonkeyPatch
     left = times
     copy = SnapshotObjects._copy
 
-    def copy_and_change(self: SnapshotObjects, fd: int, status: os.stat_result) -> tuple[bytes, int]:
+    def copy_and_change(self: SnapshotObjects, fd: int, status: os.stat_result, amount: Amount) -> tuple[bytes, int]:
         nonlocal left
-        copied = copy(self, fd, status)
+        copied = copy(self, fd, status, amount)
         if left and os.fstat(fd).st_ino == path.stat().st_ino:
             left -= 1
             with path.open("a") as file:
@@ -691,15 +693,24 @@ async def test_what_a_dead_restore_left_is_no_part_of_a_snapshot_and_is_cleaned(
     assert names_in(folder) == ["a"]
 
 
-async def test_a_take_that_is_cancelled_ends_and_keeps_no_snapshot(folder: Path, store: SnapshotStore) -> None:
-    make_many(folder, 3000)
+async def test_a_take_that_is_cancelled_ends_and_keeps_no_snapshot(
+    folder: Path, store: SnapshotStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_files(folder, "first")
+    make_files(folder / "after", "second")
+    held = HeldFiles("first", monkeypatch)
 
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
-            await store.take(folder)
+    async with asyncio.TaskGroup() as group:
+        taking = group.create_task(store.take(folder))
+        await held.came()
+        taking.cancel()
+        for _ in range(10):
+            await asyncio.sleep(0)  # it is told to stop
+        held.let_go()
 
+    assert taking.cancelled()
     assert await store.snapshots() == []
-    assert (await store.take(folder)).files == 3000
+    assert (await store.take(folder)).files == 2
 
 
 AS_NOBODY = """

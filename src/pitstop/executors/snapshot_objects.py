@@ -21,6 +21,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from pitstop.engine.amount import Amount
 from pitstop.errors import Unavailable
 from pitstop.executors.spill import write_all
 
@@ -49,31 +50,37 @@ class SnapshotObjects:
         self._can_clone: dict[int, bool] = {}  # by device
         self._folders: set[str] = set()
 
-    def add(self, path: bytes) -> Stored:
-        """Put in what is in a file. Raises OSError if it cannot be read, is no file any more, or the disk is full."""
+    def add(self, path: bytes, amount: Amount) -> Stored:
+        """Put in what is in a file, and count its bytes.
+
+        Raises OSError if it cannot be read, is no file any more, or the disk is full.
+        """
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            stored = self._add(fd)
+            stored = self._add(fd, amount)
             for _ in range(ATTEMPTS - 1):
                 if not stored.torn:
                     break
-                stored = self._add(fd)
+                stored = self._add(fd, amount)
             return stored
         finally:
             os.close(fd)
 
-    def _add(self, fd: int) -> Stored:
+    def _add(self, fd: int, amount: Amount) -> Stored:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode):
             raise OSError(errno.EAGAIN, "it is no file any more")
         clone = self._clone(fd, before)
-        id, new_bytes = clone if clone is not None else self._copy(fd, before)
+        id, new_bytes = clone if clone is not None else self._copy(fd, before, amount)
         after = os.fstat(fd)
         torn = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
         return Stored(id, after, new_bytes, torn=torn)
 
-    def put_out(self, id: bytes, path: bytes) -> None:
-        """Make a new file with what is in an object. Raises Unavailable if the object is damaged or gone."""
+    def put_out(self, id: bytes, path: bytes, amount: Amount) -> None:
+        """Make a new file with what is in an object, and count its bytes.
+
+        Raises Unavailable if the object is damaged or gone.
+        """
         with self._open(id) as source:
             target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
@@ -84,10 +91,11 @@ class SnapshotObjects:
                     while chunk := os.read(source, READ_AT_ONCE_BYTES):
                         digest.update(chunk)
                         write_all(target, chunk)
+                        amount.bytes += len(chunk)
                     if digest.digest() != id[1:]:
                         raise Unavailable(f"the snapshot is damaged: object {self._path(id).name} is not what it was")
                 else:
-                    _copy_with_holes(source, target)
+                    _copy_with_holes(source, target, amount)
             finally:
                 os.close(target)
 
@@ -134,15 +142,16 @@ class SnapshotObjects:
 
     # --- How it is done
 
-    def _copy(self, fd: int, status: os.stat_result) -> tuple[bytes, int]:
+    def _copy(self, fd: int, status: os.stat_result, amount: Amount) -> tuple[bytes, int]:
         extents = _extents(fd, status) if status.st_blocks * BLOCK_BYTES < status.st_size else None
         if extents is not None:
-            return self._copy_large(fd, extents, status.st_size)
+            return self._copy_large(fd, extents, status.st_size, amount)
         if status.st_size > READ_AT_ONCE_BYTES:
-            return self._copy_large(fd, None, status.st_size)
+            return self._copy_large(fd, None, status.st_size, amount)
         content = os.pread(fd, READ_AT_ONCE_BYTES + 1, 0)
         if len(content) > READ_AT_ONCE_BYTES:  # it has grown meanwhile
-            return self._copy_large(fd, None, len(content))
+            return self._copy_large(fd, None, len(content), amount)
+        amount.bytes += len(content)
         id = b"h" + hashlib.sha256(content).digest()
         path = self._path(id)
         if self._has(path, len(content)):
@@ -160,7 +169,9 @@ class SnapshotObjects:
             raise
         return id, len(content)
 
-    def _copy_large(self, fd: int, extents: list[tuple[int, int]] | None, size: int) -> tuple[bytes, int]:
+    def _copy_large(
+        self, fd: int, extents: list[tuple[int, int]] | None, size: int, amount: Amount
+    ) -> tuple[bytes, int]:
         """Copy and hash in one pass. With extents only these, and their places are hashed too."""
         digest = hashlib.sha256()
         unfinished = self._new_file(self._root / "00" / "large")
@@ -179,6 +190,7 @@ class SnapshotObjects:
                         write_all(target, chunk)
                         offset += len(chunk)
                         written += len(chunk)
+                        amount.bytes += len(chunk)
                 length = os.fstat(target).st_size
             finally:
                 os.close(target)
@@ -271,7 +283,7 @@ def _extents(fd: int, status: os.stat_result) -> list[tuple[int, int]] | None:
     return None if extents == [(0, status.st_size)] else extents
 
 
-def _copy_with_holes(source: int, target: int) -> None:
+def _copy_with_holes(source: int, target: int, amount: Amount) -> None:
     status = os.fstat(source)
     os.ftruncate(target, status.st_size)
     for begin, end in _extents(source, status) or ([(0, status.st_size)] if status.st_blocks else []):
@@ -280,6 +292,7 @@ def _copy_with_holes(source: int, target: int) -> None:
         while offset < end and (chunk := os.pread(source, min(READ_AT_ONCE_BYTES, end - offset), offset)):
             write_all(target, chunk)
             offset += len(chunk)
+            amount.bytes += len(chunk)
 
 
 def _are_alike(fd: int, other: int) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pitstop.engine.amount import Amount
 from pitstop.errors import RestoreIncomplete, Unavailable
 from pitstop.executors.snapshot_catalog import Catalog
 from pitstop.executors.snapshot_objects import SnapshotObjects
@@ -42,10 +43,12 @@ def restore(
     links: list[list[bytes]],
     catalog: Catalog,
     objects: SnapshotObjects,
+    amount: Amount,
 ) -> None:
     """Make the folders what they were. Raises Unavailable, and has changed nothing, if not all can be made ready.
 
-    Raises RestoreIncomplete if after that something could not be put into its place.
+    Raises RestoreIncomplete if after that something could not be put into its place. The `amount` is of the files that
+    are written anew.
     """
     linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     restorings = [
@@ -54,9 +57,11 @@ def restore(
     for restoring in restorings:
         restoring.compare(tops[restoring.name])
     _relink({restoring.name: restoring for restoring in restorings}, linked, links)
+    written = [entry.size for restoring in restorings for entry in restoring.plan.written.values()]
+    amount.expect(len(written), sum(written))
     try:
         for restoring in restorings:
-            restoring.prepare()
+            restoring.prepare(amount)
     except (OSError, Unavailable) as error:
         for restoring in restorings:
             restoring.clean_up()
@@ -271,7 +276,7 @@ class _Restoring:
 
     # --- Making it so
 
-    def prepare(self) -> None:
+    def prepare(self, amount: Amount) -> None:
         """Write every file that is needed into a folder aside, so that a full disk is noticed before anything else."""
         if not self.plan.written:
             return
@@ -282,8 +287,10 @@ class _Restoring:
         os.mkdir(self._staging, 0o700)
         for number, entry in enumerate(self.plan.written.values()):
             prepared = join(self._staging, b"%d" % number)
-            self._objects.put_out(entry.target, prepared)
+            done_bytes = amount.bytes
+            self._objects.put_out(entry.target, prepared, amount)
             _dress(prepared, entry)
+            amount.files, amount.bytes = amount.files + 1, done_bytes + entry.size
 
     def apply(self) -> None:
         """Put everything into its place; `missing` has what could not be."""

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from pitstop.engine.amount import Amount
 from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.executors.snapshot_catalog import Catalog, Seen
 from pitstop.executors.snapshot_objects import BLOCK_BYTES, SnapshotObjects, Stored
@@ -31,6 +32,7 @@ from pitstop.executors.snapshot_tree import (
 UNCERTAIN_NS = 20_000_000  # a clock tick of the kernel, and more: within one, two changes can look like one
 MAY_HAVE_HOLES_BYTES = 1024 * 1024  # smaller ones are counted whole
 UNTRUSTED_NS = 2**63 - 1  # as a ctime: later than any, so it is not trusted
+NEVER_SEEN: tuple[tuple[Key, ...], bytes] = ((), b"")  # which is no listing, not even of an empty folder
 
 
 class Stopped(Exception):
@@ -75,18 +77,26 @@ def take(
     objects: SnapshotObjects,
     limits: Limits,
     stop: threading.Event,
+    amount: Amount,
     write_down: Callable[[Taken], None],
 ) -> Taken:
-    """Put the folders into the store; `write_down` is called in the transaction that makes it a snapshot."""
+    """Put the folders into the store; `write_down` is called in the transaction that makes it a snapshot.
+
+    The `amount` is of what is in the folders that are not as they were.
+    """
     taken = Taken()
     linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     takings = [
-        _Taking(name, root, without, catalog, objects, taken) for name, root in folders.items() if os.path.isdir(root)
+        _Taking(name, root, without, catalog, objects, taken, amount)
+        for name, root in folders.items()
+        if os.path.isdir(root)
     ]
     for taking in takings:
         taking.look(linked)
     limits.check(taken.files, taken.bytes)
     taken.links = sorted(sorted(paths) for paths in linked.values() if len(paths) > 1)
+    changed = [taking.weigh_changed() for taking in takings]
+    amount.expect(sum(files for files, _ in changed), sum(size for _, size in changed))
     stored: dict[tuple[int, int, int], Stored] = {}
     for taking in takings:
         taking.read(stored, stop)
@@ -105,7 +115,7 @@ def look_only(
     linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     for name, root in folders.items():
         if os.path.isdir(root):
-            taking = _Taking(name, root, without, catalog, objects, taken)
+            taking = _Taking(name, root, without, catalog, objects, taken, Amount())
             taking.look(linked)
             if not taking.is_as_seen:
                 return None
@@ -125,6 +135,7 @@ class _Taking:
         catalog: Catalog,
         objects: SnapshotObjects,
         taken: Taken,
+        amount: Amount,
     ) -> None:
         self._name = name
         self._root = root
@@ -132,16 +143,20 @@ class _Taking:
         self._catalog = catalog
         self._objects = objects
         self._taken = taken
+        self._amount = amount
         self._began_ns = time.time_ns()
         self._seen: Seen = {}
         self._listings: dict[bytes, Listing | None] = {}
-        self._entries: dict[bytes, dict[bytes, Entry]] = {}  # of the folders that are not as they were
+        self._weights: dict[bytes, tuple[int, int]] = {}  # how many files are in each folder, and their bytes
+        self._changed: list[tuple[bytes, Listing]] = []  # the folders that are not as they were
+        self._entries: dict[bytes, dict[bytes, Entry]] = {}  # of those
 
     def look(self, linked: dict[tuple[int, int], list[bytes]]) -> None:
         """List everything, and add up."""
         self._seen = self._catalog.seen(self._root)
         self._listings = list_tree(self._root, self._without)
         for folder, listing in self._listings.items():
+            files, folder_bytes = self._taken.files, self._taken.bytes
             for name, mode, inode, size, _, _, device in listing or ():
                 kind = mode & 0o170000
                 if kind == stat.S_IFREG:
@@ -153,6 +168,17 @@ class _Taking:
                 elif (reason := why_left_out(mode)) is not None:
                     self._taken.left_out[self._path(folder, name)] = reason
                 self._taken.files += 1
+            self._weights[folder] = self._taken.files - files, self._taken.bytes - folder_bytes
+
+    def weigh_changed(self) -> tuple[int, int]:
+        """How many files are in the folders that are not as they were, and how many bytes."""
+        self._changed = [
+            (folder, listing)
+            for folder, listing in self._listings.items()
+            if listing is not None and self._seen.get(folder, NEVER_SEEN)[0] != listing
+        ]
+        weights = [self._weights[folder] for folder, _ in self._changed]
+        return sum(files for files, _ in weights), sum(size for _, size in weights)
 
     def _size_of(self, folder: bytes, name: bytes, size: int) -> int:
         """How large a file is without its holes."""
@@ -163,12 +189,11 @@ class _Taking:
 
     def read(self, stored: dict[tuple[int, int, int], Stored], stop: threading.Event) -> None:
         """Read what is not as it was. Names of one file are read once."""
-        for folder, listing in self._listings.items():
-            seen, tree = self._seen.get(folder, ((), b""))
-            if listing is None or seen == listing:
-                continue
+        for folder, listing in self._changed:
             if stop.is_set():
                 raise Stopped
+            seen, tree = self._seen.get(folder, NEVER_SEEN)
+            files, size = self._amount.files, self._amount.bytes
             before = {entry.name: entry for entry in self._catalog.tree(tree)} if tree else {}
             same = {key[0]: key for key in seen}
             entries = self._entries[folder] = {}
@@ -178,8 +203,11 @@ class _Taking:
                     entries[name] = before[name]
                     continue
                 found = self._read_one(folder, key, stored)
+                self._amount.files += not stat.S_ISDIR(key[1])
                 if found is not None:
                     entries[name], listing[position] = found
+            more_files, more_bytes = self._weights[folder]  # with what need not be read
+            self._amount.files, self._amount.bytes = files + more_files, size + more_bytes
             if len(entries) < len(listing):
                 self._listings[folder] = [key for key in listing if key[0] in entries]
 
@@ -219,7 +247,7 @@ class _Taking:
         known = stored.get(identity) if status.st_nlink > 1 else None
         if known is None:
             try:
-                known = self._objects.add(path)
+                known = self._objects.add(path, self._amount)
             except (FileNotFoundError, PermissionError):
                 raise
             except OSError as error:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pitstop.engine.amount import Amount
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.errors import Unavailable, UnknownSnapshot
 from pitstop.executors.snapshot_catalog import Catalog, IdleCatalogs
@@ -87,8 +88,8 @@ class SnapshotStore:
 
     What is taken is one folder, or several with names, which the paths in the snapshot then begin with; it is restored
     to the same names, here or elsewhere. `without` are folders in them that are left alone. No path may lead over a
-    link: whoever asks at every step resolves them once. What may take long is done in a thread. Cancelling a `take`
-    ends it soon; a `restore` that has begun is finished before it can be cancelled.
+    link: whoever asks at every step resolves them once. What may take long is done in a thread, which counts it up in
+    the `amount`. Cancelling a `take` ends it soon; a `restore` that has begun is finished before it can be cancelled.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class SnapshotStore:
         *,
         without: Collection[Path] = (),
         owner: str | None = None,
+        amount: Amount | None = None,
     ) -> SnapshotInfo:
         """What the folders are now; the parent itself, if that is what they were then. It is kept for the owner.
 
@@ -121,15 +123,17 @@ class SnapshotStore:
         if known is not None:
             return known
         stop = threading.Event()
-        return await _in_thread(lambda: self._take(named, parent, left_alone, stop, owner), stop)
+        return await _in_thread(lambda: self._take(named, parent, left_alone, stop, owner, amount or Amount()), stop)
 
-    async def restore(self, folders: Folders, id: str, *, without: Collection[Path] = ()) -> None:
+    async def restore(
+        self, folders: Folders, id: str, *, without: Collection[Path] = (), amount: Amount | None = None
+    ) -> None:
         """Make the folders exactly what they were. Touches only what differs, and nothing before all is made ready.
 
         Raises Unavailable if that is not possible, and nothing was changed; RestoreIncomplete if something could then
         not be put into its place. A folder that the snapshot does not have is left alone.
         """
-        await _in_thread(lambda: self._restore(_named(folders), id, _encoded(without)))
+        await _in_thread(lambda: self._restore(_named(folders), id, _encoded(without), amount or Amount()))
 
     async def diff(self, before: str, after: str) -> list[FileChange]:
         """What is different in `after`, by path. A file that has only another time is not."""
@@ -211,6 +215,7 @@ class SnapshotStore:
         without: frozenset[bytes],
         stop: threading.Event,
         owner: str | None,
+        amount: Amount,
     ) -> SnapshotInfo:
         id = secrets.token_hex(8)
         taken_at = time.time()
@@ -231,11 +236,12 @@ class SnapshotStore:
                 objects=self._objects,
                 limits=self._limits,
                 stop=stop,
+                amount=amount,
                 write_down=write_down,
             )
             return _info(_row(catalog, id))
 
-    def _restore(self, folders: dict[bytes, bytes], id: str, without: frozenset[bytes]) -> None:
+    def _restore(self, folders: dict[bytes, bytes], id: str, without: frozenset[bytes], amount: Amount) -> None:
         with self._open() as catalog:
             row = _row(catalog, id)
             restore(
@@ -245,6 +251,7 @@ class SnapshotStore:
                 links=marshal.loads(row[4]),
                 catalog=catalog,
                 objects=self._objects,
+                amount=amount,
             )
 
     def _diff(self, before: str, after: str) -> list[FileChange]:

@@ -1,0 +1,56 @@
+"""A snapshot that stands still half-way, so that what is told meanwhile can be looked at without any hurry."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from pitstop.engine.amount import Amount
+from pitstop.executors.snapshot_objects import SnapshotObjects, Stored
+
+
+class HeldFiles:
+    """Whoever keeps a file of this name, or puts it back, waits before it until `let_go`."""
+
+    def __init__(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._name = name.encode()
+        self._came = threading.Event()
+        self._may_go = threading.Event()
+        add, put_out = SnapshotObjects.add, SnapshotObjects.put_out
+
+        def held_add(objects: SnapshotObjects, path: bytes, amount: Amount) -> Stored:
+            if path.endswith(b"/" + self._name):
+                self._hold()
+            return add(objects, path, amount)
+
+        def held_put_out(objects: SnapshotObjects, id: bytes, path: bytes, amount: Amount) -> None:
+            if objects.read(id, size=len(self._name)) == self._name:  # aside it has no name yet
+                self._hold()
+            put_out(objects, id, path, amount)
+
+        monkeypatch.setattr(SnapshotObjects, "add", held_add)
+        monkeypatch.setattr(SnapshotObjects, "put_out", held_put_out)
+
+    def _hold(self) -> None:
+        self._came.set()
+        assert self._may_go.wait(60), "nobody let it go"
+
+    async def came(self) -> None:
+        """Wait until somebody waits at the file."""
+        while not self._came.is_set():  # noqa: ASYNC110 - a thread sets it
+            await asyncio.sleep(0.005)
+
+    def let_go(self) -> None:
+        self._may_go.set()
+
+    def hold_again(self) -> None:
+        self._came.clear()
+        self._may_go.clear()
+
+
+def make_files(folder: Path, *names: str) -> None:
+    """Files of 1,000 bytes, each of which begins with its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_text(name.ljust(1000, "."))
