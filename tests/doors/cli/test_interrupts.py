@@ -2,6 +2,8 @@
 
 import random
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -78,6 +80,25 @@ def test_a_signal_is_answered_when_nobody_reads_the_output(cli: CommandLine) -> 
     started.send(signal.SIGTERM)
 
     assert started.wait_quietly() == 130
+
+
+def test_a_signal_that_comes_when_the_run_has_just_ended_is_answered_too(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{run: 'true'}]")
+    script = cli.write(
+        "signalled.py",
+        """\
+        import os, signal
+        from pitstop.__main__ import main
+        from pitstop.doors.cli.plain import PlainDisplay
+
+        PlainDisplay.close = lambda display: os.kill(os.getpid(), signal.SIGINT)
+        main()
+        """,
+    )
+    command = [sys.executable, str(script), "run", "flow.yaml"]
+    said = subprocess.run(command, cwd=cli.folder, env=cli.environment, capture_output=True, text=True, check=False)
+
+    assert (said.returncode, said.stderr) == (130, "pitstop: interrupted (SIGINT)\n")
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -47,14 +47,20 @@ class Interrupts:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         name = signal.Signals(number).name
-        on_interrupt = self._on_interrupt
-        if self._call_soon is None or on_interrupt is None:
+        if self._call_soon is None or self._on_interrupt is None:
             leave_at_once(name)
             return
         self._count += 1
         count = self._count
         signal.setitimer(signal.ITIMER_REAL, BEAT_SECONDS, BEAT_SECONDS)
-        self._call_soon(lambda: on_interrupt(name, count))
+        self._call_soon(lambda: self._hand_over(name, count))
+
+    def _hand_over(self, name: str, count: int) -> None:
+        """Whoever had the signals when this one came may have let go of them by now."""
+        if self._on_interrupt is None:
+            leave_at_once(name)
+        else:
+            self._on_interrupt(name, count)
 
     def _feel_pulse(self, number: int, frame: FrameType | None) -> None:
         """Once somebody wants an end, the loop must go round: it may hang in a write that nobody reads."""

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from pitstop.doors.cli import exit_codes
 from pitstop.doors.cli.choosing import server_of
@@ -53,9 +53,9 @@ async def watch_run(run: ActiveRun, options: argparse.Namespace, interrupts: Int
     """Show a run that has just been started. Gives the exit code."""
     is_terminal = is_at_terminal(options)
     display = _display(run, options, is_terminal=is_terminal)
-    watch = Watch(run, display, is_terminal=is_terminal, server=server_of(options))
-    with interrupts.taken_by(watch.interrupt):
-        must_debug = await watch.follow()
+    async with Watch(run, display, is_terminal=is_terminal, server=server_of(options)) as watch:
+        with interrupts.taken_by(watch.interrupt):
+            must_debug = await watch.follow()
     if must_debug:
         from pitstop.doors.cli.debug import debug_run
 
@@ -90,19 +90,26 @@ class Watch:
         self._started: set[str] = set()
         self._early: dict[str, list[Output]] = {}  # what came before it was shown that the step has started
 
+    async def __aenter__(self) -> Self:
+        await self._commands.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        try:
+            await self._commands.__aexit__(*error)
+        except BaseExceptionGroup as group:  # such as a reader of our output who has gone: the caller knows of no group
+            raise group.exceptions[0] from None
+
     async def follow(self) -> bool:
         """Whether the run was left at a stop."""
         unhear = self._run.hear_output(self._hear)
         if self._is_terminal:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
         try:
-            async with self._commands:
-                async for event in self._run.events(self._run.carried_over):
-                    self._show(event)
-                    if event.kind == "debug.stopped" and await self._is_for_somebody(event):
-                        return True
-        except BaseExceptionGroup as group:  # such as a reader of our output who has gone: the caller knows of no group
-            raise group.exceptions[0] from None
+            async for event in self._run.events(self._run.carried_over):
+                self._show(event)
+                if event.kind == "debug.stopped" and await self._is_for_somebody(event):
+                    return True
         finally:
             if self._is_terminal:
                 asyncio.get_running_loop().remove_reader(sys.stdin)
@@ -180,12 +187,12 @@ class Watch:
     async def _is_for_somebody(self, event: EventInfo) -> bool:
         """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
         if self._is_interrupted or self._stopped_at is not None:
-            await self._run.debugger.continue_(event.fields["stop"])
+            await _said(self._run.debugger.continue_(event.fields["stop"]))
             return False
         if self._is_terminal:
             return True
         self._stopped_at = event.fields["step"]
-        await self._run.cancel("it stopped, and there is no terminal to debug in")
+        await _said(self._run.cancel("it stopped, and there is no terminal to debug in"))
         return False
 
     def _read_answer(self) -> None:

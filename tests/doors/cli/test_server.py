@@ -1,0 +1,49 @@
+"""`pitstop run --server`: the run is elsewhere, and is further than what is told of it."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.doors.cli.command_line import PATIENCE_SECONDS, PITSTOP
+from tests.doors.http.bench import Bench
+
+BOTH = """\
+steps:
+  - parallel: [{id: lint, run: echo linting}, {id: tests, run: echo testing}]
+"""
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with Bench(tmp_path).serving() as bench:
+        yield bench
+
+
+async def run_there(server: Bench, *words: str) -> tuple[int, list[str]]:
+    """The exit code, and all that was said."""
+    process = await asyncio.create_subprocess_exec(
+        *PITSTOP,
+        *("run", "flow.yaml", *words),
+        cwd=server.folder,
+        env={**os.environ, "PITSTOP_SERVER": server.url, "PITSTOP_TOKEN": server.token},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        said, _ = await process.communicate()
+    return await process.wait(), said.decode().splitlines()
+
+
+async def test_a_stop_that_is_over_when_it_is_heard_of_is_no_mistake(server: Bench) -> None:
+    """The run is ended at the first of two stops, and the second one with it."""
+    (server.folder / "flow.yaml").write_text(BOTH)
+
+    code, lines = await run_there(server, "--break", "lint", "--break", "tests")
+
+    assert code == 77, lines
+    assert sum("stopped before it" in line for line in lines) == 2
+    assert "there is no terminal here" in lines[-2]
