@@ -10,13 +10,15 @@ from urllib.parse import urlsplit
 
 import pytest
 import websockets
+from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 
 from pitstop.doors.http.limits import Limits
-from pitstop.doors.http.shell_sessions import ShellSessions, ShellTokens, Ticket
-from pitstop.errors import AccessDenied, Unknown
+from pitstop.doors.http.shell_sessions import ShellSession, ShellSessions, ShellTokens, Ticket
+from pitstop.errors import AccessDenied, StaleStop, TooMany, Unknown
 from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
 
+TICKET = Ticket("run", 1, "shell", "somebody", 0.0)
 FLOW = "steps: [{id: a, run: test -f ready, env: {WORD: here}}, {id: b, run: 'true'}]"
 
 
@@ -277,38 +279,123 @@ async def test_a_shell_that_nobody_comes_back_to_is_closed(tmp_path: Path) -> No
                 await asyncio.sleep(0.3)
 
 
+async def test_a_shell_is_not_closed_while_somebody_is_on_their_way_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Bench(tmp_path, Limits(shell_idle_seconds=0.01)).serving() as bench:
+        accept = WebSocket.accept
+
+        async def accept_slowly(self: WebSocket) -> None:
+            for _ in range(100):  # much longer than nobody may be there
+                await bench.get("/me")
+            await accept(self)
+
+        monkeypatch.setattr(WebSocket, "accept", accept_slowly)
+        async with shell(bench) as (terminal, _, _):
+            await terminal.type("echo h''ere\n")
+            await terminal.wait("here")
+
+
 class StubbornTerminal:
-    """A terminal that says nothing, and takes its time to close."""
+    """A terminal that says what it is given, and takes its time to close."""
 
     def __init__(self) -> None:
         self.closing = asyncio.Event()
         self.closes = asyncio.Event()
+        self.says: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def read(self) -> bytes:
-        await self.closes.wait()
-        return b""
+        return await self.says.get()
 
     async def close(self) -> None:
         self.closing.set()
         await self.closes.wait()
 
 
-async def test_nobody_comes_back_to_a_shell_that_is_being_closed() -> None:
-    terminal = StubbornTerminal()
+class Client:
+    """Somebody who is shown a shell, and takes nothing before they read."""
+
+    def __init__(self, *, reads: bool = False) -> None:
+        self.is_shown = asyncio.Event()
+        self.is_left = asyncio.Event()
+        self.reads = asyncio.Event()
+        self.taken = b""
+        if reads:
+            self.reads.set()
+
+    async def show(self, data: bytes) -> None:
+        self.is_shown.set()
+        try:
+            await self.reads.wait()
+        except asyncio.CancelledError:
+            self.is_left.set()
+            raise
+        self.taken += data
+
+
+@asynccontextmanager
+async def stubborn(
+    terminal: StubbornTerminal, limits: Limits
+) -> AsyncIterator[tuple[ShellSessions, ShellSession, asyncio.TaskGroup]]:
+    """A shell of somebody on this terminal."""
 
     async def open_shell(*_: Any, **options: Any) -> StubbornTerminal:
         return terminal
 
     run: Any = SimpleNamespace(id="run", shell=open_shell)
-    sessions = ShellSessions(Limits())
+    sessions = ShellSessions(limits)
     async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
-        session = await sessions.open(tasks, run, Ticket("run", 1, "shell", "somebody", 0.0), 24, 80)
+        yield sessions, await sessions.open(tasks, run, TICKET, 24, 80), tasks
+        terminal.closes.set()
+        await sessions.close()
+
+
+async def test_nobody_comes_back_to_a_shell_that_is_being_closed() -> None:
+    terminal = StubbornTerminal()
+    async with stubborn(terminal, Limits()) as (sessions, session, tasks):
         assert sessions.find(session.id, "run", "somebody") is session
         tasks.create_task(session.close())
         await terminal.closing.wait()
         with pytest.raises(Unknown):
             sessions.find(session.id, "run", "somebody")
-        terminal.closes.set()
+
+
+async def test_who_does_not_read_is_left_and_is_still_there() -> None:
+    terminal, client = StubbornTerminal(), Client()
+    async with stubborn(terminal, Limits(stalled_seconds=0.01)) as (_, session, _):
+        with session.connected():
+            await session.attach(client.show)
+            terminal.says.put_nowait(b"a word")
+            await client.is_left.wait()
+            assert session.idle_seconds == 0
+
+
+async def test_two_who_come_back_at_once_both_leave_who_does_not_read() -> None:
+    terminal, stalled, one, other = StubbornTerminal(), Client(), Client(reads=True), Client(reads=True)
+
+    async def attach_in_a_moment(session: ShellSession) -> None:
+        await asyncio.sleep(0)  # when the first has just left the one who does not read
+        await session.attach(other.show)
+
+    async with stubborn(terminal, Limits()) as (_, session, tasks):
+        await session.attach(stalled.show)
+        terminal.says.put_nowait(b"a word")
+        await stalled.is_shown.wait()
+        tasks.create_task(session.attach(one.show))
+        await tasks.create_task(attach_in_a_moment(session))
+    assert (one.taken, other.taken) == (b"a word", b"a word")
+
+
+async def test_who_does_not_read_what_is_on_the_screen_holds_nobody_up() -> None:
+    terminal, first, stalled, next_one = StubbornTerminal(), Client(reads=True), Client(), Client(reads=True)
+    async with stubborn(terminal, Limits()) as (_, session, tasks):
+        await session.attach(first.show)
+        terminal.says.put_nowait(b"a word")
+        await first.is_shown.wait()
+        tasks.create_task(session.attach(stalled.show))
+        await stalled.is_shown.wait()
+        await session.attach(next_one.show)
+    assert next_one.taken == b"a word"
 
 
 async def test_there_are_only_so_many_shells(tmp_path: Path) -> None:
@@ -319,6 +406,32 @@ async def test_there_are_only_so_many_shells(tmp_path: Path) -> None:
                 async with connected(bench, run, token=await token(bench, run, stop)):
                     pass
         assert refused.value.response.status_code == 429
+
+
+async def test_shells_that_are_being_opened_count_and_those_that_could_not_be_do_not() -> None:
+    terminal, opening, opens = StubbornTerminal(), asyncio.Event(), asyncio.Event()
+    terminal.closes.set()
+
+    async def open_shell(*_: Any, **options: Any) -> StubbornTerminal:
+        opening.set()
+        await opens.wait()
+        return terminal
+
+    async def refuse_shell(*_: Any, **options: Any) -> StubbornTerminal:
+        raise StaleStop(1)
+
+    run: Any = SimpleNamespace(id="run", shell=open_shell)
+    stale: Any = SimpleNamespace(id="run", shell=refuse_shell)
+    sessions = ShellSessions(Limits(shells_of_one=1))
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
+        with pytest.raises(StaleStop):
+            await sessions.open(tasks, stale, TICKET, 24, 80)
+        first = tasks.create_task(sessions.open(tasks, run, TICKET, 24, 80))
+        await opening.wait()
+        opens.set()  # the first has not been told yet
+        with pytest.raises(TooMany):
+            await sessions.open(tasks, run, TICKET, 24, 80)
+        await (await first).close()
 
 
 @pytest.mark.timeout(300)

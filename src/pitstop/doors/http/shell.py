@@ -63,8 +63,9 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
                 else:
                     ticket = tokens.take(token, run, identity.name)
                     found = await sessions.open(streams.tasks, await service.run(run), ticket, rows, cols)
-                await socket.accept()
-                await _serve(socket, found, streams)
+                with found.connected():
+                    await socket.accept()
+                    await _serve(socket, found, streams)
         except PitstopError as error:
             await socket.send_denial_response(refusal(error))
 
@@ -127,5 +128,5 @@ class _Control(msgspec.Struct):
 
 async def _end(socket: WebSocket, when: asyncio.Event, code: int, reason: str) -> None:
     await when.wait()
-    with suppress(WebSocketDisconnect):  # the client has left by itself
+    with suppress(WebSocketDisconnect, RuntimeError):  # the client has left by itself, or is let go already
         await socket.close(code, reason)

@@ -2,13 +2,14 @@
 
 import asyncio
 import secrets
+import sys
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from pitstop.doors.http.answers import LOGGER
-from pitstop.doors.http.limits import Limits
+from pitstop.doors.http.limits import Limits, Places
 from pitstop.errors import AccessDenied, PitstopError, TooMany, Unknown
 from pitstop.service.api import ActiveRun, ShellMode, ShellRecord, Terminal
 
@@ -71,12 +72,23 @@ class ShellSession:
         self._lock = asyncio.Lock()  # around what is shown, so that a client that comes sees all of it in order
         self._client: Send | None = None
         self._sending: asyncio.Timeout | None = None
+        self._connections = 0
         self._left_at = asyncio.get_running_loop().time()
 
     @property
     def idle_seconds(self) -> float:
         """How long nobody has been connected."""
-        return 0.0 if self._client is not None else asyncio.get_running_loop().time() - self._left_at
+        return 0.0 if self._connections else asyncio.get_running_loop().time() - self._left_at
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Somebody is there, or about to be, however long it takes to show them anything."""
+        self._connections += 1
+        try:
+            yield
+        finally:
+            self._connections -= 1
+            self._left_at = asyncio.get_running_loop().time()
 
     async def pump(self) -> None:
         """Show what the terminal says until it ends."""
@@ -91,29 +103,30 @@ class ShellSession:
         async with self._lock:
             self._screen += data
             del self._screen[:-SCREEN_BYTES]
-            if self._client is None:
-                return
-            try:
-                async with asyncio.timeout(self._limits.stalled_seconds) as self._sending:
-                    await self._client(data)
-            except TimeoutError:
-                self._client = None  # it does not read: the shell goes on without it
-            finally:
-                self._sending = None
+            if self._client is not None:
+                await self._send(self._client, data)
+
+    async def _send(self, client: Send, data: bytes) -> None:
+        try:
+            async with asyncio.timeout(self._limits.stalled_seconds) as self._sending:
+                await client(data)
+        except TimeoutError:
+            self.detach(client)  # it does not read: the shell goes on without it
+        finally:
+            self._sending = None
 
     async def attach(self, client: Send) -> None:
         """Show everything to this client from now on, and first what is on the screen. Another one is left."""
-        if self._sending is not None:
+        if self._sending is not None and not self._sending.expired():
             self._sending.reschedule(asyncio.get_running_loop().time())
         async with self._lock:
             self._client = client
             if self._screen:
-                await client(bytes(self._screen))
+                await self._send(client, bytes(self._screen))
 
     def detach(self, client: Send) -> None:
         if self._client is client:
             self._client = None
-            self._left_at = asyncio.get_running_loop().time()
 
     async def type(self, data: bytes) -> None:
         await self._terminal.write(data)
@@ -131,18 +144,19 @@ class ShellSessions:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._places = Places(sys.maxsize, limits.shells_of_one, "shells")
         self._sessions: dict[str, ShellSession] = {}
 
     async def open(
         self, tasks: asyncio.TaskGroup, run: ActiveRun, ticket: Ticket, rows: int, cols: int
     ) -> ShellSession:
         """A new shell; TooMany, StaleStop, and whatever keeps one from being opened."""
-        if sum(each.who == ticket.who for each in self._sessions.values()) >= self._limits.shells_of_one:
-            raise TooMany(f"you have {self._limits.shells_of_one} shells open, which is as many as you may: close some")
-        terminal = await run.shell(ticket.stop, mode=ticket.mode, rows=rows, cols=cols, record=ticket.record)
-        session = ShellSession(run, ticket.who, terminal, self._limits)
-        self._sessions[session.id] = session
-        tasks.create_task(self._live(session), name=f"shell {run.id}")
+        with ExitStack() as place:
+            place.enter_context(self._places.take(ticket.who))  # before it opens: others may be opening, too
+            terminal = await run.shell(ticket.stop, mode=ticket.mode, rows=rows, cols=cols, record=ticket.record)
+            session = ShellSession(run, ticket.who, terminal, self._limits)
+            self._sessions[session.id] = session
+            tasks.create_task(self._live(session, place.pop_all()), name=f"shell {run.id}")
         return session
 
     def find(self, session: str, run: str, who: str) -> ShellSession:
@@ -152,7 +166,7 @@ class ShellSessions:
             raise Unknown("shell", session)
         return found
 
-    async def _live(self, session: ShellSession) -> None:
+    async def _live(self, session: ShellSession, place: ExitStack) -> None:
         """The session's task: until the shell ends, or nobody has been there for too long."""
         try:
             async with asyncio.TaskGroup() as group:
@@ -164,6 +178,7 @@ class ShellSessions:
             LOGGER.exception("a shell ended badly")
         finally:
             del self._sessions[session.id]
+            place.close()
 
     async def _watch(self, session: ShellSession) -> None:
         while session.idle_seconds < self._limits.shell_idle_seconds and not session.over.is_set():

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -131,7 +132,8 @@ async def _tell_events(socket: WebSocket, run: ActiveRun, streams: Streams, afte
 
 async def _leave(socket: WebSocket, streams: Streams) -> None:
     await streams.closing.wait()
-    await socket.close(GOING_AWAY, "the server ends")
+    with suppress(WebSocketDisconnect, RuntimeError):  # the client has left by itself
+        await socket.close(GOING_AWAY, "the server ends")
 
 
 async def _send(socket: WebSocket, data: bytes) -> None:
