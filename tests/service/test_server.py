@@ -7,16 +7,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pitstop.app import server_parts
+from pitstop.errors import UnknownRun
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunQuery, RunRequest, RunStatus
 from pitstop.service.run_ids import reserved_run
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
-from pitstop.store.sql.store import open_sql_store
+from pitstop.store.sql.store import SqlStore, open_sql_store
 
 WAITS = """
     name: waits
@@ -204,6 +206,70 @@ async def test_a_run_that_waits_for_a_slot_is_pending_and_can_be_cancelled(serve
         assert (await working.wait()).status == "passed"
 
     assert not (server.folder / "never").exists()
+
+
+async def test_a_run_that_begins_while_leases_are_renewed_is_not_taken_for_a_lost_one(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renew = SqlStore.renew
+    begun: list[ActiveRun] = []
+
+    async def renew_while_one_begins(self: SqlStore, *held: Any) -> set[str]:
+        ours = await renew(self, *held)
+        if not begun:
+            begun.append(await service.start(server.request("steps: [{run: echo once >> done.txt}]")))
+        return ours
+
+    monkeypatch.setattr(SqlStore, "renew", renew_while_one_begins)
+    async with server.open() as service:
+        await service.renew_leases()
+        (run,) = begun
+
+        assert (await run.wait()).status == "passed"
+    assert server.done() == ["once"]
+
+
+async def test_a_server_that_stands_still_as_a_run_is_made_carries_it_out_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = SqlStore.create
+
+    async def create_and_stand_still(self: SqlStore, *args: Any, owner: str, **more: Any) -> Any:
+        kept = await create(self, *args, owner=owner, **more)
+        await self.renew(owner, [kept.id], 0)  # its lease is over by now
+        await service.renew_leases()
+        return kept
+
+    monkeypatch.setattr(SqlStore, "create", create_and_stand_still)
+    async with server.open() as service:
+        run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
+
+        assert (await run.wait()).status == "passed"
+    assert server.done() == ["once"]
+
+
+async def test_a_run_is_forgotten_when_it_has_given_its_workspace_up(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with server.open() as service:
+        release, may_release = service._executor.release, asyncio.Event()
+
+        async def release_later(*args: Any, **more: Any) -> None:
+            await may_release.wait()
+            await release(*args, **more)
+
+        monkeypatch.setattr(service._executor, "release", release_later)
+        run = await service.start(server.request("steps: [{run: 'true'}]"))
+        await run.wait()
+        async with asyncio.TaskGroup() as group:
+            deleting = group.create_task(service.delete(run.id))
+            await asyncio.wait([deleting], timeout=0.5)
+            was_too_early = deleting.done()
+            may_release.set()
+
+        assert not was_too_early
+        with pytest.raises(UnknownRun):
+            await service.pin(run.id)
 
 
 async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:

@@ -134,6 +134,8 @@ class ServerService(LocalService):
             )
         except RunExists:
             return await self.run(prepared.record.id)
+        if kept.id in self._live:  # we stood still for so long that its lease was over: it is taken over already
+            return self._live[kept.id]
         return self._begin(kept, prepared)
 
     def _begin(self, kept: KeptRun, prepared: PreparedRun, left_at: float | None = None) -> ServerRun:
@@ -151,7 +153,7 @@ class ServerService(LocalService):
         )
         run.begin()
         self._live[run.id] = run
-        self._tasks.create_task(self._carry_out_when_due(run, watch), name=run.id)
+        self._carrying_out[run.id] = self._tasks.create_task(self._carry_out_when_due(run, watch), name=run.id)
         return run
 
     async def _carry_out_when_due(self, run: ServerRun, watch: RunWatch) -> None:
@@ -165,7 +167,7 @@ class ServerService(LocalService):
         except Exception:  # one run's trouble is not that of the others
             log.exception("run %s could not be carried out", run.id)
         finally:
-            del self._live[run.id]
+            del self._live[run.id], self._carrying_out[run.id]
             run.set_gone()
 
     async def run(self, run: str) -> PastRun:
@@ -239,14 +241,20 @@ class ServerService(LocalService):
         while True:
             await asyncio.sleep(self.options.lease_seconds / BEATS_PER_LEASE)
             try:
-                ours = await self._server_store.renew(self.id, list(self._live), self.options.lease_seconds)
-                for run in [each for each in self._live.values() if each.id not in ours]:
-                    run.leave()
-                if self.is_ready:  # whoever is about to end takes nothing over
-                    await self._free_runs_of_the_dead()
-                    await self._take_over()
+                await self.renew_leases()
             except PitstopError:
                 log.exception("the database cannot be asked about leases")
+
+    async def renew_leases(self) -> None:
+        """Hold on to our runs, leave those that are another's by now, and go on with those that nobody has."""
+        held = list(self._live.values())  # what begins while the database is asked is not in its answer
+        ours = await self._server_store.renew(self.id, [run.id for run in held], self.options.lease_seconds)
+        for run in held:
+            if run.id not in ours:
+                run.leave()
+        if self.is_ready:  # whoever is about to end takes nothing over
+            await self._free_runs_of_the_dead()
+            await self._take_over()
 
     def _leave_lost(self, run: str) -> None:
         """This server stood still for so long that what it had started was ended: the run is claimed anew."""
