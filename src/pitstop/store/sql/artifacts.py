@@ -1,6 +1,7 @@
 """The files that a run handed on, in chunks that stand once however many runs have them."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -23,18 +24,13 @@ async def keep_artifacts(database: Database, run: str, epoch: int | None, folder
     files = await asyncio.to_thread(lambda: sorted(_files_in(folder)))
     kept = await _read_chunks(database, run) if files else {}
     for path, file in files:
-        chunks = await asyncio.to_thread(_hash_chunks, file)
-        if kept.get(path) == b"".join(chunks):
+        try:
+            chunks = await asyncio.to_thread(_hash_chunks, file)
+            if kept.get(path) == b"".join(chunks):
+                continue
+            chunks, size = await _keep_chunks(database, run, file)
+        except FileNotFoundError:  # it has gone since: a step is at work there
             continue
-        size = 0
-        for first in range(0, len(chunks), _CHUNKS_AT_ONCE):
-            data = await asyncio.to_thread(_read_some, file, first)
-            chunks[first : first + len(data)] = [hash_of(each) for each in data]  # as it is now: somebody may write it
-            size += sum(map(len, data))
-            async with database.write() as connection:
-                await connection.run_sync(database.lock_blobs)
-                found = {hash_of(each): each for each in data}
-                await connection.run_sync(keep_blobs, database, run, found)
         async with database.write() as connection:
             present = (await connection.execute(select(runs.c.epoch).where(runs.c.id == run))).scalar_one_or_none()
             if present is None or epoch not in (None, present):
@@ -43,6 +39,22 @@ async def keep_artifacts(database: Database, run: str, epoch: int | None, folder
             statement = database.insert(artifacts).values(row)
             changed = {"size": statement.excluded.size, "chunks": statement.excluded.chunks}
             await connection.execute(statement.on_conflict_do_update(index_elements=["run", "name"], set_=changed))
+
+
+async def _keep_chunks(database: Database, run: str, file: Path) -> tuple[list[bytes], int]:
+    """Keep what is in a file, as it is now: somebody may write it. Gives the hashes of its chunks, and its size."""
+    chunks: list[bytes] = []
+    size = 0
+    while data := await asyncio.to_thread(_read_some, file, len(chunks)):
+        found = {hash_of(each): each for each in data}
+        async with database.write() as connection:
+            await connection.run_sync(database.lock_blobs)
+            await connection.run_sync(keep_blobs, database, run, found)
+        chunks += [hash_of(each) for each in data]
+        size += sum(map(len, data))
+        if len(data[-1]) < CHUNK_BYTES:
+            break
+    return chunks, size
 
 
 async def list_artifacts(database: Database, run: str) -> tuple[Artifact, ...]:
@@ -77,9 +89,10 @@ async def _read_chunks(database: Database, run: str, path: str | None = None) ->
 
 def _files_in(folder: Path) -> Iterator[tuple[str, Path]]:
     inside = folder.resolve()
-    for file in folder.rglob("*"):
-        if file.is_file() and file.resolve().is_relative_to(inside):
-            yield file.relative_to(folder).as_posix(), file
+    for around, _, names in os.walk(folder):  # which leaves out what goes meanwhile
+        for file in (Path(around, name) for name in names):
+            if file.is_file() and file.resolve().is_relative_to(inside):
+                yield file.relative_to(folder).as_posix(), file
 
 
 def _hash_chunks(file: Path) -> list[bytes]:
