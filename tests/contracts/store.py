@@ -422,6 +422,30 @@ class StoreContract:
         assert {each.path for each in await run.artifacts()} == {"real", "inside"}
         assert b"".join(await collect(run.artifact("inside"))) == b"real"
 
+    async def test_what_goes_while_files_are_kept_is_left_out(
+        self, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "artifacts"
+        folder.mkdir()
+        for number in range(5):
+            (folder / f"goes-{number}").touch()
+        (folder / "stays").write_text("stays")
+        is_file = Path.is_file
+
+        def is_file_and_goes(path: Path) -> bool:
+            found = is_file(path)
+            if path.name.startswith("goes"):
+                path.unlink(missing_ok=True)
+            return found
+
+        run = await store.create(record())
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "is_file", is_file_and_goes)
+            await run.keep_artifacts(folder)
+
+        assert [each.path for each in await run.artifacts()] == ["stays"]
+        assert run.problem is None
+
     async def test_a_folder_that_is_not_there_has_no_files(self, store: RunStore, tmp_path: Path) -> None:
         run = await store.create(record())
         await run.keep_artifacts(tmp_path / "nothing")

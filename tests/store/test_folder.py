@@ -2,19 +2,23 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pitstop.engine.executor import LogChunk
-from pitstop.errors import BadLog
+from pitstop.errors import BadLog, NotRunning
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import RunEnded, RunStarted, StepFinished
 from pitstop.store import folder as folder_module
-from pitstop.store.folder import KILLED, FolderStore
+from pitstop.store.folder import KILLED, FolderStore, is_locked
 from pitstop.store.port import RunRecord
+from tests.contracts.store import PATIENCE_SECONDS
 
 RECORD = RunRecord(id="r1", flow="shop", file="/work/flow.yaml", created_at=1.0)
 
@@ -88,6 +92,132 @@ async def test_a_run_whose_process_was_killed_has_ended_with_it(tmp_path: Path) 
     record = await (await store.open("r1")).record()
     assert (record.status, record.error) == ("cancelled", KILLED)
     assert store.owner_of("r1") is None
+
+
+async def test_a_run_that_ends_while_somebody_looks_was_not_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FolderStore(tmp_path)
+    run = await store.create(replace(RECORD, status="running"))
+    seen = await store.open("r1")
+
+    def look_after_its_end(path: Path) -> bool:
+        if is_locked(path):
+            run.note(status="passed")
+            os.close(run._lock_fd)
+            run._lock_fd = -1
+        return is_locked(path)
+
+    monkeypatch.setattr(folder_module, "is_locked", look_after_its_end)
+
+    assert (await seen.record()).status == "passed"
+
+
+async def test_a_run_is_pinned_from_elsewhere_whatever_its_own_process_writes(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(replace(RECORD, status="running"))
+    other = await FolderStore(tmp_path).open("r1")
+
+    await other.update(is_pinned=True)
+    await run.update(status="passed")
+
+    assert (await run.record()).is_pinned
+    kept = await other.record()
+    assert (kept.status, kept.is_pinned) == ("passed", True)
+    await run.close()
+
+
+async def test_two_processes_may_write_what_is_kept_with_a_flow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, replace_file = FolderStore(tmp_path), Path.replace
+    others = iter([FolderStore(tmp_path)])
+
+    def replace_after_another(path: Path, target: Path) -> Path:
+        for other in others:
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, other.write_flow_setting("flow", "breakpoints", ["theirs"])).result()
+        return replace_file(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace_after_another)
+    await store.write_flow_setting("flow", "breakpoints", ["ours"])
+
+    assert await store.read_flow_setting("flow", "breakpoints") == ["ours"]
+    assert len(list((tmp_path / "flows").iterdir())) == 1
+
+
+COUNTS_SIGNALS = """
+import asyncio, pathlib, signal, sys
+from pitstop.store.folder import FolderStore
+from pitstop.store.port import RunRecord
+
+async def main(home):
+    heard, count = asyncio.Event(), 0
+
+    def hear(number, frame):
+        nonlocal count
+        count += 1
+        print(count, flush=True)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, hear)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, hear)
+    record = RunRecord(id="r1", flow="shop", file="f", created_at=1.0, status="running")
+    run = await FolderStore(pathlib.Path(home)).create(record)
+    print("made", flush=True)
+    await heard.wait()
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("nohup",)], ids=["in a terminal", "with nohup"])
+async def test_a_process_that_is_busy_hears_that_its_run_is_to_end_at_once(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *(*words, sys.executable, "-c", COUNTS_SIGNALS, str(tmp_path)), stdin=pipe, stdout=pipe
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await process.stdout.readline() == b"made\n"
+            process.send_signal(signal.SIGSTOP)
+            FolderStore(tmp_path).end_elsewhere("r1", True)
+            process.send_signal(signal.SIGCONT)
+
+            assert [await process.stdout.readline() for _ in range(2)] == [b"1\n", b"2\n"]
+    finally:
+        process.kill()
+        await process.communicate()
+
+
+async def test_a_run_that_ends_as_it_is_asked_to_is_not_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await process.wait()
+    run = await FolderStore(tmp_path).create(replace(RECORD, status="running"))
+    monkeypatch.setattr(folder_module, "read_owner", lambda path: process.pid)  # which was there a moment ago
+
+    with pytest.raises(NotRunning):
+        FolderStore(tmp_path).end_elsewhere("r1", False)
+    await run.close()
+
+
+async def test_following_ends_when_the_run_is_forgotten_meanwhile(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    run = await store.create(replace(RECORD, status="running"))
+    run.log.append(RunStarted(1.0, "shop", {}))
+    await run.log.settled()
+    events = (await store.open("r1")).log.follow()
+    await anext(events)
+    await store.delete("r1")
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert [number async for number, _ in events] == []
+    await run.close()
 
 
 async def test_the_log_of_any_occurrence_has_a_file(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Runs as folders of this machine, for runs without a server.
 
-    <home>/runs/<run>/run.json        the record, and the process that the run is in
+    <home>/runs/<run>/run.json        the record, and the process that the run is in: only that writes it
+                      pinned.json     whether it was pinned, or not any more, which any process may say
                       events.jsonl    one event per line; locked for as long as that process lives
                       logs/           what each occurrence wrote, and an index of its lines
                       artifacts/
@@ -36,6 +37,7 @@ LONGEST_NAME = 120
 READ_BYTES = 1024 * 1024
 MOST_OPEN = 64  # outputs, of two files each, that stay open while they are written
 KILLED = "the process that ran it was killed"
+PINNED = "pinned.json"
 
 
 class FolderRun:
@@ -66,20 +68,23 @@ class FolderRun:
 
     def is_alive(self) -> bool:
         """Whether the process that the run is in lives, and has not ended the run."""
-        if self._is_own:
-            return self._record.status not in ENDED
-        return self._read().status not in ENDED and is_locked(self.path)
+        record = self._record if self._is_own else read_record(self.path)
+        return record is not None and record.status not in ENDED
 
     async def record(self) -> RunRecord:
-        return self._record if self._is_own else self._read()
+        return _with_pin(self._record, self.path) if self._is_own else self._read()
 
     async def update(self, **changes: Any) -> None:
         self.note(**changes)
 
     def note(self, **changes: Any) -> None:
         self.log.write()  # what happened is not to be missing where its end is told
-        self._record = replace(self._record if self._is_own else self._read(), **changes)
-        self._write_record()
+        if "is_pinned" in changes:
+            pinned = msgspec.json.encode(changes.pop("is_pinned"))
+            self._attempt(lambda: _replace_file(self.path / PINNED, pinned))
+        if changes:
+            self._record = replace(self._record if self._is_own else self._read(), **changes)
+            self._write_record()
         if changes.get("status") in ENDED:
             forget_old_runs(self.path.parent)
 
@@ -223,8 +228,13 @@ class FolderStore:
         owner = self.owner_of(run)
         if owner is None:
             raise NotRunning
-        for _ in range(2 if at_once else 1):
-            os.kill(owner, signal.SIGTERM)
+        # Of two that are the same, whoever is busy hears one
+        second = signal.SIGINT if _ignores(owner, signal.SIGHUP) else signal.SIGHUP
+        for number in (signal.SIGTERM, second) if at_once else (signal.SIGTERM,):
+            try:
+                os.kill(owner, number)
+            except ProcessLookupError as error:
+                raise NotRunning from error
 
     def _settings_of(self, flow: str) -> dict[str, Any]:
         try:
@@ -238,13 +248,26 @@ class FolderStore:
 
 def read_record(path: Path) -> RunRecord | None:
     """The record in a folder; None when there is none. A run whose process is gone has ended with it."""
+    record = _read_written(path)
+    if record is not None and record.status not in ENDED and not is_locked(path):
+        record = _read_written(path)  # once more: it may have told its end since, and is gone only then
+        if record is not None and record.status not in ENDED:
+            record = replace(record, status="cancelled", error=KILLED)
+    return None if record is None else _with_pin(record, path)
+
+
+def _read_written(path: Path) -> RunRecord | None:
     try:
-        record = msgspec.json.decode((path / "run.json").read_bytes(), type=RunRecord)
+        return msgspec.json.decode((path / "run.json").read_bytes(), type=RunRecord)
     except (OSError, ValueError):
         return None
-    if record.status in ENDED or is_locked(path):
+
+
+def _with_pin(record: RunRecord, path: Path) -> RunRecord:
+    try:
+        return replace(record, is_pinned=msgspec.json.decode((path / PINNED).read_bytes(), type=bool))
+    except (OSError, ValueError):  # nobody has said so
         return record
-    return replace(record, status="cancelled", error=KILLED)
 
 
 def read_owner(path: Path) -> int | None:
@@ -268,6 +291,16 @@ def is_locked(path: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _ignores(pid: int, number: int) -> bool:
+    """Whether a process was told to ignore a signal, as `nohup` does."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    ignored = status.partition("SigIgn:")[2].split()
+    return bool(ignored and int(ignored[0], 16) >> (number - 1) & 1)
 
 
 def forget_old_runs(runs: Path) -> None:
@@ -315,7 +348,9 @@ def _fits(record: RunRecord, filter: RunFilter) -> bool:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file())
+    """Every file below. What goes meanwhile, because a step is at work there, is left out."""
+    found = (Path(around, name) for around, _, names in os.walk(folder) for name in names)
+    return (path for path in found if path.is_file())
 
 
 def _link_files(source: Path, target: Path) -> None:
@@ -325,15 +360,24 @@ def _link_files(source: Path, target: Path) -> None:
         real = path.resolve()
         if not real.is_relative_to(inside):
             continue
-        kept = target / path.relative_to(source)
-        if kept.exists() and kept.samefile(real):
-            continue
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.unlink(missing_ok=True)
         try:
-            kept.hardlink_to(real)
-        except OSError:  # another file system
-            shutil.copy2(real, kept)
+            _link_file(real, target / path.relative_to(source))
+        except FileNotFoundError:
+            if real.exists():
+                raise
+
+
+def _link_file(real: Path, kept: Path) -> None:
+    if kept.exists() and kept.samefile(real):
+        return
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.unlink(missing_ok=True)
+    try:
+        kept.hardlink_to(real)
+    except FileNotFoundError:
+        raise
+    except OSError:  # another file system
+        shutil.copy2(real, kept)
 
 
 def _hash_of(text: str) -> str:
@@ -342,6 +386,11 @@ def _hash_of(text: str) -> str:
 
 
 def _replace_file(path: Path, data: bytes) -> None:
-    unfinished = path.with_suffix(".new")
-    unfinished.write_bytes(data)
-    unfinished.replace(path)
+    """Write a file at one stroke, whoever else does."""
+    unfinished = path.with_suffix(f".{os.urandom(4).hex()}.new")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
