@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import BadCommit, CommandRefused, NoFiles, UnknownPoint, UnknownSnapshot
-from pitstop.service.api import ActiveRun, DebugRequest, RerunRequest, Terminal
-from tests.contracts.service_desk import PATIENCE_SECONDS, Desk, collected, next_stop
+from pitstop.service import workspace_progress
+from pitstop.service.api import ActiveRun, DebugRequest, RerunRequest, Terminal, WorkspaceProgress
+from tests.contracts.service_desk import PATIENCE_SECONDS, Desk, collected, next_stop, until
+from tests.held_files import HeldFiles
 
 CHANGING = """\
     steps:
@@ -19,9 +21,55 @@ CHANGING = """\
       - {id: third, run: "echo three > a.txt; exit 3"}
     """
 
+BEFORE_SPOIL = ("spoil", "before")
+SPOILING = """\
+    steps:
+      - {id: make, run: "for each in a b c d; do printf '%-1000s' $each > $each; done"}
+      - {id: spoil, run: "for each in a b c; do echo spoiled > $each; done"}
+      - {id: last, run: "true"}
+    """
+
 
 class WorkspaceContract:
     """The promises. `desk` is the subclass's fixture."""
+
+    async def test_it_is_told_how_far_the_files_are_kept_and_put_back(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(workspace_progress, "FIRST_SECONDS", 0.0)
+        run = await desk.start(SPOILING, folder=None, debug=DebugRequest(stop_at_entry=True))
+        stop = await next_stop(run)
+        heard: list[WorkspaceProgress] = []
+        unhear = run.hear_progress(heard.append)
+
+        async def told(text: str) -> bool:
+            return any(each.text.startswith(text) for each in heard)
+
+        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
+            following = group.create_task(collected(run.events()))
+            held = HeldFiles("c", monkeypatch)
+            await run.debugger.run_to(stop.id, "last")
+            await held.came()
+            await until(lambda: told("keeping the files of the workspace: 2 of 4 files, 2 of 4 kB"))
+            held.let_go()
+            stop = await next_stop(run, stop.id)
+            await until(lambda: told("kept the files of the workspace: 4 files, 4 kB, in "))
+
+            held.hold_again()
+            (point,) = (each for each in await run.debugger.history() if (each.step, each.position) == BEFORE_SPOIL)
+            group.create_task(run.debugger.rewind(stop.id, point.number))
+            await held.came()
+            await until(lambda: told("putting the files of the workspace back: 2 of 3 files, 2 of 3 kB"))
+            held.let_go()
+            stop = await next_stop(run, stop.id)
+            await until(lambda: told("put the files of the workspace back: 3 files, 3 kB, in "))
+            await run.debugger.continue_(stop.id)
+            await following
+
+        unhear()
+        assert all("progress" not in event.kind for event in following.result())
+        assert {each.doing for each in heard} == {"keeping", "putting_back"}
+        assert heard[-1].is_over
 
     async def test_files_are_compared_between_any_two_points(self, desk: Desk) -> None:
         run = await desk.start(CHANGING, folder=None, debug=DebugRequest(stop_at_entry=True))

@@ -17,10 +17,12 @@ Stream = Literal["stdout", "stderr"]
 BreakPosition = Literal["before", "after", "error"]
 RunStatus = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
 SessionState = Literal["none", "pending", "waiting", "connected", "ended", "timeout"]
+WorkspaceWork = Literal["keeping", "putting_back"]
 ShellMode = Literal["shell", "sidecar"]
 ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it showed, or also what was typed
 
 EVENT_SCHEMA = 1  # the shape of `EventInfo.as_json`; a changed meaning is a new kind of event instead
+WORKSPACE_PROGRESS = "workspace.progress"  # the kind of what is told between the events, without a number
 ENDED: tuple[RunStatus, ...] = ("passed", "failed", "cancelled", "timed_out")
 
 
@@ -224,6 +226,28 @@ class Output:
     stream: Stream
     time: float
     data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceProgress:
+    """How far the files of the workspace are kept, or put back, and of how much; None is not known yet.
+
+    It is told while that lasts, and is no event: it has no number, and nobody keeps it. `text` says it in words. The
+    last one `is_over`; it has no text when the work was not done.
+    """
+
+    at: float
+    doing: WorkspaceWork
+    files: int
+    bytes: int
+    of_files: int | None
+    of_bytes: int | None
+    text: str
+    is_over: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in self.__slots__}
+        return {"schema": EVENT_SCHEMA, "kind": WORKSPACE_PROGRESS, **told}
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +456,13 @@ class ActiveRun(Protocol):
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         """Call `listener` with all that is written from now on; gives what ends it. The listener must not wait."""
+        ...
+
+    def hear_progress(self, listener: Callable[[WorkspaceProgress], None]) -> Callable[[], None]:
+        """Call `listener`, which must not wait, while files of the workspace are kept or put back for over a second.
+
+        Gives what ends it. Of a run on a server it is heard while its events are followed.
+        """
         ...
 
     async def log_tail(self, occurrence: str, lines: int = 20) -> list[str]:

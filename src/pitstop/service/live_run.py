@@ -29,6 +29,7 @@ from pitstop.service.api import (
     ShellMode,
     ShellRecord,
     Terminal,
+    WorkspaceProgress,
 )
 from pitstop.service.commits import check_out
 from pitstop.service.info import tell_failures, tell_flow
@@ -47,6 +48,7 @@ from pitstop.service.run_snapshots import (
     wants_snapshots,
 )
 from pitstop.service.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
+from pitstop.service.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Decision, MemoryApprovals
 from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.steps.registry import ClosedStepType
@@ -83,6 +85,8 @@ class LiveRun(PastRun):
         self._open_workplace = open_workplace
         self._on_event = on_event
         self._listeners: list[Callable[[Output], None]] = []
+        self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
+        self._progress = ProgressTelling(self._tell_progress)
         self._approvals = MemoryApprovals(HOW_TO_APPROVE) if prepared.request.can_ask else None
         self._own_session: LocalSession | None = None
         if prepared.request.debug is not None or _had_session(kept.log):
@@ -252,13 +256,22 @@ class LiveRun(PastRun):
             old_record = await old.record()
             with_repo = request.commit is None or request.commit == old_record.request.get("commit")
             await bring_files(
-                keeping, workplace, old_record, old.log.read(), plan, record.from_step, with_repo=with_repo
+                keeping,
+                workplace,
+                old_record,
+                old.log.read(),
+                plan,
+                record.from_step,
+                with_repo=with_repo,
+                progress=self._progress,
             )
         in_place = request.place is not None
         if is_wanted:
             if is_new and record.carried_over:  # it can go back to where the other run was
                 await keeping.own(snapshots_in(self._kept.log.read()), self.id)
-            self._snapshots = RunSnapshots(keeping, workplace.workspace, in_place=in_place, owner=self.id)
+            self._snapshots = RunSnapshots(
+                keeping, workplace.workspace, in_place=in_place, owner=self.id, progress=self._progress
+            )
         return self._snapshots
 
     @property
@@ -341,6 +354,14 @@ class LiveRun(PastRun):
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def hear_progress(self, listener: Callable[[WorkspaceProgress], None]) -> Callable[[], None]:
+        self._progress_listeners.append(listener)
+        return lambda: self._progress_listeners.remove(listener)
+
+    def _tell_progress(self, progress: WorkspaceProgress) -> None:
+        for listener in [*self._progress_listeners]:
+            listener(progress)
 
     def _take_output(self, occurrence: str, chunk: LogChunk) -> None:
         self._kept.append_output(occurrence, chunk)

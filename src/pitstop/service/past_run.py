@@ -27,6 +27,7 @@ from pitstop.service.api import (
     Terminal,
     TestCase,
     TestedRun,
+    WorkspaceProgress,
 )
 from pitstop.service.log_pages import Page, pages_of
 from pitstop.service.reports import compared_tests, tests_over_runs
@@ -168,6 +169,9 @@ class PastRun:
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         return lambda: None  # nobody writes any more, or elsewhere
+
+    def hear_progress(self, listener: Callable[[WorkspaceProgress], None]) -> Callable[[], None]:
+        return lambda: None
 
     async def log_tail(self, occurrence: str, lines: int = 20) -> list[str]:
         text = (await self._kept.output_end(occurrence, TAIL_BYTES)).decode(errors="replace")

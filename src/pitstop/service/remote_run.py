@@ -11,6 +11,7 @@ import msgspec
 from pitstop.errors import ServerTrouble
 from pitstop.service.api import (
     ENDED,
+    WORKSPACE_PROGRESS,
     ArtifactInfo,
     EventInfo,
     FlowInfo,
@@ -24,6 +25,7 @@ from pitstop.service.api import (
     Stream,
     TestCase,
     TestedRun,
+    WorkspaceProgress,
 )
 from pitstop.service.remote_debugger import RemoteDebugger
 from pitstop.service.remote_http import Background, Connection
@@ -47,6 +49,8 @@ class RemoteRun:
         self._heard_from = heard_from
         self._path = f"/runs/{quote(detail.id, safe='')}"
         self._listeners: list[Callable[[Output], None]] = []
+        self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
+        self._progress_at = 0.0  # when what was told last was so: events may be followed more than once
         self._listening: asyncio.Task[None] | None = None
         self._heard_until = 0  # the event before which all that was written has been heard
         self._heard_more = asyncio.Event()
@@ -78,6 +82,9 @@ class RemoteRun:
     async def events(self, after: int = 0) -> AsyncGenerator[EventInfo, None]:
         async with aclosing(self._connection.stream(f"{self._path}/events", after=after)) as stream:
             async for told in stream:
+                if told.name == WORKSPACE_PROGRESS:
+                    self._tell_progress(msgspec.json.decode(told.data, type=WorkspaceProgress))
+                    continue
                 fields = msgspec.json.decode(told.data)
                 event = EventInfo(
                     fields["number"],
@@ -105,6 +112,16 @@ class RemoteRun:
                 self._listening = None
 
         return stop_hearing
+
+    def hear_progress(self, listener: Callable[[WorkspaceProgress], None]) -> Callable[[], None]:
+        self._progress_listeners.append(listener)
+        return lambda: self._progress_listeners.remove(listener)
+
+    def _tell_progress(self, progress: WorkspaceProgress) -> None:
+        if progress.at > self._progress_at:
+            self._progress_at = progress.at
+            for listener in [*self._progress_listeners]:
+                listener(progress)
 
     async def _listen(self) -> None:
         """Tell the listeners what the server tells. When it cannot be reached any more there is no more to tell."""

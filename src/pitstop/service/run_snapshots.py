@@ -4,11 +4,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from pitstop.engine.amount import Amount
 from pitstop.engine.executor import Placement, WorkspaceRef
 from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
 from pitstop.service.api import DebugRequest
+from pitstop.service.workspace_progress import ProgressTelling
 from pitstop.steps.workplace import Workplace
 from pitstop.store.port import RunRecord
 
@@ -46,9 +48,17 @@ class SnapshotKeeping(Protocol):
         *,
         without: Collection[Path] = (),
         owner: str | None = None,
+        amount: Amount | None = None,
     ) -> TakenSnapshot: ...
 
-    async def restore(self, folders: Mapping[str, Path], id: str, *, without: Collection[Path] = ()) -> None: ...
+    async def restore(
+        self,
+        folders: Mapping[str, Path],
+        id: str,
+        *,
+        without: Collection[Path] = (),
+        amount: Amount | None = None,
+    ) -> None: ...
 
     async def diff(self, before: str, after: str) -> Sequence[ChangedFile]: ...
 
@@ -75,8 +85,17 @@ NewSnapshots = Callable[[], SnapshotKeeping]
 class RunSnapshots:
     """The engine's Snapshots, in the workspace of one run. In a folder of somebody else only that folder counts."""
 
-    def __init__(self, keeping: SnapshotKeeping, workspace: WorkspaceRef, *, in_place: bool, owner: str) -> None:
+    def __init__(
+        self,
+        keeping: SnapshotKeeping,
+        workspace: WorkspaceRef,
+        *,
+        in_place: bool,
+        owner: str,
+        progress: ProgressTelling,
+    ) -> None:
         self._keeping = keeping
+        self._progress = progress
         self._owner = owner
         folders = folders_of(workspace)
         self._folders = {"repo": folders["repo"]} if in_place else folders
@@ -88,7 +107,10 @@ class RunSnapshots:
     async def take(self, frame: str, occurrence: str) -> str:
         """SnapshotTooLarge, or Unavailable when the disk is full. The step runs all the same."""
         try:
-            taken = await self._keeping.take(self._folders, self._last, without=self._without, owner=self._owner)
+            with self._progress.telling("keeping") as amount:
+                taken = await self._keeping.take(
+                    self._folders, self._last, without=self._without, owner=self._owner, amount=amount
+                )
         except (SnapshotTooLarge, Unavailable) as error:
             self.problem = f"the files of the workspace could not be kept before {occurrence}: {error}"
             raise
@@ -96,7 +118,8 @@ class RunSnapshots:
         return taken.id
 
     async def restore(self, snapshot: str) -> None:
-        await self._keeping.restore(self._folders, snapshot, without=self._without)
+        with self._progress.telling("putting_back") as amount:
+            await self._keeping.restore(self._folders, snapshot, without=self._without, amount=amount)
         self._last = snapshot
 
 
@@ -129,6 +152,7 @@ async def bring_files(
     step: str,
     *,
     with_repo: bool = True,
+    progress: ProgressTelling,
 ) -> None:
     """Make a fresh workspace what that of another run was before the step: as it was kept then, or as it was left.
 
@@ -142,11 +166,13 @@ async def bring_files(
         source = await executor.acquire(Placement(workspace=old.workspace))
         try:
             left = {name: folder for name, folder in folders_of(source).items() if name in target}
-            found = (await keeping.take(left)).id
+            with progress.telling("keeping") as amount:
+                found = (await keeping.take(left, amount=amount)).id
         finally:
             await executor.release(source, keep=True)
     if found is not None:
-        await keeping.restore(target, found)
+        with progress.telling("putting_back") as amount:
+            await keeping.restore(target, found, amount=amount)
 
 
 def wants_snapshots(plan: Plan, debug: DebugRequest | None, folder: str | None) -> bool:

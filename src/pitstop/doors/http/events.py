@@ -17,6 +17,10 @@ id: 4
 event: step.started
 data: {"schema":1,"number":4,"kind":"step.started","at":1767225600.0,"frame":"main","step":"build","occurrence":"build"}
 
+event: workspace.progress
+data: {"schema":1,"kind":"workspace.progress","at":1767225602.5,"doing":"keeping","files":12,"bytes":3000,\
+"of_files":50,"of_bytes":20000,"text":"keeping the files of the workspace: 12 of 50 files, 3 of 20 kB","is_over":false}
+
 event: end
 data: {}
 """
@@ -37,6 +41,8 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         "/events",
         operation_id="follow_events",
         summary="Every event above a number, those to come included, until the run has ended",
+        description="While files of the workspace are kept or put back for more than a second, `workspace.progress` "
+        "comes in between, up to four times a second and once when that is over. It is in no log and has no number.",
         response_class=Response,
         responses=_streamed(_EVENTS),
     )

@@ -2,6 +2,7 @@
 
 The log is the queue. A feed keeps the newest events, encoded; a client has a number and nothing else, and one that is
 behind what the feed keeps reads the log from its number on. So a client that is slow, or stalled, costs nobody else.
+What is told between the events has no number and is not kept: whoever is slow is told the newest of it.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from itertools import chain
 from pitstop.doors.http.answers import encode
 from pitstop.doors.http.followed import Followed
 from pitstop.doors.http.streaming import END, HEARTBEAT, frame
-from pitstop.service.api import ActiveRun, EventInfo
+from pitstop.service.api import WORKSPACE_PROGRESS, ActiveRun, EventInfo, WorkspaceProgress
 
 BLOCK_BYTES = 32 * 1024
 SENT_BYTES = 128 * 1024  # at once, to a client that is behind
@@ -67,6 +68,8 @@ class Feed:
         self._kept_bytes = 0
         self._first = last + 1  # the number that the oldest block begins with
         self._last = last
+        self._passing = Encoded(0, b"", b"")  # what was told last between the events, by a number of its own
+        self._is_passing = False
         self._is_over = False
         self._is_closed = False
         self._changed = asyncio.Event()
@@ -77,17 +80,25 @@ class Feed:
     # Its own side
 
     async def carry_on(self) -> None:
+        unhear = self._run.hear_progress(self._hear)
         try:
             async with aclosing(_events(self._run, self._last)) as events:
                 async for event in events:
                     self._take(encoded(event))
             self._is_over = True
         finally:
+            unhear()
             self.close()
 
     def close(self) -> None:
         """Let everybody go; who is not told of an end comes again."""
         self._is_closed = True
+        self._tell()
+
+    def _hear(self, progress: WorkspaceProgress) -> None:
+        json = encode(progress.as_json())
+        self._passing = Encoded(self._passing.number + 1, json, frame(json, event=WORKSPACE_PROGRESS))
+        self._is_passing = not progress.is_over
         self._tell()
 
     def _take(self, event: Encoded) -> None:
@@ -133,8 +144,12 @@ class Feed:
             yield END
 
     async def follow(self, after: int) -> AsyncGenerator[Block | None, None]:
-        """Events above a number, in blocks, until the run has ended; None when there was none for a while."""
+        """Events above a number, in blocks, until the run has ended; None when there was none for a while.
+
+        What is told between them is a block of its own.
+        """
         after = min(after, max(self.known, self._last))
+        passed = self._passing.number - self._is_passing  # who comes in the middle of it is told at once
         while True:
             changed = self._changed
             if after < self._first - 1:
@@ -150,6 +165,9 @@ class Feed:
                 block = self._newest(after)
                 after = block.last
                 yield block
+            elif passed < self._passing.number:
+                passed = self._passing.number
+                yield block_of([self._passing])
             elif self._is_closed:
                 return
             else:
