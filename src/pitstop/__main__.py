@@ -4,40 +4,64 @@ import atexit
 import gc
 import os
 import sys
+from functools import partial
 
 from pitstop.doors.cli.interrupts import Interrupts
 
 TYPE_CHECKING = False  # that of `typing`, whose import `--help` need not wait for
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pitstop.executors.keeper_process import EarlyKeeper, KeeperProcess
     from pitstop.service.api import Service
 
 
 GARBAGE_THRESHOLD = 100_000  # objects: with the usual 700 there is a search every few modules, all of which stay
+RUNNING = ("run", "debug", "rerun")
+RUNNING_NOTHING_HERE = ("--server", "--dry-run", "--help", "-h")
 
 
 def main() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD)
     interrupts = Interrupts()
     interrupts.listen()
+    words = sys.argv[1:]
+    keeper = fork_keeper() if will_run_commands(words, os.environ) else None
     from pitstop.doors.cli.app import run_cli
 
     try:
-        leave(run_cli(sys.argv[1:], open_service, interrupts))
+        code = run_cli(words, partial(open_service, keeper.take if keeper is not None else None), interrupts)
     except SystemExit as asked:  # by argparse: its messages are written
-        leave(asked.code if isinstance(asked.code, int) else 1)
+        code = asked.code if isinstance(asked.code, int) else 1
+    leave(code, keeper)
 
 
-def open_service() -> "Service":
+def will_run_commands(words: "Sequence[str]", environment: "Mapping[str, str]") -> bool:
+    """Whether commands will be started on this machine. A wrong answer takes a little time, and nothing else."""
+    options = {word.partition("=")[0] for word in words}
+    is_elsewhere = bool(environment.get("PITSTOP_SERVER")) or not options.isdisjoint(RUNNING_NOTHING_HERE)
+    return words[:1] != [] and words[0] in RUNNING and not is_elsewhere
+
+
+def fork_keeper() -> "EarlyKeeper":
+    from pitstop.executors.keeper_process import EarlyKeeper
+
+    return EarlyKeeper()
+
+
+def open_service(new_keeper: "Callable[[], KeeperProcess] | None") -> "Service":
     from pitstop.app import open_service as open_local
 
-    return open_local()
+    return open_local(new_keeper=new_keeper)
 
 
-def leave(code: int) -> None:
+def leave(code: int, keeper: "EarlyKeeper | None") -> None:
     """End the process without taking it apart piece by piece, which takes longer than many a step."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
+    if keeper is not None:
+        keeper.end()
     os._exit(code)
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.debugger.session import Session
     from pitstop.engine.executor import Executor
     from pitstop.executors.container import ContainerLauncher
+    from pitstop.executors.keeper_process import KeeperProcess
     from pitstop.service.api import DebugRequest, Terminal
     from pitstop.service.debugging import Debugger
     from pitstop.service.graphs import Graphs
@@ -175,7 +177,9 @@ async def run_flow(
     return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
 
 
-def open_service(settings: "Settings | None" = None) -> "LocalService":
+def open_service(
+    settings: "Settings | None" = None, *, new_keeper: "Callable[[], KeeperProcess] | None" = None
+) -> "LocalService":
     """The service in this process, with folders to keep runs in and the machine's own processes to run commands in."""
     from pitstop.service.local import LocalService
     from pitstop.settings import read_settings
@@ -183,7 +187,7 @@ def open_service(settings: "Settings | None" = None) -> "LocalService":
 
     settings = settings or read_settings()
     store = FolderStore(settings.home)
-    return LocalService(_parts(), settings, store, end_elsewhere=store.end_elsewhere)
+    return LocalService(_parts(new_keeper), settings, store, end_elsewhere=store.end_elsewhere)
 
 
 def server_parts() -> "Parts":
@@ -191,12 +195,12 @@ def server_parts() -> "Parts":
     return _parts()
 
 
-def _parts() -> "Parts":
+def _parts(new_keeper: "Callable[[], KeeperProcess] | None" = None) -> "Parts":
     from pitstop.service.parts import Parts
     from pitstop.steps.registry import StepTypes
 
     return Parts(
-        new_executor=_new_executor,
+        new_executor=partial(_new_executor, new_keeper),
         describe_containers=_describe_containers,
         new_evaluator=JqWorker,
         new_masking=_new_masking,
@@ -211,11 +215,15 @@ def _parts() -> "Parts":
     )
 
 
-def _new_executor(workspaces: Path, lease_seconds: float | None) -> "Executor":
+def _new_executor(
+    new_keeper: "Callable[[], KeeperProcess] | None", workspaces: Path, lease_seconds: float | None
+) -> "Executor":
+    from pitstop.executors.keeper_process import spawn_keeper
     from pitstop.executors.placing import PlacingExecutor
     from pitstop.executors.process import ProcessExecutor
 
-    return PlacingExecutor(ProcessExecutor(workspaces, lease_seconds=lease_seconds), _new_launcher)
+    processes = ProcessExecutor(workspaces, lease_seconds=lease_seconds, new_keeper=new_keeper or spawn_keeper)
+    return PlacingExecutor(processes, _new_launcher)
 
 
 async def _describe_containers() -> str:

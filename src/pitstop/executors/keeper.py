@@ -15,29 +15,30 @@ session or environment. Why it is done this way is told in decisions/0010-ending
 To end an epoch is to end every supervisor and command, and then to let go of the lock by which others know that the
 workspaces are in use. So one who was only stopped finds, when he goes on, that he has lost them.
 
-It runs in an interpreter of its own whose start is part of every first command: only light imports here.
+It is a process of its own whose start is part of every first command (`keeper_process.py`): only light imports here.
 """
 
-import ctypes
+import _ctypes  # without `ctypes`, which takes longer to load than all the rest of the keeper
 import gc
 import marshal
 import os
 import select
 import time
 
+from pitstop.executors.apart import stand_apart
 from pitstop.executors.bare import signal, socket, suppress
 from pitstop.executors.epoch import Epoch
 from pitstop.executors.process_table import children_of_this_process
 from pitstop.executors.supervisor import receive, supervise
 
+NAME = "pitstop-keeper"
 PR_SET_CHILD_SUBREAPER = 36
 NEVER = float("inf")
 
 
 def main(control_fd: int) -> None:
-    """Fork a supervisor for each socket that comes."""
-    control = socket.socket(fileno=control_fd)
-    os.set_inheritable(control_fd, False)
+    """Fork a supervisor for each socket that comes, whatever this process was before."""
+    control = socket.socket(fileno=stand_apart(NAME, control_fd))
     adopt_orphans()
     gc.freeze()  # the collector shall not touch, and so copy, the pages that supervisors share with the keeper
     _Keeper(control).run()
@@ -127,9 +128,9 @@ class _Keeper:
 
 def adopt_orphans() -> None:
     """From now on every orphan among the descendants becomes a child of this process. It is not inherited by fork."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "this system has no child subreapers")
+    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type] # None: what is loaded already
+    if _ctypes.call_cdeclfunction(prctl, (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) != 0:
+        raise OSError("this system has no child subreapers")
 
 
 def end_strangers(supervisors: set[int]) -> None:

@@ -6,7 +6,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from pitstop.engine.executor import (
     listed,
 )
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.executors.keeper_process import KeeperProcess, spawn_keeper
 from pitstop.executors.leftovers import EPOCH_VARIABLE
 from pitstop.executors.read_only import NEEDED, read_only_argv
 from pitstop.executors.snapshot import apply_snapshot, write_snapshot
@@ -65,6 +66,7 @@ class ProcessExecutor:
         labels: Labels | None = None,
         env: Mapping[str, str] | None = None,
         lease_seconds: float | None = None,
+        new_keeper: Callable[[], KeeperProcess] = spawn_keeper,
     ) -> None:
         self._workspaces = Workspaces(workspaces)
         self._lease_seconds = lease_seconds
@@ -73,7 +75,7 @@ class ProcessExecutor:
         self._env = _encoded(os.environ if env is None else env)
         self._held: dict[str, _Held] = {}
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
-        self._supervisors = Supervisors(lease_seconds, self._workspaces.forget_epoch)
+        self._supervisors = Supervisors(lease_seconds, self._workspaces.forget_epoch, new_keeper)
         self._not_read_only: str | None = None  # why there is no read-only view here; empty if there is
         self._closed = asyncio.Event()
 

@@ -4,7 +4,8 @@ import os
 
 READ_BYTES = 64 * 1024
 ENVIRONMENT_BYTES = 2 * 1024 * 1024
-STATE, PARENT, SESSION, START = 0, 1, 3, 19  # of the fields in /proc/<pid>/stat that come after the name
+# Of the fields in /proc/<pid>/stat that come after the name.
+STATE, PARENT, SESSION, START, ARGUMENTS_BEGIN, ENVIRONMENT_END = 0, 1, 3, 19, 45, 48
 
 
 class Process:
@@ -42,6 +43,12 @@ def start_of_process(pid: int) -> int | None:
     """When it began, in ticks since the machine did: with the id, that names one process for ever. None if it ended."""
     fields = _fields_of(str(pid))
     return int(fields[START]) if fields and fields[STATE] != b"Z" else None
+
+
+def place_of_arguments_and_environment() -> tuple[int, int]:
+    """Where in its memory this process has the words and the environment it was started with."""
+    fields = _fields_of("self")
+    return int(fields[ARGUMENTS_BEGIN]), int(fields[ENVIRONMENT_END])
 
 
 def file_of_out_of_memory_kills() -> str:

@@ -9,25 +9,13 @@ import contextlib
 import marshal
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from pitstop.executors.epoch import Epoch
+from pitstop.executors.keeper_process import KeeperProcess
 from pitstop.executors.spawn import Request
 from pitstop.executors.supervisor import End
 
-# The keeper is started without the `__init__` of the package, which brings in the whole public API.
-KEEPER = """
-import sys
-pitstop = type(sys)("pitstop")
-pitstop.__path__ = [sys.argv[1]]
-sys.modules["pitstop"] = pitstop
-from pitstop.executors.keeper import main
-main(int(sys.argv[2]))
-"""
-PACKAGE = str(Path(__file__).parents[1])
 IDLE_SUPERVISORS = 8
 BEAT_SECONDS = 1.0
 BEATS_IN_LEASE = 5
@@ -84,11 +72,17 @@ class Supervisors:
     still, it has ended everything, and `on_lapse` is called with the file of the epoch that is over.
     """
 
-    def __init__(self, lease_seconds: float | None, on_lapse: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        lease_seconds: float | None,
+        on_lapse: Callable[[str], None],
+        new_keeper: Callable[[], KeeperProcess],
+    ) -> None:
         self._lease_seconds = lease_seconds
         self._on_lapse = on_lapse
+        self._new_keeper = new_keeper
         self._epoch: Epoch | None = None
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._keeper: KeeperProcess | None = None
         self._keeper_socket: socket.socket | None = None
         self._next_beat: asyncio.TimerHandle | None = None
         self._all: set[_Supervisor] = set()
@@ -156,17 +150,8 @@ class Supervisors:
 
     def _start_keeper(self) -> socket.socket:
         if self._keeper_socket is None:
-            self._keeper_socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            with theirs:
-                self._keeper = subprocess.Popen(
-                    [sys.executable, "-I", "-S", "-c", KEEPER, PACKAGE, str(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    cwd="/",
-                    env={},
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # the terminal's Ctrl-C is for Pitstop, which then cancels in order
-                )
+            self._keeper = self._new_keeper()
+            self._keeper_socket = socket.socket(fileno=self._keeper.control_fd)
             asyncio.get_running_loop().add_reader(self._keeper_socket, self._hear_keeper)
             if self._epoch is not None:
                 self._tell_epoch(self._keeper_socket, self._epoch)
@@ -209,7 +194,7 @@ class Supervisors:
         if self._keeper is not None and self._keeper_socket is not None:
             asyncio.get_running_loop().remove_reader(self._keeper_socket)
             self._keeper_socket.close()
-            self._keeper.wait()
+            self._keeper.reap()
             self._keeper = self._keeper_socket = None
 
 
@@ -267,14 +252,14 @@ class _Supervisor:
         command.notice_end(end)
 
 
-async def _wait_ended(process: subprocess.Popen[bytes]) -> None:
+async def _wait_ended(keeper: KeeperProcess) -> None:
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
-    pidfd = os.pidfd_open(process.pid)
+    pidfd = os.pidfd_open(keeper.pid)
     loop.add_reader(pidfd, ended.set)
     try:
         await ended.wait()
     finally:
         loop.remove_reader(pidfd)
         os.close(pidfd)
-    process.wait()
+    keeper.reap()
