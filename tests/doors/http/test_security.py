@@ -3,7 +3,9 @@
 import asyncio
 import base64
 import json
+import os
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,7 +14,9 @@ import pytest
 import websockets
 from websockets.asyncio.client import connect
 
-from pitstop.doors.http.access import COOKIE, Identity, TokenAccess
+from pitstop.doors.http.access import COOKIE, Identity, KeptToken, TokenAccess
+from pitstop.doors.http.token_files import TokenFiles
+from pitstop.errors import CommandRefused
 from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
 
 
@@ -73,6 +77,51 @@ async def test_the_last_operator_and_a_name_that_is_taken_are_refused(bench: Ben
     await bench.post("/tokens", 201, name="ci", role="viewer")
     again = await bench.client.post(f"{API}/tokens", json={"name": "ci", "role": "operator"})
     assert (last.status_code, again.status_code) == (409, 409)
+
+
+class SlowFiles(TokenFiles):
+    """A keeper that lets others in between what it reads and what it answers, as a database does."""
+
+    def __init__(self, token_file: Path) -> None:
+        super().__init__(token_file)
+        self.asked = asyncio.Event()
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
+
+    async def all(self) -> tuple[KeptToken, ...]:
+        found = await super().all()
+        await asyncio.sleep(0)
+        return found
+
+    async def logged_out(self) -> frozenset[str]:
+        self.asked.set()
+        await self.goes_on.wait()
+        return await super().logged_out()
+
+
+async def test_a_token_that_is_taken_away_while_it_is_looked_up_lets_nobody_in_after_that(tmp_path: Path) -> None:
+    keeper = SlowFiles(tmp_path / "token")
+    access = TokenAccess(keeper)
+    token = await access.add_token("ci", "operator")
+    keeper.goes_on.clear()
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
+        group.create_task(access.who(bearer=token))
+        await keeper.asked.wait()
+        await access.remove_token("ci")
+        keeper.goes_on.set()
+
+    assert await access.who(bearer=token) is None
+
+
+async def test_of_two_who_change_the_tokens_at_once_the_second_sees_what_the_first_has_done(tmp_path: Path) -> None:
+    access = TokenAccess(SlowFiles(tmp_path / "token"))
+
+    added = await asyncio.gather(*(access.add_token("ci", "operator") for _ in range(2)), return_exceptions=True)
+    assert [type(each) for each in added] == [str, CommandRefused]
+    removed = await asyncio.gather(
+        access.remove_token("ci"), access.remove_token("owner"), return_exceptions=True
+    )  # of whom one has to stay
+    assert [type(each) for each in removed] == [type(None), CommandRefused]
 
 
 # Browsers
@@ -387,7 +436,14 @@ async def test_a_secret_of_a_run_is_found_in_no_answer_and_no_file(bench: Bench,
 
 
 def files_with(folder: Path, text: bytes) -> list[Path]:
-    return [file for file in folder.rglob("*") if file.is_file() and text in file.read_bytes()]
+    """What is being removed meanwhile is left out."""
+    found = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                if text in Path(parent, name).read_bytes():
+                    found.append(Path(parent, name))
+    return found
 
 
 # Who did what

@@ -1,5 +1,6 @@
 """Who may come in: tokens for programs, and for browsers a login code that is good once and then a signed cookie."""
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -103,6 +104,8 @@ class TokenAccess:
         self._now = now
         self._codes: dict[str, tuple[str, float]] = {}  # by the digest of the code: whose it is, and until when
         self._known: tuple[float, tuple[KeptToken, ...], Collection[str]] | None = None
+        self._changes = 0
+        self._changing = asyncio.Lock()  # between a look at the tokens and their change
 
     async def who(self, *, bearer: str | None = None, cookie: str | None = None) -> Identity | None:
         if bearer is not None:
@@ -136,7 +139,7 @@ class TokenAccess:
     async def logout(self, cookie: str) -> None:
         if await self._of_cookie(cookie) is not None:
             await self._keeper.log_out(cookie.rpartition(".")[2], self._now() + SESSION_SECONDS)
-            self._known = None
+            self._forget()
 
     async def _of_cookie(self, cookie: str) -> KeptToken | None:
         payload, _, signature = cookie.rpartition(".")
@@ -161,21 +164,23 @@ class TokenAccess:
         return tuple(TokenInfo(each.name, each.role, each.created_at) for each in await self._keeper.all())
 
     async def add_token(self, name: str, role: Role) -> str:
-        if _find(await self._keeper.all(), "name", name) is not None:
-            raise CommandRefused(f"there is a token {name!r} already: choose another name, or remove that one")
-        token = secrets.token_urlsafe(32)
-        await self._keeper.add(KeptToken(name, role, digest_of(token), self._now()))
-        self._known = None
+        async with self._changing:
+            if _find(await self._keeper.all(), "name", name) is not None:
+                raise CommandRefused(f"there is a token {name!r} already: choose another name, or remove that one")
+            token = secrets.token_urlsafe(32)
+            await self._keeper.add(KeptToken(name, role, digest_of(token), self._now()))
+            self._forget()
         return token
 
     async def remove_token(self, name: str) -> None:
-        kept = await self._keeper.all()
-        if _find(kept, "name", name) is None:
-            raise Unknown("token", name)
-        if not any(each.role == "operator" and each.name != name for each in kept):
-            raise CommandRefused(f"{name!r} is the last operator: nobody could let anybody in any more")
-        await self._keeper.remove(name)
-        self._known = None
+        async with self._changing:
+            kept = await self._keeper.all()
+            if _find(kept, "name", name) is None:
+                raise Unknown("token", name)
+            if not any(each.role == "operator" and each.name != name for each in kept):
+                raise CommandRefused(f"{name!r} is the last operator: nobody could let anybody in any more")
+            await self._keeper.remove(name)
+            self._forget()
 
     async def _tokens(self) -> tuple[KeptToken, ...]:
         return (await self._lookup())[0]
@@ -183,9 +188,17 @@ class TokenAccess:
     async def _lookup(self) -> tuple[tuple[KeptToken, ...], Collection[str]]:
         """The tokens, and the sessions that were logged out."""
         now = time.monotonic()
-        if self._known is None or self._known[0] < now:
-            self._known = (now + KNOWN_FOR_SECONDS, await self._keeper.all(), await self._keeper.logged_out())
-        return self._known[1:]
+        if self._known is not None and self._known[0] >= now:
+            return self._known[1:]
+        changes = self._changes
+        found = await self._keeper.all(), await self._keeper.logged_out()
+        if changes == self._changes:  # what was read before a change is not known after it
+            self._known = (now + KNOWN_FOR_SECONDS, *found)
+        return found
+
+    def _forget(self) -> None:
+        self._changes += 1
+        self._known = None
 
 
 def _mark_of(token: KeptToken) -> str:
