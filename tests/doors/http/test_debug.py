@@ -1,6 +1,10 @@
 import asyncio
 from typing import Any
 
+import pytest
+
+from pitstop.service.api import BreakpointRequest
+from pitstop.service.debugging import DebugState
 from tests.doors.http.bench import API, Bench
 
 FLOW = """
@@ -185,6 +189,29 @@ async def test_a_change_of_breakpoints_that_somebody_else_changed_is_refused(ben
     assert first.status_code == 201
     assert (second.status_code, second.json()["code"]) == (412, "request.changed")
     assert len(await bench.get(f"{path}/breakpoints")) == len(listed.json()) + 1
+
+
+async def test_breakpoints_are_told_with_the_etag_of_what_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = await stopped_at(bench, "a")
+    debugger = (await bench.service.run(run_of(path))).debugger
+    look = debugger.state
+
+    async def look_before_somebody_sets_one() -> DebugState:
+        state = await look()
+        monkeypatch.setattr(debugger, "state", look)
+        await debugger.add_breakpoint(BreakpointRequest(step="c"))
+        return state
+
+    monkeypatch.setattr(debugger, "state", look_before_somebody_sets_one)
+    listed = await bench.client.get(f"{API}{path}/breakpoints")
+    late = await bench.client.post(
+        f"{API}{path}/breakpoints", json={"step": "b"}, headers={"If-Match": listed.headers["etag"]}
+    )
+
+    assert "c" not in [each["request"]["step"] for each in listed.json()]
+    assert late.status_code == 412
 
 
 async def test_a_breakpoint_that_is_none_is_refused(bench: Bench) -> None:

@@ -34,9 +34,9 @@ async def _listed(debugger: Debugger) -> tuple[BreakpointInfo, ...]:
     return (await debugger.state()).breakpoints
 
 
-async def _definitions(debugger: Debugger) -> list[tuple[int, BreakpointRequest]]:
+def _definitions(listed: tuple[BreakpointInfo, ...]) -> list[tuple[int, BreakpointRequest]]:
     """What people have set, without how often it was hit: that is no reason to refuse a change."""
-    return [(each.id, each.request) for each in await _listed(debugger)]
+    return [(each.id, each.request) for each in listed]
 
 
 def routes(service: Service) -> APIRouter:
@@ -52,8 +52,8 @@ def routes(service: Service) -> APIRouter:
         responses=problem_responses(404),
     )
     async def find(run: RunId) -> Response:
-        debugger = (await service.run(run)).debugger
-        return answer(await _listed(debugger), ETag=etag_of(await _definitions(debugger)))
+        listed = await _listed((await service.run(run)).debugger)
+        return answer(listed, ETag=etag_of(_definitions(listed)))
 
     @router.post(
         "",
@@ -66,7 +66,7 @@ def routes(service: Service) -> APIRouter:
     async def add(run: RunId, form: BreakpointForm, if_match: IfMatch = None, key: IdempotencyKey = None) -> Response:
         debugger = (await service.run(run)).debugger
         async with locks.setdefault(run, asyncio.Lock()):
-            check_etag(await _definitions(debugger), if_match)
+            check_etag(_definitions(await _listed(debugger)), if_match)
             return answer(await debugger.add_breakpoint(form.to_request()), 201)
 
     @router.patch(
@@ -81,8 +81,9 @@ def routes(service: Service) -> APIRouter:
     ) -> Response:
         debugger = (await service.run(run)).debugger
         async with locks.setdefault(run, asyncio.Lock()):
-            check_etag(await _definitions(debugger), if_match)
-            found = next((each for each in await _listed(debugger) if each.id == breakpoint), None)
+            listed = await _listed(debugger)
+            check_etag(_definitions(listed), if_match)
+            found = next((each for each in listed if each.id == breakpoint), None)
             if found is None:
                 raise UnknownBreakpoint(breakpoint)
             request = dataclasses.replace(found.request, **form.changes())
@@ -98,7 +99,7 @@ def routes(service: Service) -> APIRouter:
     async def remove(run: RunId, breakpoint: BreakpointId, if_match: IfMatch = None) -> Response:
         debugger = (await service.run(run)).debugger
         async with locks.setdefault(run, asyncio.Lock()):
-            check_etag(await _definitions(debugger), if_match)
+            check_etag(_definitions(await _listed(debugger)), if_match)
             await debugger.remove_breakpoint(breakpoint)
         return Response(status_code=204)
 
