@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from pitstop.doors.http.limits import Limits
+from pitstop.doors.http.metrics import Metrics
+from pitstop.doors.http.streams import Streams
 from tests.doors.http.bench import API, PATIENCE_SECONDS, Bench
 
 MANY = "steps: [{id: a, repeat: {times: 40}, steps: [{id: s, sleep: 1ms}]}]"
@@ -24,6 +26,28 @@ async def test_every_event_comes_with_its_number_and_kind_and_then_an_end(bench:
     assert all(data["kind"] == name and data["number"] == int(id or 0) for id, name, data in events)
     assert (events[0][1], events[-1][1]) == ("run.started", "run.ended")
     assert end == (None, "end", {})
+
+
+async def test_who_hears_of_the_end_of_a_run_finds_it_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    kept: Any = (await bench.service.run(run["id"])).kept  # type: ignore[attr-defined]
+    keep, is_told = kept.keep_artifacts, asyncio.Event()
+
+    async def keep_slowly(folder: Path) -> None:
+        for _ in range(100):  # enough for somebody who hears of it meanwhile
+            await bench.get("/me")
+            if is_told.is_set():
+                break
+        await keep(folder)
+
+    monkeypatch.setattr(kept, "keep_artifacts", keep_slowly)
+    await bench.post(f"/runs/{run['id']}/debug/continue", stop=stop["id"])
+    async for event in bench.events(run["id"]):
+        if event["kind"] == "run.ended":
+            is_told.set()
+    assert is_told.is_set()
+    assert (await bench.get(f"/runs/{run['id']}"))["status"] == "passed"
 
 
 async def test_a_client_that_comes_back_goes_on_where_it_was(bench: Bench) -> None:
@@ -74,6 +98,7 @@ async def test_everybody_who_follows_gets_every_event_in_order(bench: Bench) -> 
 async def test_what_steps_write_is_streamed_in_batches(bench: Bench) -> None:
     run = await bench.start("steps: [{id: a, run: 'seq 1 2000; echo end >&2'}]", debug={"stop_at_entry": True})
     (stop,) = await bench.wait_stops(run["id"])
+    await wait_streams(bench, 0)  # that of waiting, too
     batches: list[Any] = []
     told: list[Any] = []
 
@@ -155,6 +180,7 @@ async def stalled(bench: Bench, run: str, count: int) -> AsyncIterator[list[asyn
 async def test_a_client_that_stalls_holds_nobody_up(bench: Bench) -> None:
     run = await bench.start(MANY, debug={"stop_at_entry": True})
     (stop,) = await bench.wait_stops(run["id"])
+    await wait_streams(bench, 0)
 
     async with stalled(bench, run["id"], 5):
         await wait_streams(bench, 5)
@@ -170,6 +196,7 @@ async def test_a_thousand_stalled_clients_are_served_and_let_go(tmp_path: Path) 
     async with Bench(tmp_path).serving() as bench:
         run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
         (stop,) = await bench.wait_stops(run["id"])
+        await wait_streams(bench, 0)
 
         async with stalled(bench, run["id"], 1000):
             await wait_streams(bench, 1000)
@@ -185,6 +212,7 @@ async def test_a_stream_that_nobody_reads_is_closed_after_a_while(tmp_path: Path
     async with Bench(tmp_path, limits).serving() as bench:
         run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
         (stop,) = await bench.wait_stops(run["id"])
+        await wait_streams(bench, 0)
         async with stalled(bench, run["id"], 1):
             await wait_streams(bench, 1)
             for number in range(60):
@@ -219,7 +247,7 @@ async def test_there_are_only_so_many_streams(tmp_path: Path, limits: Limits, st
     async with Bench(tmp_path, limits).serving() as bench:
         run = await bench.start("steps: [{run: 'true'}]", debug={"stop_at_entry": True})
         await bench.wait_stops(run["id"])
-        await wait_streams(bench, 0)  # that of waiting, too
+        await wait_streams(bench, 0)
         path = f"{API}/runs/{run['id']}/events"
         async with bench.client.stream("GET", path), bench.client.stream("GET", path):
             refused = await bench.client.get(path)
@@ -245,3 +273,18 @@ async def test_a_server_that_ends_lets_its_streams_go_and_they_can_be_taken_up_a
 
     async with bench.serving():
         assert [event["kind"] async for event in bench.events(run["id"])][-1] == "run.ended"
+
+
+async def test_who_begins_to_follow_while_the_server_ends_is_let_go_too(bench: Bench) -> None:
+    started = await bench.start("steps: [{run: 'true'}]", debug={"stop_at_entry": True})
+    await bench.wait_stops(started["id"])
+    run = await bench.service.run(started["id"])
+    streams = Streams(Limits(), Metrics())
+
+    async with asyncio.timeout(PATIENCE_SECONDS), streams.open():
+        streams.close()
+        told = b"".join([block async for block in streams.events.blocks(run, 0)])
+        told += b"".join([block async for block in streams.output.blocks(run, None)])
+
+    assert b"event: run.started" in told
+    assert b"event: end" not in told

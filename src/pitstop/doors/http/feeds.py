@@ -8,20 +8,23 @@ What is told between the events has no number and is not kept: whoever is slow i
 import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 
 from pitstop.doors.http.answers import encode
 from pitstop.doors.http.followed import Followed
 from pitstop.doors.http.streaming import END, HEARTBEAT, frame
-from pitstop.service.api import WORKSPACE_PROGRESS, ActiveRun, EventInfo, WorkspaceProgress
+from pitstop.errors import PitstopError
+from pitstop.service.api import ENDED, WORKSPACE_PROGRESS, ActiveRun, EventInfo, WorkspaceProgress
 
 BLOCK_BYTES = 32 * 1024
 SENT_BYTES = 128 * 1024  # at once, to a client that is behind
 KEPT_BYTES = 2 * 1024 * 1024
 SECONDS_PER_CLIENT = 0.0002  # between two blocks, so that writing them leaves time for what they tell of
 LONGEST_WAIT_SECONDS = 0.04
+ENDING_SECONDS = 30.0  # at most, between the last event of a run and its end
+LOOK_AGAIN_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,8 @@ def _events(run: ActiveRun, after: int) -> AsyncGenerator[EventInfo, None]:
         following: AsyncIterator[EventInfo] = run.events(after)
         try:
             async for event in following:
+                if event.kind == "run.ended" and event.number > run.carried_over:
+                    await _wait_ended(run)
                 yield event
         finally:
             close = getattr(following, "aclose", None)
@@ -222,6 +227,17 @@ def _events(run: ActiveRun, after: int) -> AsyncGenerator[EventInfo, None]:
                 await close()
 
     return events()
+
+
+async def _wait_ended(run: ActiveRun) -> None:
+    """Until the run itself tells that it has ended: whoever hears of the end looks at it next, or deletes it.
+
+    Its files are kept meanwhile. Not for ever: its process may have died over that.
+    """
+    with suppress(TimeoutError, PitstopError):
+        async with asyncio.timeout(ENDING_SECONDS):
+            while (await run.info()).status not in ENDED:  # noqa: ASYNC110 - the run is asked
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
 
 class Feeds(Followed[Feed]):

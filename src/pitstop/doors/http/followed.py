@@ -27,6 +27,7 @@ class Followed(Generic[FeedT]):
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = tasks
         self._feeds: dict[str, tuple[FeedT, asyncio.Task[None]]] = {}
+        self._is_closed = False
 
     @contextmanager
     def following(self, run: str, make: Callable[[], FeedT]) -> Iterator[FeedT]:
@@ -44,6 +45,8 @@ class Followed(Generic[FeedT]):
             self._feeds[run] = (feed, self._tasks.create_task(_carry_on(feed, run), name=f"feed of {run}"))
         feed, _ = self._feeds[run]
         feed.clients += 1
+        if self._is_closed:
+            feed.close()
         return feed
 
     def leave(self, run: str) -> None:
@@ -55,7 +58,8 @@ class Followed(Generic[FeedT]):
             task.cancel()
 
     def close(self) -> None:
-        """Let everybody go."""
+        """Let everybody go, also who comes yet."""
+        self._is_closed = True
         for feed, _ in self._feeds.values():
             feed.close()
 
