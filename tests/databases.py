@@ -28,6 +28,7 @@ SETTINGS = {
 }
 
 
+END_MS = 60_000  # that a connection may take to end
 CLEAN_UP = 'read -r _; "$0" -D "$1/data" -m immediate stop; rm -rf "$1"'  # when the other end of its input is closed
 
 
@@ -67,6 +68,18 @@ class Postgres:
         with ThreadPoolExecutor(1) as thread:  # where a loop of its own can run, also in an async test
             thread.submit(asyncio.run, run()).result()
 
+    def set_read_only(self, url: str, is_so: bool) -> None:
+        """Let a database refuse to be written, or not any more, also to whoever was connected before."""
+        name = database_of(url)
+        change = "SET default_transaction_read_only = on" if is_so else "RESET default_transaction_read_only"
+        self.execute(f"ALTER DATABASE {name} {change}")
+        self.end_connections(name)
+
+    def end_connections(self, database: str) -> None:
+        """They are over when this is: what somebody is about to write there is kept by then, or never."""
+        others = f"datname = '{database}' AND pid <> pg_backend_pid()"
+        self.execute(f"SELECT pg_terminate_backend(pid, {END_MS}) FROM pg_stat_activity WHERE {others}")
+
     def start(self) -> None:
         self._run("pg_ctl", "-D", str(self._data), "-w", "-l", str(self._folder / "log"), "start")
 
@@ -99,6 +112,11 @@ class Postgres:
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # a Ctrl-C is for whoever tests
         )
+
+
+def database_of(url: str) -> str:
+    """The name of the database that a URL of a cluster is about."""
+    return url.partition("@/")[2].partition("?")[0]
 
 
 @pytest.fixture(scope="session")
