@@ -1,12 +1,17 @@
 """The service in this process: what a door can rely on."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pitstop.errors import BadFlow, BadInputs, BadLog, CommandRefused, UnknownStep
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
+from pitstop.service.live_run import LiveRun
+from pitstop.store.folder import FolderRun
+from pitstop.store.port import RunRecord
+from tests.contracts.service_desk import collected
 from tests.service.desk import Desk
 
 TWO_STEPS = """\
@@ -151,6 +156,46 @@ async def test_a_stop_can_be_gone_on_from_and_the_run_is_marked(desk: Desk) -> N
         summary = await run.wait()
 
     assert (summary.status, summary.intervened) == ("passed", True)
+
+
+async def test_what_a_run_tells_of_itself_is_of_one_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with desk.start(desk.write(TWO_STEPS), debug=DebugRequest(stop_at_entry=True)) as run:
+        assert isinstance(run, LiveRun)
+        stop = await fields_of_first(run, "debug.stopped")
+        read_record = run.kept.record
+
+        async def read_while_it_goes_on() -> RunRecord:
+            record = await read_record()
+            await run.debugger.continue_(stop["stop"])
+            return record
+
+        monkeypatch.setattr(run.kept, "record", read_while_it_goes_on)
+        info = await run.info()
+        monkeypatch.undo()
+        await run.cancel("enough")
+
+    assert stop["stop"] not in info.stops  # who follows after `last_event` would not hear that it is over
+
+
+async def test_whoever_waits_elsewhere_is_told_how_a_run_ended_however_late_that_is_kept(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_artifacts, may_keep = FolderRun.keep_artifacts, asyncio.Event()
+
+    async def keep_later(self: FolderRun, folder: Path) -> None:
+        await may_keep.wait()
+        await keep_artifacts(self, folder)
+
+    monkeypatch.setattr(FolderRun, "keep_artifacts", keep_later)
+    async with desk.start(desk.write(TWO_STEPS)) as run, desk.service as elsewhere:
+        seen = await elsewhere.run(run.id)
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(seen.wait())
+            assert (await collected(seen.events()))[-1].kind == "run.ended"
+            await asyncio.wait([waiting], timeout=0.5)
+            may_keep.set()
+
+    assert waiting.result().status == "failed"
 
 
 async def test_a_shell_at_a_stop_is_where_the_step_works_with_what_it_sees(desk: Desk) -> None:

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from pitstop.app import server_parts
-from pitstop.errors import UnknownRun
+from pitstop.errors import StoreUnavailable, UnknownRun
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunQuery, RunRequest, RunStatus
 from pitstop.service.run_ids import reserved_run
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
+from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import SqlStore, open_sql_store
 
 WAITS = """
@@ -270,6 +271,20 @@ async def test_a_run_is_forgotten_when_it_has_given_its_workspace_up(
         assert not was_too_early
         with pytest.raises(UnknownRun):
             await service.pin(run.id)
+
+
+async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: SqlRun, **changes: Any) -> None:
+        raise StoreUnavailable("not this one")
+
+    async with server.open() as service:
+        run = await service.start(server.request("steps: [{run: 'true'}]"))
+        monkeypatch.setattr(SqlRun, "update", refuse)
+        with pytest.raises(StoreUnavailable, match="not this one"):
+            async with asyncio.timeout(60):
+                await run.wait()
 
 
 async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:

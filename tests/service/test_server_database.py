@@ -16,6 +16,7 @@ from pitstop.service.live_run import LiveRun
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
+from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import open_sql_store
 from tests.databases import Postgres, postgres, postgres_url
 
@@ -30,6 +31,12 @@ WAITS = """
           while [ ! -e go ]; do sleep 0.02; done
           for number in $(seq 2000); do echo "line $number"; done
       - {id: third, run: echo third >> done.txt}
+"""
+HANDS_ON = """
+    steps:
+      - id: made
+        run: "echo made >> done.txt; while [ ! -e go ]; do sleep 0.02; done; echo made > made.txt"
+        artifacts: made.txt
 """
 FLOODS = """
     steps:
@@ -121,19 +128,11 @@ async def test_a_run_goes_on_after_postgres_was_restarted(
 async def test_a_run_goes_on_after_postgres_was_read_only(
     tmp_path: Path, postgres: Postgres, postgres_url: str
 ) -> None:
-    name = postgres_url.partition("@/")[2].partition("?")[0]
-
-    async def set_read_only(change: str) -> None:
-        for statement in (
-            f"ALTER DATABASE {name} {change}",
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
-        ):
-            await asyncio.to_thread(postgres.execute, statement)
+    async def set_read_only(is_so: bool) -> None:
+        await asyncio.to_thread(postgres.set_read_only, postgres_url, is_so)
 
     await check_that_it_goes_on(
-        Server(tmp_path, postgres_url),
-        lambda: set_read_only("SET default_transaction_read_only = on"),
-        lambda: set_read_only("RESET default_transaction_read_only"),
+        Server(tmp_path, postgres_url), lambda: set_read_only(True), lambda: set_read_only(False)
     )
 
 
@@ -168,9 +167,10 @@ def sqlite_server(tmp_path: Path) -> Server:
 @asynccontextmanager
 async def locked(file: Path) -> AsyncIterator[None]:
     """Somebody else writes, and does not come to an end."""
-    connection = sqlite3.connect(file, isolation_level=None)
+    connection = sqlite3.connect(file, isolation_level=None, timeout=90, check_same_thread=False)
     try:
-        connection.execute("BEGIN IMMEDIATE")
+        # Elsewhere, for the server may be in the middle of a transaction: it needs the loop to come to its end
+        await asyncio.to_thread(connection.execute, "BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
     finally:
@@ -198,8 +198,9 @@ async def test_what_a_step_floods_a_locked_database_with_is_all_kept_in_the_end(
             heard += size
 
         run.hear_output(lambda output: hear(len(output.data)))
-        await run.ready()
-        await run.settled()
+        async for event in run.events():  # it is kept by then that the step has begun
+            if event.kind == "step.started":
+                break
         async with locked(tmp_path / "pitstop.db"):
             sqlite_server.let_go()
             await until(lambda: (sqlite_server.folder / "written").exists() and run.kept.problem is not None)
@@ -211,3 +212,32 @@ async def test_what_a_step_floods_a_locked_database_with_is_all_kept_in_the_end(
 
     assert held < 8 * 1024 * 1024  # the rest waits where the command wrote it
     assert written == 16 * 1024 * 1024
+
+
+async def test_what_steps_hand_on_is_kept_when_the_database_is_back(
+    tmp_path: Path, sqlite_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_artifacts, was_refused = SqlRun.keep_artifacts, asyncio.Event()
+
+    async def keep_or_tell(self: SqlRun, folder: Path) -> None:
+        try:
+            await keep_artifacts(self, folder)
+        except StoreUnavailable:
+            was_refused.set()
+            raise
+
+    monkeypatch.setattr(SqlRun, "keep_artifacts", keep_or_tell)
+    async with sqlite_server.open() as service, asyncio.timeout(90):
+        run = await service.start(sqlite_server.request(HANDS_ON))
+        await until(lambda: sqlite_server.done() == ["made"])
+        async with locked(tmp_path / "pitstop.db"):
+            sqlite_server.let_go()
+            await was_refused.wait()
+            problem = (await run.info()).problem
+        summary = await run.wait()
+        handed_on = [each.path for each in await run.artifacts()]
+
+    assert problem is not None
+    assert "locked" in problem
+    assert summary.status == "passed"
+    assert len(handed_on) == 1

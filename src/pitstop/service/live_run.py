@@ -12,7 +12,7 @@ from pitstop.engine.executor import LogChunk
 from pitstop.engine.hook import Hook
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
-from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, Unavailable
+from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, StepFinished, Stopped
@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
 
 HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
 KILL_EVERY_SECONDS = 0.05
+KEEP_AGAIN_SECONDS = 0.5
 
 
 class LiveRun(PastRun):
@@ -101,6 +102,7 @@ class LiveRun(PastRun):
         self._journal: Journal | None = None
         self._left_at: float | None = None  # when the server that had it before was last there
         self._cancel_reason: str | None = None
+        self._files_problem: str | None = None  # why what steps handed on is not kept yet
         self._is_left = False
         self._killing = asyncio.TaskGroup()
         self._begun = asyncio.Event()
@@ -175,6 +177,7 @@ class LiveRun(PastRun):
     async def carry_out(self) -> None:
         """Run to the end, and keep how it ended. What cannot begin has an end all the same."""
         async with AsyncExitStack() as stack:
+            stack.push(self._tell_that_its_end_is_not_kept)
             stack.push_async_callback(self._kept.close)
             ended = _end_in(self._kept.log)
             if ended is not None:  # its process was killed just before that was kept with the run
@@ -295,6 +298,13 @@ class LiveRun(PastRun):
             except LogLost:
                 self._lose()
 
+    def _tell_that_its_end_is_not_kept(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Nobody is to wait for what does not come any more."""
+        if not self._ended.done():
+            error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error
+            self._ended.set_exception(error if isinstance(error, Exception) else LogLost(self.id))
+            self._ended.exception()  # nobody has to ask
+
     def _lose(self) -> None:
         """Whoever has the run now tells how it ends."""
         self._ended.set_exception(LogLost(self.id))
@@ -325,8 +335,7 @@ class LiveRun(PastRun):
         failures = tell_failures(events, self._prepared.plan, self.mask_text)
         intervened = bool(interventions_in(events))
         if self._workplace is not None:
-            await self._kept.keep_artifacts(Path(self._workplace.workspace.artifacts))
-            await self.keep_recordings()
+            await self._keep_files(self._workplace)
         await self._kept.update(
             status=outcome.status.value,
             ended_at=time.time(),
@@ -337,6 +346,21 @@ class LiveRun(PastRun):
         )
         self._ended.set_result(RunSummary(self.id, outcome.status.value, told, failures, intervened))
 
+    async def _keep_files(self, workplace: KillableWorkplace) -> None:
+        """Keep what steps handed on. A store that is away for a while is waited for, as with all else of the run."""
+        while True:
+            try:
+                await self._kept.keep_artifacts(Path(workplace.workspace.artifacts))
+                await self.keep_recordings()
+            except StoreUnavailable as error:
+                if self._is_left:
+                    raise LogLost(self.id) from error
+                self._files_problem = f"what steps handed on is not kept now: {error}"
+                await asyncio.sleep(KEEP_AGAIN_SECONDS)
+            else:
+                self._files_problem = None
+                return
+
     def _kept_until(self) -> float | None:
         """When the workspace of a run that ends now is to go; None when it goes with the run."""
         return None
@@ -344,11 +368,13 @@ class LiveRun(PastRun):
     # Looking
 
     async def info(self) -> RunInfo:
-        stops = () if self.session is None or self.is_over else tuple(stop.id for stop in self.session.stops)
         record = await self._kept.record()
+        # From here on nothing is waited for: whoever follows after `last_event` misses nothing of what is told here
+        stops = () if self.session is None or self.is_over else tuple(stop.id for stop in self.session.stops)
         status = "paused" if stops and record.status == "running" else record.status
         told = {"status": status, "session": self.session_state, "stops": stops, "last_event": len(self._kept.log)}
-        problem = self._kept.problem or (None if self._snapshots is None else self._snapshots.problem)
+        snapshots_problem = None if self._snapshots is None else self._snapshots.problem
+        problem = self._kept.problem or self._files_problem or snapshots_problem
         return tell_run(record, problem=problem, **told)
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:

@@ -246,9 +246,11 @@ class PastRun:
         raise self.refusal
 
     async def wait(self) -> RunSummary:
-        async for _ in self._kept.log.follow(await self._last_event()):
-            pass
         record = await self._kept.record()
+        while record.status not in ENDED:  # the log tells of the end before that is kept with the run
+            async for _ in self._kept.log.follow(await self._last_event()):
+                pass
+            record = await self._kept.record()
         return RunSummary(record.id, record.status, record.error, tell_failed(record), record.intervened)
 
 
