@@ -98,5 +98,30 @@ async def test_whoever_stops_listening_waits_for_no_output_any_more() -> None:
         assert (await ending).kind == "step.finished"
 
 
+async def test_whoever_stops_listening_at_once_waits_for_no_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_run, "LATE_OUTPUT_SECONDS", 2 * PATIENCE_SECONDS)
+    async with run_on(Script()) as run, aclosing(run.events()) as events:
+        run.hear_output(lambda output: None)()
+
+        assert [(await anext(events)).kind for _ in range(2)] == ["step.started", "step.finished"]
+
+
+async def test_whoever_listens_again_has_the_end_of_a_step_kept_back_again() -> None:
+    script, heard = Script(), list[Output]()
+    async with run_on(script) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
+        unhear = run.hear_output(lambda output: None)
+        await anext(events)
+        unhear()
+        run.hear_output(heard.append)
+        ending = group.create_task(next_event(events))
+        await asyncio.wait([ending], timeout=0.1)
+        script.output.put_nowait(b"")  # for whoever listened first
+        script.output.put_nowait(WRITTEN)
+        script.output.put_nowait(TOLD)
+
+        assert (await ending).kind == "step.finished"
+        assert [output.data for output in heard] == [b"written\n"]
+
+
 async def next_event(events: AsyncIterator[EventInfo]) -> EventInfo:
     return await anext(events)

@@ -108,8 +108,9 @@ class RemoteRun:
             if listener in self._listeners:
                 self._listeners.remove(listener)
             if not self._listeners and self._listening is not None:
-                self._listening.cancel()
+                self._listening.cancel()  # perhaps before it has begun
                 self._listening = None
+                self._note_heard_out()
 
         return stop_hearing
 
@@ -138,8 +139,12 @@ class RemoteRun:
         except ServerTrouble:
             pass
         finally:
-            self._is_heard_out = True
-            self._heard_more.set()
+            if self._listening is asyncio.current_task():  # and nobody else listens by now
+                self._note_heard_out()
+
+    def _note_heard_out(self) -> None:
+        self._is_heard_out = True
+        self._heard_more.set()
 
     def _tell(self, pieces: list[OutputPiece]) -> None:
         for piece in pieces:

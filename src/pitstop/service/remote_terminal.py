@@ -70,19 +70,22 @@ class RemoteTerminal:
         return b""
 
     async def _reconnect(self, broken: ClientConnection) -> None:
-        """Whoever notices first, of who reads and who writes, makes the connection again."""
+        """Whoever notices first, of who reads and who writes, makes the connection again; the other waits for it."""
         async with self._lock:
-            if self._socket is not broken:
-                return
-            self._socket = None
-            for attempt in range(TRIES):
-                try:
-                    self._socket = await self._connect(session=self._session)
-                    return
-                except ServerUnreachable:
-                    await asyncio.sleep(0.2 * 2**attempt)
-                except PitstopError:
-                    return  # the shell is gone
+            if self._socket is broken:
+                self._socket = await self._connect_again()
+            if self._is_closed and self._socket is not None:
+                await _end(self._socket)
+
+    async def _connect_again(self) -> ClientConnection | None:
+        for attempt in range(TRIES):
+            try:
+                return await self._connect(session=self._session)
+            except ServerUnreachable:
+                await asyncio.sleep(0.2 * 2**attempt)
+            except PitstopError:
+                break  # the shell is gone
+        return None
 
     async def write(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
@@ -109,6 +112,10 @@ class RemoteTerminal:
     async def close(self) -> None:
         self._is_closed = True
         if self._socket is not None:
-            with suppress(ConnectionClosed):
-                await self._socket.send(json.dumps({"close": True}))
-            await self._socket.close()
+            await _end(self._socket)
+
+
+async def _end(socket: ClientConnection) -> None:
+    with suppress(ConnectionClosed):
+        await socket.send(json.dumps({"close": True}))
+    await socket.close()
