@@ -7,15 +7,20 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pitstop.engine.executor import Command, Placement
+from pitstop.errors import Unavailable, WorkspaceLost
+from pitstop.executors import workspaces
 from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.workspace import Workspace, open_workspace
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
 
 LEASE_SECONDS = 6.0  # long enough for a machine that stands still by itself
@@ -163,6 +168,41 @@ async def test_a_killed_keeper_is_replaced_and_still_guards_the_lease(tmp_path: 
     assert (await executor.wait(command)).state == "completed"
     await executor.close()
     assert names_in(tmp_path) == []
+
+
+async def test_a_workspace_that_was_being_acquired_when_the_epoch_ended_is_in_use_all_the_same(
+    executor: ProcessExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = await executor.acquire(Placement(workspace="run-0"))
+    is_open, may_go_on = threading.Event(), threading.Event()
+
+    def open_and_stand_still(*args: Any) -> Workspace:
+        workspace = open_workspace(*args)
+        is_open.set()
+        may_go_on.wait()
+        return workspace
+
+    monkeypatch.setattr(workspaces, "takes_long", lambda *_: True)  # so that it is opened in a thread
+    monkeypatch.setattr(workspaces, "open_workspace", open_and_stand_still)
+    async with asyncio.TaskGroup() as group:
+        acquiring = group.create_task(executor.acquire(Placement(workspace="run-1")))
+        await asyncio.to_thread(is_open.wait)
+        end_epochs(tmp_path)
+        with pytest.raises(WorkspaceLost):
+            executor.check_held(lost)
+        may_go_on.set()
+
+    executor.check_held(acquiring.result())
+    other = ProcessExecutor(tmp_path)
+    with pytest.raises(Unavailable, match="'run-1' is in use"):
+        await other.acquire(Placement(workspace="run-1"))
+    await other.close()
+
+
+def end_epochs(folder: Path) -> None:
+    """As a keeper does it."""
+    for epoch in folder.glob("*.epoch"):
+        epoch.unlink()
 
 
 def names_in(folder: Path) -> list[str]:

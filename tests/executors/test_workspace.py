@@ -1,15 +1,19 @@
+import asyncio
+import fcntl
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from pitstop.engine.executor import Placement
 from pitstop.errors import Unavailable, WorkspaceLost
-from pitstop.executors.epoch import Epoch, begin_epoch
+from pitstop.executors.epoch import Epoch, begin_epoch, lasts, take_dead
+from pitstop.executors.process import ProcessExecutor
 from pitstop.executors.workspace import (
     MOVES,
     Workspace,
@@ -300,6 +304,53 @@ def test_a_tree_with_folders_that_may_not_be_written_is_removed_and_no_link_is_f
     assert not tree.exists()
     assert (outside / "file").read_text() == "stays"
     assert outside.stat().st_mode & 0o777 == 0o555
+
+
+async def test_whoever_looks_for_orphans_keeps_nobody_from_taking_a_workspace_up(tmp_path: Path) -> None:
+    executor = ProcessExecutor(tmp_path)
+    await executor.release(await executor.acquire(Placement(workspace="run-1")), keep=True)
+
+    async with asyncio.TaskGroup() as group:
+        with _locked(tmp_path / "run-1"):
+            taking = group.create_task(executor.acquire(Placement(workspace="run-1")))
+            await asyncio.sleep(0)  # it tries
+
+    assert taking.result().id == "run-1"
+    await executor.close()
+
+
+def test_whoever_looks_for_orphans_keeps_nobody_from_removing_one(workspaces: Path, epoch: Epoch) -> None:
+    orphan(workspaces, "run-1")
+    with ThreadPoolExecutor() as threads:
+        with _locked(workspaces / "run-1"):
+            removing = threads.submit(remove_workspace, workspaces, "run-1")
+            wait([removing], timeout=0.5)  # it tries
+        removing.result()
+
+    assert listed(workspaces) == []
+
+
+def test_whoever_asks_whether_an_epoch_lasts_does_not_make_a_dead_one_last(
+    workspaces: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orphan(workspaces, "run-1")
+    (path,) = (path for path in workspaces.glob("*.epoch") if not lasts(str(path)))
+    flock = fcntl.flock
+    with path.open() as asking:
+        flock(asking, fcntl.LOCK_SH)
+
+        def flock_or_go_on(fd: int, operation: int) -> None:
+            try:
+                flock(fd, operation)
+            except BlockingIOError:
+                flock(asking, fcntl.LOCK_UN)
+                raise
+
+        monkeypatch.setattr(fcntl, "flock", flock_or_go_on)
+        dead = take_dead(str(path))
+
+    assert dead is not None
+    dead.end()
 
 
 def test_whoever_looks_for_orphans_keeps_no_owner_from_removing_its_workspace(workspaces: Path, epoch: Epoch) -> None:

@@ -91,11 +91,14 @@ def take_dead(path: str) -> Epoch | None:
     except FileNotFoundError:
         return None
     epoch = Epoch(path, fd)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:  # somebody uses it, or only asks whether it lasts
+            if lasts(path):
+                os.close(fd)
+                return None
     if epoch.is_over():
         os.close(fd)
         return None

@@ -61,11 +61,14 @@ MOVES = {
 
 
 class WorkspaceBusy(Unavailable):
-    """Another executor has it. `owner_lives` is False while what is left of a dead one still ends its commands."""
+    """Somebody else has it. `soon_over` is that he has it only for now.
 
-    def __init__(self, workspace: str, by: str, *, owner_lives: bool = True) -> None:
+    He looks whether it is an orphan, or makes or removes it, or is what a dead one left and still ends its commands.
+    """
+
+    def __init__(self, workspace: str, by: str, *, soon_over: bool = False) -> None:
         super().__init__(f"workspace {workspace!r} is in use by {by}")
-        self.owner_lives = owner_lives
+        self.soon_over = soon_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class Workspace:
         self.logs = self.control / "logs"
         self.state = state
         self.named = named
-        self._epoch = ""
+        self.epoch = ""  # in which it is used
 
     @property
     def id(self) -> str:
@@ -127,14 +130,14 @@ class Workspace:
     def use(self, epoch: str) -> None:
         """Take it into use, until it is kept or destroyed, or the epoch is over."""
         self.move_to(_S.IN_USE)
-        self._epoch = epoch
+        self.epoch = epoch
         self._record()
 
     def keep(self) -> None:
         """Leave it as it is, for whoever takes it up again. It will be nobody's orphan."""
         with self._locked_and_ours():
             self.move_to(_S.READY)
-            self._epoch = ""
+            self.epoch = ""
             self._record()
 
     def destroy(self) -> None:
@@ -150,7 +153,7 @@ class Workspace:
         """
         with _locked(self.root, waits=True):
             record = _read_record(self.root)
-            if record is not None and record.epoch != self._epoch:
+            if record is not None and record.epoch != self.epoch:
                 raise WorkspaceLost(self.id, f"process {record.owner} has taken it up")
             yield
 
@@ -178,7 +181,7 @@ class Workspace:
     def _record(self) -> None:
         record = {
             "state": self.state,
-            "epoch": self._epoch,
+            "epoch": self.epoch,
             "owner": os.getpid(),
             "owner_started": _start_of_this_process(os.getpid()),
             "named": self.named,
@@ -241,7 +244,7 @@ def remove_workspace(workspaces: Path, id: str) -> None:
     root = _root(workspaces, id)
     if not _lock_file(root).exists():
         return
-    with _locked(root):
+    with _locked(root, waits=True):
         record = _read_record(root)
         _check_free(root, record)
         if record is not None and record.epoch:
@@ -301,7 +304,7 @@ def _check_free(root: Path, record: Record | None) -> WorkspaceState:
         return _S.ORPHANED
     if record.state == _S.IN_USE and lasts(_epoch_file(root, record)):
         by = f"process {record.owner}" if record.owner_lives else f"what process {record.owner} left"
-        raise WorkspaceBusy(root.name, by, owner_lives=record.owner_lives)
+        raise WorkspaceBusy(root.name, by, soon_over=not record.owner_lives)
     return _S.READY if record.state == _S.READY else _S.ORPHANED
 
 
@@ -365,7 +368,7 @@ def _lock(root: Path, *, waits: bool) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(lock)
-            raise WorkspaceBusy(root.name, "another process, which makes or removes it") from error
+            raise WorkspaceBusy(root.name, "another process, which makes or removes it", soon_over=True) from error
         if os.fstat(lock).st_nlink:  # else it was removed before it was locked
             return lock
         os.close(lock)

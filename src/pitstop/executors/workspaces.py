@@ -20,7 +20,7 @@ from pitstop.executors.workspace import (
     takes_long,
 )
 
-DEAD_OWNER_SECONDS = 10.0  # what is left of a dead executor ends its commands in this time
+SOON_OVER_SECONDS = 10.0  # what is left of a dead executor ends its commands in this time
 LOOK_AGAIN_SECONDS = 0.01
 
 
@@ -66,18 +66,23 @@ class Workspaces:
         return self._epoch is not None and self._epoch.name == epoch
 
     async def acquire(self, placement: Placement) -> Workspace:
-        """A new one, or the one that the placement names. One that is in use is waited for until the deadline."""
+        """A new one, or the one that the placement names. One that is in use is waited for until the deadline.
+
+        If the epoch ended while it was opened, because this process stood still, it may be another's already.
+        """
         if not self._cleaned:
             self._cleaned = True
             await asyncio.to_thread(self._clean)
         folder = None if placement.folder is None else Path(placement.folder)
         wait_until = time.monotonic() + placement.deadline_seconds
-        wait_for_dead_until = max(wait_until, time.monotonic() + DEAD_OWNER_SECONDS)
+        wait_shortly_until = max(wait_until, time.monotonic() + SOON_OVER_SECONDS)
         while True:
             try:
-                return await self._open(placement.workspace, folder)
+                workspace = await self._open(placement.workspace, folder)
+                if self.is_in(workspace.epoch):
+                    return workspace
             except WorkspaceBusy as busy:
-                if time.monotonic() >= (wait_until if busy.owner_lives else wait_for_dead_until):
+                if time.monotonic() >= (wait_shortly_until if busy.soon_over else wait_until):
                     raise
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
