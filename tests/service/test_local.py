@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pitstop.errors import BadFlow, BadInputs, BadLog, CommandRefused, UnknownStep
+from pitstop.service import live_run
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
 from pitstop.service.live_run import LiveRun
 from pitstop.store.folder import FolderRun
@@ -115,6 +116,28 @@ async def test_closing_the_service_ends_a_run_that_is_not_over(desk: Desk) -> No
         await fields_of_first(run, "step.started")
 
     assert (await run.wait()).status == "cancelled"
+
+
+async def test_whoever_asks_for_a_run_may_give_up_before_it_is_ready(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_asked, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def look_for_machines(*_: object) -> None:
+        is_asked.set()
+        await may_go_on.wait()
+
+    monkeypatch.setattr(live_run, "refuse_unmet", look_for_machines)
+    async with asyncio.timeout(90), desk.service as service:
+        starting = asyncio.ensure_future(service.start(desk.request(desk.write("steps: [{run: touch begun}]"))))
+        await is_asked.wait()
+        starting.cancel()
+        may_go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+
+    assert not (desk.folder / "begun").exists()
+    assert list(desk.settings.runs.iterdir()) == []
 
 
 async def test_what_its_user_raises_comes_out_as_it_is(desk: Desk) -> None:

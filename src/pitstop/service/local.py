@@ -81,6 +81,7 @@ class LocalService(FlowDesk):
         try:
             await run.ready()
         except BaseException:
+            run.cancel_now(LEFT_ALONE)  # where whoever asked for it has gone: it would wait to be begun for ever
             await asyncio.wait([task])
             with suppress(UnknownRun):  # not even its record could be kept
                 await self._store.delete(run.id)
