@@ -2,13 +2,15 @@
 
 import re
 
+from pitstop.lazy_pattern import lazy_compile
+
 # Each unit at most once, the larger before the smaller. Also the pattern that editors check by.
 DURATION_PATTERN = (
     r"^\s*(?=[\d.])(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?"
     r"(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?\s*$"
 )
-_WRITTEN = re.compile(DURATION_PATTERN, re.ASCII)
-_NUMBER = re.compile(r"\s*\d+(\.\d+)?\s*", re.ASCII)
+_WRITTEN = lazy_compile(DURATION_PATTERN, re.ASCII)
+_NUMBER = lazy_compile(r"\s*\d+(\.\d+)?\s*", re.ASCII)
 _SECONDS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 _LONGEST_SECONDS = 366 * 86_400.0
 

@@ -1,13 +1,13 @@
 """Mistakes in files: collected with their places, and told with the nearest valid word."""
 
-import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from pitstop.errors import BadFlow, Mistake
+from pitstop.lazy_pattern import lazy_compile
 
 MOST_MISTAKES = 1_000
-_LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML takes for one
+_LINE_END = lazy_compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML takes for one
 _SHOWN_CHARACTERS = 60
 
 

@@ -1,6 +1,5 @@
 """Checks of the jq in a file, as far as it can be judged before anything runs."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -9,10 +8,11 @@ from yaml.nodes import Node, ScalarNode
 from pitstop.definition.mistakes import quoted
 from pitstop.definition.yaml_nodes import Document, position_in
 from pitstop.errors import BadExpression
+from pitstop.lazy_pattern import lazy_compile
 
 # Most expressions have nothing in them that could hide their end, so they need not be parsed to see that it is there.
-_SIMPLE_EXPRESSION = re.compile(r'(?<!\$)\$\{\{(?P<jq>\s*[^\s"{}#\\][^"{}#\\]*)\}\}')
-_SIMPLE_CONDITION = re.compile(r'(?:[^"{}#\\]|"[^"\\]*")*')
+_SIMPLE_EXPRESSION = lazy_compile(r'(?<!\$)\$\{\{(?P<jq>\s*[^\s"{}#\\][^"{}#\\]*)\}\}')
+_SIMPLE_CONDITION = lazy_compile(r'(?:[^"{}#\\]|"[^"\\]*")*')
 
 
 class ParsedTemplate(Protocol):
@@ -132,4 +132,4 @@ def _in_place(reason: str) -> str:
     return _COLUMN.sub("", reason)
 
 
-_COLUMN = re.compile(r" at column \d+")
+_COLUMN = lazy_compile(r" at column \d+")

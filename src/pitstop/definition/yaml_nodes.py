@@ -11,6 +11,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pitstop.definition.flow import Place, Position
 from pitstop.definition.mistakes import Mistakes, nearest, quoted
+from pitstop.lazy_pattern import lazy_compile
 
 MOST_CHARACTERS = 10 * 1024 * 1024
 MOST_LEVELS = 100
@@ -156,7 +157,7 @@ _CONSTANTS: dict[str, Any] = {
     **{sign + inf: float(f"{sign}inf") for sign in ("", "+", "-") for inf in (".inf", ".Inf", ".INF")},
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-_NUMBER = re.compile(
+_NUMBER = lazy_compile(
     r"""  (?P<based> 0o[0-7]+ | 0x[0-9a-fA-F]+ )
         | [-+]? [0-9]+
         | (?P<float> [-+]? (?: \.[0-9]+ | [0-9]+ (?:\.[0-9]*)? ) (?:[eE][-+]?[0-9]+)? )
@@ -290,7 +291,7 @@ def _decoded(file: str, data: str | bytes, mistakes: Mistakes) -> str | None:
     return text.removeprefix("\ufeff")
 
 
-_NOT_IN_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_IN_YAML = lazy_compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _tell_syntax(document: Document, error: YAMLError | UnicodeEncodeError) -> None:

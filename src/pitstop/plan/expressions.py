@@ -1,7 +1,6 @@
 """Templates: text with jq in `${{ }}`, and what it becomes when the values are known."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
@@ -10,6 +9,7 @@ import msgspec
 
 from pitstop.errors import BadExpression, ExpressionTimeout
 from pitstop.lazy_dataclass import dataclass
+from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.jq_text import tokens
 from pitstop.plan.paths import Parts, plain_path, read_path
 from pitstop.plan.values import Json, as_json
@@ -153,12 +153,12 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
-_PATH = re.compile(r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
+_PATH = lazy_compile(r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 _SHOWN_PATHS = 5
 _SHOWN_CHARACTERS = 100
 _HIDDEN = "secrets"
 _READ_AS_THEY_ARE = (dict, list, str, int, float, type(None), Mapping)
-_OPENING = re.compile(r"\${1,2}\{\{")
+_OPENING = lazy_compile(r"\${1,2}\{\{")
 
 
 async def _render_text(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pitstop.errors import BadExpression
 from pitstop.lazy_dataclass import dataclass
+from pitstop.lazy_pattern import lazy_compile
 
 
 class Token(NamedTuple):
@@ -18,7 +19,7 @@ class Token(NamedTuple):
     start: int
 
 
-_TOKEN = re.compile(
+_TOKEN = lazy_compile(
     r"""  (?P<space> \s+ )
         | (?P<comment> \#[^\n]* )
         | (?P<number> (?: [0-9]+ (?:\.[0-9]*)? | \.[0-9]+ ) (?:[eE][+-]?[0-9]+)? )
@@ -30,7 +31,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-_STRING_PIECE = re.compile(r'(?:[^"\\]|\\[^(])*(?P<end>"|\\\()', re.DOTALL)
+_STRING_PIECE = lazy_compile(r'(?:[^"\\]|\\[^(])*(?P<end>"|\\\()', re.DOTALL)
 
 
 def tokens(text: str, at: int = 0) -> Iterator[Token]:

@@ -8,10 +8,11 @@ from itertools import repeat
 from typing import Any, TypeAlias
 
 from pitstop.errors import BadExpression
+from pitstop.lazy_pattern import lazy_compile
 
 Parts: TypeAlias = tuple[str | int, ...]
 
-_PART = re.compile(
+_PART = lazy_compile(
     r"""  \. (?P<name> [A-Za-z_][A-Za-z0-9_]* )
         | \. (?P<quoted> "(?:[^"\\]|\\.)*" )
         | \.? \[ \s* (?P<key> "(?:[^"\\]|\\.)*" ) \s* \]
@@ -19,7 +20,7 @@ _PART = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_NAME = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _SHOWN_KEY_BYTES = 29  # what jq shows of a key in its messages
 _MOST_PADDING = 1_000_000
 

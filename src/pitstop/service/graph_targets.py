@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 from pitstop.lazy_dataclass import dataclass
+from pitstop.lazy_pattern import lazy_compile
 
-_TARGET = re.compile(r"(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.DOTALL)
-_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_TARGET = lazy_compile(r"(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.DOTALL)
+_MODULE = lazy_compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _NO_NAMES = (".yaml", ".yml")  # what files of flows end in
 
 

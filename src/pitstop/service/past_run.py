@@ -1,12 +1,12 @@
 """A run as its record and its log tell it: one of the past, or one that another process carries out."""
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pitstop.errors import BadLog, NotRunning, PitstopError
 from pitstop.events.types import StepFinished
+from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.plan import Plan
 from pitstop.service.api import (
     ENDED,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pitstop.service.workplaces import KillableWorkplace
 
 TAIL_BYTES = 64 * 1024
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ESCAPES = lazy_compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_UNPRINTABLE = lazy_compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 _TOLD = (
     *("id", "flow", "file", "status", "created_at", "started_at", "ended_at", "error", "intervened"),

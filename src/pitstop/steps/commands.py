@@ -1,21 +1,21 @@
 """One command of a step, from its start until nothing of it is left."""
 
 import asyncio
-import re
 import signal
 from collections import deque
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult
 from pitstop.engine.frame import Activation
 from pitstop.lazy_dataclass import dataclass
+from pitstop.lazy_pattern import lazy_compile
 from pitstop.steps.workplace import Workplace
 
 LAST_LINES = 10
 _TAIL_BYTES = 32 * 1024
 _LINE_CHARACTERS = 500
 _FIRST_SIGNAL_CODE = 128  # a shell whose command was ended by signal 9 exits with 128 + 9
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ESCAPES = lazy_compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_UNPRINTABLE = lazy_compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)

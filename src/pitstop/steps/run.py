@@ -1,7 +1,6 @@
 """`run`: a script in a shell, with what it hands on."""
 
 import asyncio
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
 from pitstop.errors import StepFailure
+from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.failures import CommandFailed, NotAvailable, NothingMatches
@@ -23,7 +23,7 @@ from pitstop.steps.workplace import SH, Workplace
 if TYPE_CHECKING:
     from pitstop.steps.run_config import RunConfig
 
-_PLACEHOLDER = re.compile(r"\{(file|script)\}")
+_PLACEHOLDER = lazy_compile(r"\{(file|script)\}")
 _NAMED_TESTS = 5
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 
+from pitstop.lazy_pattern import lazy_compile
 from pitstop.steps.failures import BadOutput
 
 MOST_BYTES = 1024 * 1024
 RESERVED = frozenset({"exit_code", "tests", "artifacts"})
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_ENTRY = re.compile(r"(?P<name>[^=<]*?)\s*(?:(?P<block><<)|=)(?P<rest>.*)", re.DOTALL)
+_NAME = lazy_compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_ENTRY = lazy_compile(r"(?P<name>[^=<]*?)\s*(?:(?P<block><<)|=)(?P<rest>.*)", re.DOTALL)
 _SHOWN_CHARACTERS = 80
 
 
