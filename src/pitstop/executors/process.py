@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import platform
-import tempfile
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from dataclasses import field
@@ -28,7 +27,6 @@ from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.keeper_process import KeeperProcess, spawn_keeper
 from pitstop.executors.leftovers import EPOCH_VARIABLE
 from pitstop.executors.read_only import NEEDED, read_only_argv
-from pitstop.executors.snapshot import apply_snapshot, write_snapshot
 from pitstop.executors.spawn import EXIT_NOT_EXECUTABLE, Request
 from pitstop.executors.spill import STDERR, SpillReader, SpillWriter, write_all
 from pitstop.executors.supervised_result import result_of
@@ -142,16 +140,24 @@ class ProcessExecutor:
         return ""
 
     async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
+        from tempfile import TemporaryFile
+
+        from pitstop.executors.snapshot import write_snapshot
+
         held = self._find(workspace)
-        with tempfile.TemporaryFile(dir=held.workspace.control) as file:
+        with TemporaryFile(dir=held.workspace.control) as file:
             await asyncio.to_thread(write_snapshot, held.folders(), self._workspaces.folder.resolve(), file)
             file.seek(0)
             while chunk := file.read(SNAPSHOT_CHUNK_BYTES):
                 yield chunk
 
     async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
+        from tempfile import TemporaryFile
+
+        from pitstop.executors.snapshot import apply_snapshot
+
         held = self._find(workspace)
-        with tempfile.TemporaryFile(dir=held.workspace.control) as file:
+        with TemporaryFile(dir=held.workspace.control) as file:
             async for chunk in chunks:
                 file.write(chunk)
             file.seek(0)

@@ -1,6 +1,6 @@
 """The ids of runs: a new one, or the one that was reserved for a request that may come again."""
 
-import secrets
+import os
 import time
 from contextvars import ContextVar
 
@@ -9,4 +9,4 @@ reserved_run: ContextVar[str | None] = ContextVar("reserved_run", default=None)
 
 def new_run_id() -> str:
     """An id that tells when the run was made, and sorts by it."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(5)}"
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(5).hex()}"

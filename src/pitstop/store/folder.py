@@ -304,12 +304,11 @@ def _ignores(pid: int, number: int) -> bool:
 
 
 def forget_old_runs(runs: Path) -> None:
-    """Remove the oldest runs that have ended and are not pinned, so that no more than KEPT_RUNS are there."""
-    if sum(1 for _ in _folders(runs)) > KEPT_RUNS:
-        newest_first = sorted(_records(runs), key=lambda record: (record.created_at, record.id), reverse=True)
-        for record in newest_first[KEPT_RUNS:]:
-            if record.status in ENDED and not record.is_pinned:
-                shutil.rmtree(runs / record.id, ignore_errors=True)
+    """Of more than KEPT_RUNS, remove the oldest that have ended and are not pinned. Ids sort by time."""
+    for path in sorted(_folders(runs))[:-KEPT_RUNS]:
+        record = read_record(path)
+        if record is not None and record.status in ENDED and not record.is_pinned:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def file_name(occurrence: str) -> str:
