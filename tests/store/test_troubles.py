@@ -7,8 +7,9 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -249,6 +250,46 @@ async def test_a_database_that_is_restarted_in_mid_write_loses_and_repeats_nothi
         assert here.result() == elsewhere.result() == list(enumerate(expected, 1))
         lines = await lines_of(run, "build")
         assert [(line.number, line.data) for line in lines] == [(n, b"%d" % n) for n in range(1, working.result() + 1)]
+
+
+async def test_what_comes_while_all_connections_are_in_use_is_kept_when_one_is_free(postgres_url: str) -> None:
+    async with opened(postgres_url) as store, AsyncExitStack() as others:
+        run = await store.create(record())
+        pool: Any = store.database.engine.pool
+        pool._timeout = 0.05  # that somebody waits for a connection
+        for _ in range(pool.size() + pool._max_overflow):
+            await others.enter_async_context(store.database.read())
+        run.log.append(step(1))
+        await wait_until(lambda: run.problem is not None)
+        await others.aclose()
+        await run.log.settled()
+
+        assert run.problem is None
+        assert len((await store.open("run-1")).log) == 1
+
+
+async def test_two_who_keep_the_same_large_values_do_not_wait_for_each_other(
+    postgres: Postgres, postgres_url: str
+) -> None:
+    async with opened(postgres_url) as store, opened(postgres_url) as other:
+        postgres.execute(SLOW_BLOBS, database_of(postgres_url))
+        first, second = ("x" * 100_000, "y" * 100_000)
+        made = await asyncio.gather(
+            store.create(record("one"), [finished(first), finished(second)]),
+            other.create(record("two"), [finished(second), finished(first)]),
+        )
+
+        assert [len(run.log) for run in made] == [2, 2]
+
+
+def finished(text: str) -> StepFinished:
+    return StepFinished(1.0, "main", "build", "build#1", Outcome(Status.PASSED, {"text": text}))
+
+
+SLOW_BLOBS = """
+CREATE FUNCTION take_time() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END $$ LANGUAGE plpgsql;
+CREATE TRIGGER slow BEFORE INSERT ON blobs FOR EACH ROW EXECUTE FUNCTION take_time();
+"""
 
 
 async def test_a_store_that_cannot_write_any_more_can_be_closed(

@@ -49,7 +49,7 @@ async def _keep_chunks(database: Database, run: str, file: Path) -> tuple[list[b
         found = {hash_of(each): each for each in data}
         async with database.write() as connection:
             await connection.run_sync(database.lock_blobs)
-            await connection.run_sync(keep_blobs, database, run, found)
+            await connection.run_sync(keep_blobs, database, [(run, found)])
         chunks += [hash_of(each) for each in data]
         size += sum(map(len, data))
         if len(data[-1]) < CHUNK_BYTES:

@@ -50,8 +50,7 @@ class BatchWriter:
     def write_rows(self, connection: Connection, ours: Sequence[Taken], rule: str = "") -> None:
         if any(taken.blobs for taken in ours):
             self._database.lock_blobs(connection)
-            for taken in ours:
-                keep_blobs(connection, self._database, taken.changes.run, taken.blobs)
+            keep_blobs(connection, self._database, [(taken.changes.run, taken.blobs) for taken in ours])
         rows: list[Any] = ours[0].events if len(ours) == 1 else [row for taken in ours for row in taken.events]
         self._insert(connection, self._events + rule, rows)
         self._insert(

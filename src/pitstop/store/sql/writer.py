@@ -8,6 +8,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as AllInUse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import StoreUnavailable
@@ -214,7 +215,7 @@ async def _move_large_values(batch: Iterable[Taken]) -> None:
 
 def may_pass(error: BaseException) -> bool:
     """Whether what was refused now may be taken later: nothing is wrong with it."""
-    if isinstance(error, StoreUnavailable | OSError):
+    if isinstance(error, StoreUnavailable | OSError | AllInUse):
         return True
     if not isinstance(error, DRIVER_ERRORS):
         return False
