@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM, once, twice and at any moment: a clear message, exit code 130, and nothing left running."""
 
+import os
 import random
 import signal
 import subprocess
@@ -8,7 +9,8 @@ import time
 
 import pytest
 
-from tests.doors.cli.command_line import CommandLine
+from pitstop.doors.cli.interrupts import BEAT_SECONDS
+from tests.doors.cli.command_line import PATIENCE_SECONDS, CommandLine
 
 FORKING = """\
     steps:
@@ -99,6 +101,35 @@ def test_a_signal_that_comes_when_the_run_has_just_ended_is_answered_too(cli: Co
     said = subprocess.run(command, cwd=cli.folder, env=cli.environment, capture_output=True, text=True, check=False)
 
     assert (said.returncode, said.stderr) == (130, "pitstop: interrupted (SIGINT)\n")
+
+
+STANDING_STILL = """\
+    import asyncio, os, signal
+    from pitstop.doors.cli.interrupts import Interrupts
+
+    interrupts = Interrupts()
+    interrupts.listen()
+
+    async def run():
+        with interrupts.taken_by(lambda name, count: print(name)):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGALRM)  # as the timer does
+            os.kill(os.getpid(), signal.SIGSTOP)
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    """
+
+
+def test_a_process_that_stood_still_for_a_while_is_not_taken_for_one_that_hangs(cli: CommandLine) -> None:
+    script = cli.write("standing.py", STANDING_STILL)
+    standing = subprocess.Popen([sys.executable, str(script)], env=cli.environment, stdout=subprocess.PIPE)
+    os.waitid(os.P_PID, standing.pid, os.WSTOPPED)
+    time.sleep(1.5 * BEAT_SECONDS)  # so long it is stopped
+    standing.send_signal(signal.SIGCONT)
+    out, _ = standing.communicate(timeout=PATIENCE_SECONDS)
+
+    assert (standing.returncode, out) == (0, b"SIGINT\n")
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -1,4 +1,4 @@
-"""`pitstop run --server`: the run is elsewhere, and is further than what is told of it."""
+"""`run` and `debug` with `--server`: the run is elsewhere, and is further than what is told of it."""
 
 import asyncio
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pitstop.service.live_run import LiveRun
 from tests.doors.cli.command_line import PATIENCE_SECONDS, PITSTOP
 from tests.doors.http.bench import Bench
 
@@ -22,11 +23,11 @@ async def server(tmp_path: Path) -> AsyncIterator[Bench]:
         yield bench
 
 
-async def run_there(server: Bench, *words: str) -> tuple[int, list[str]]:
-    """The exit code, and all that was said."""
+async def say(server: Bench, command: str, *words: str) -> tuple[int, list[str]]:
+    """The exit code of a command for this flow, and all that it said."""
     process = await asyncio.create_subprocess_exec(
         *PITSTOP,
-        *("run", "flow.yaml", *words),
+        *(command, "flow.yaml", *words),
         cwd=server.folder,
         env={**os.environ, "PITSTOP_SERVER": server.url, "PITSTOP_TOKEN": server.token},
         stdin=asyncio.subprocess.DEVNULL,
@@ -42,8 +43,26 @@ async def test_a_stop_that_is_over_when_it_is_heard_of_is_no_mistake(server: Ben
     """The run is ended at the first of two stops, and the second one with it."""
     (server.folder / "flow.yaml").write_text(BOTH)
 
-    code, lines = await run_there(server, "--break", "lint", "--break", "tests")
+    code, lines = await say(server, "run", "--break", "lint", "--break", "tests")
 
     assert code == 77, lines
     assert sum("stopped before it" in line for line in lines) == 2
     assert "there is no terminal here" in lines[-2]
+
+
+async def test_quitting_a_run_that_somebody_else_has_just_ended_is_no_mistake(
+    server: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (server.folder / "flow.yaml").write_text(BOTH)
+    cancel = LiveRun.cancel
+
+    async def cancel_after_another(run: LiveRun, reason: str) -> None:
+        await cancel(run, "by somebody else")
+        await run.wait()
+        await cancel(run, reason)
+
+    monkeypatch.setattr(LiveRun, "cancel", cancel_after_another)
+    code, lines = await say(server, "debug", "-c", "quit")
+
+    assert code == 130, lines
+    assert "■ the run was cancelled" in lines

@@ -13,6 +13,7 @@ from types import FrameType
 from pitstop.doors.cli.exit_codes import INTERRUPTED
 
 BEAT_SECONDS = 2.0
+MOST_MISSED = 2  # beats: while the whole process stands still, one pulse is felt at most, however long that is
 
 OnInterrupt = Callable[[str, int], None]  # the name of the signal, and which one it is, from 1
 
@@ -24,7 +25,7 @@ class Interrupts:
         self._call_soon: Callable[[Callable[[], None]], object] | None = None
         self._on_interrupt: OnInterrupt | None = None
         self._count = 0
-        self._beats = True
+        self._missed = 0
 
     def listen(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -64,14 +65,14 @@ class Interrupts:
 
     def _feel_pulse(self, number: int, frame: FrameType | None) -> None:
         """Once somebody wants an end, the loop must go round: it may hang in a write that nobody reads."""
-        if not self._beats:
+        if self._missed == MOST_MISSED:
             leave_at_once("nobody reads its output")
         elif self._call_soon is not None:
-            self._beats = False
+            self._missed += 1
             self._call_soon(self._beat)
 
     def _beat(self) -> None:
-        self._beats = True
+        self._missed = 0
 
 
 def leave_at_once(reason: str) -> None:

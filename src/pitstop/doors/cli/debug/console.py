@@ -12,9 +12,18 @@ from pitstop.doors.cli.debug.focus import MAIN, choose_frame
 from pitstop.doors.cli.debug.output import OutputLine, OutputLines
 from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.trail import Trail, label_of
+from pitstop.doors.cli.plain import Seldom
 from pitstop.doors.cli.signs import sign_of
-from pitstop.errors import BadCommand, CommandRefused
-from pitstop.service.api import ActiveRun, EventInfo, Output, ShellMode, ShellRecord, StepInfo
+from pitstop.errors import BadCommand, CommandRefused, NotRunning
+from pitstop.service.api import (
+    ActiveRun,
+    EventInfo,
+    Output,
+    ShellMode,
+    ShellRecord,
+    StepInfo,
+    WorkspaceProgress,
+)
 from pitstop.service.debugging import Debugger, DebugState, StopInfo
 
 Ask = Callable[[str], Awaitable[bool]]
@@ -73,6 +82,8 @@ class Console:
         self.is_over = False
         self.listed_to = 0  # the last line of the source that was asked for at this stop
         self.last_move: str | None = None
+        self.told_of_files = ""  # how far they are kept, or put back
+        self._seldom = Seldom()
         self._output = OutputLines()
         self._heard: set[str] = set()  # occurrences that have written something since this is shown
         self._news = asyncio.Event()
@@ -80,9 +91,9 @@ class Console:
         self._following: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        unhear = self.run.hear_output(self._hear)
+        unhear, unhear_progress = self.run.hear_output(self._hear), self.run.hear_progress(self._hear_progress)
         await self._tasks.__aenter__()
-        self._following = self._tasks.create_task(self._follow(unhear), name="tell what happens")
+        self._following = self._tasks.create_task(self._follow(unhear, unhear_progress), name="tell what happens")
         return self
 
     async def __aexit__(self, *error: Any) -> None:
@@ -125,7 +136,8 @@ class Console:
     async def end(self, reason: str) -> None:
         """End the run: what runs is cancelled, and cleanup is done. Said again, cleanup is ended too."""
         self.has_quit = True
-        await self.run.cancel(reason)
+        with suppress(NotRunning):  # it was over by then
+            await self.run.cancel(reason)
         self._news.set()
 
     def leave(self) -> None:
@@ -179,7 +191,7 @@ class Console:
 
     # Telling what happens
 
-    async def _follow(self, unhear: Callable[[], None]) -> None:
+    async def _follow(self, *unhear: Callable[[], None]) -> None:
         """Tell what happens until the run has ended. What was before the stops that there are is not told again."""
         try:
             await self.look()
@@ -191,7 +203,8 @@ class Console:
                     await self._tell(event)
                     self._news.set()
         finally:
-            unhear()
+            for each in unhear:
+                each()
             self.stop, self.is_over = None, True
             self._news.set()
 
@@ -280,6 +293,14 @@ class Console:
     def _hear(self, output: Output) -> None:
         self._heard.add(output.occurrence)
         self._say_output(output.occurrence, self._output.feed(output))
+
+    def _hear_progress(self, progress: WorkspaceProgress) -> None:
+        """In a terminal it is told in a line that passes, or by the prompt; what was done by then stays there."""
+        self.told_of_files = "" if progress.is_over else progress.text
+        if self.screen.is_terminal and not progress.is_over:
+            self.screen.say_passing(progress.text)
+        elif progress.text and self._seldom.is_due(progress):
+            self.screen.say(Text(progress.text, style="dim"))
 
     def _say_output(self, occurrence: str, lines: list[str]) -> None:
         if lines:
