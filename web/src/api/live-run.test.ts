@@ -92,3 +92,38 @@ test("an edit that is seen does not hold the next command up until its answer co
   expect(run.snapshot().pending).toBeNull();
   stop();
 });
+
+test("a stop that is seen to be left does not hold the next command up until its answer comes", async () => {
+  const send = serve();
+  const run = new LiveRun("r1", 0);
+  const stop = run.subscribe(() => undefined);
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"), PATIENCE);
+  send(started, opened, stopped, { ...stopped, number: 4, stop: 2, frame: "checks.unit" });
+  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(2), PATIENCE);
+  vi.stubGlobal("fetch", () => new Promise(() => undefined)); // no answer
+  void run.command("continue", { stop: 1 });
+  expect(run.snapshot().pending).toBe("continue");
+  send({ kind: "debug.resumed", number: 5, at: 1, stop: 1, frame: "main", verb: "continue" });
+
+  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(1), PATIENCE);
+  expect(run.snapshot().pending).toBeNull();
+  stop();
+});
+
+test("what may be done at a stop is known before the server is asked", async () => {
+  const send = serve();
+  const run = new LiveRun("r1", 0);
+  const stop = run.subscribe(() => undefined);
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"), PATIENCE);
+  const failed = { ...stopped, number: 4, stop: 2, frame: "checks.unit", position: "error", reasons: ["error"] };
+  send(started, opened, stopped, failed, { ...stopped, number: 5, stop: 3, step: "", reasons: ["completed"] });
+
+  await vi.waitFor(() => expect(run.snapshot().stops).toHaveLength(3), PATIENCE);
+  const can = (verb: string) => run.snapshot().stops.map(({ allowed }) => allowed.includes(verb));
+  expect(can("continue")).toEqual([true, true, true]);
+  expect(can("set")).toEqual([true, true, false]);
+  expect(can("skip")).toEqual([true, false, false]);
+  expect(can("retry")).toEqual([false, true, false]);
+  expect(can("rewind")).toEqual([true, true, true]);
+  stop();
+});

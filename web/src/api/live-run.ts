@@ -5,7 +5,7 @@ import { ApiError, api } from "@/api/client";
 import { type Connection, follow, type ServerEvent } from "@/api/sse";
 import type { BreakpointInfo, DebugState, DebugVerb, DebugVerbs, EditInfo, StopInfo } from "@/api/types";
 import { eventsUrl } from "@/api/url";
-import type { RunEvent, Stopped } from "@/core/events";
+import type { RunEvent, Stopped, WorkspaceProgress } from "@/core/events";
 import { Pauses } from "@/core/pauses";
 import { type FrameView, RunView } from "@/core/run-view";
 
@@ -26,6 +26,8 @@ export type RunSnapshot = {
   edited: number;
   /** The stops that last, with all that is known of each; what only the server knows comes a moment later. */
   stops: readonly StopInfo[];
+  /** How far the files of the workspace are kept, or put back, in words, while that lasts. */
+  filesProgress: string | null;
   /** The command that is on its way. */
   pending: DebugVerb | null;
   isLoaded: boolean;
@@ -35,7 +37,17 @@ type Listener = () => void;
 type OnEvent = (event: RunEvent) => void;
 
 const DRAWN_EVERY = 100; // milliseconds: many steps a second are drawn together, a stop and the end at once
-const FIRST_VERBS = ["continue", "step_into", "step_over", "step_out"]; // possible at any stop but the last
+
+// What may be done at a stop, as `debugger/stops.py` has it: a key that is pressed before the server has told is not lost.
+const MOVING = ["continue", "step_into", "step_over", "step_out", "run_to"];
+const LOOKING = ["evaluate", "set", "unset", "undo"];
+const CHANGING = ["force", "config", "inject", "rewind", "goto"];
+const COMPLETED = ["continue", "rewind", "evaluate"];
+
+function verbsAt({ step, position, reasons }: Stopped): string[] {
+  if (step === "") return reasons.includes("completed") ? COMPLETED : [...COMPLETED, "force", ...LOOKING];
+  return [...MOVING, position === "before" ? "skip" : "retry", ...CHANGING, ...LOOKING];
+}
 
 export class LiveRun {
   #view = new RunView();
@@ -69,6 +81,7 @@ export class LiveRun {
       edits: [],
       edited: 0,
       stops: [],
+      filesProgress: null,
       pending: null,
       isLoaded: false,
     };
@@ -140,7 +153,13 @@ export class LiveRun {
       onConnection: (connection, retryAt) => {
         // A run that is being read tells more than the debugger: that is asked when the last known event is here.
         if (connection === "live" && (this.#snapshot.isLoaded || this.known === 0)) this.refresh();
-        this.#change({ connection, retryAt, isLoaded: this.#snapshot.isLoaded || connection === "ended" });
+        const { filesProgress } = this.#snapshot;
+        this.#change({
+          connection,
+          retryAt,
+          filesProgress: connection === "live" ? filesProgress : null,
+          isLoaded: this.#snapshot.isLoaded || connection === "ended",
+        });
       },
     });
   }
@@ -152,18 +171,22 @@ export class LiveRun {
     this.#timer = undefined;
   }
 
-  #take = (events: ServerEvent[]): void => {
+  #take = (told: ServerEvent[]): void => {
+    const all = told.map(({ data }) => JSON.parse(data) as RunEvent | WorkspaceProgress);
+    const events = all.filter((each) => each.kind !== "workspace.progress");
+    const progress = all.findLast((each) => each.kind === "workspace.progress");
+    if (progress) this.#change({ filesProgress: progress.is_over ? null : progress.text });
+    if (events.length === 0) return;
     let isDebuggerChanged = false;
-    let isStopped = false;
+    let isMoved = false;
     let isEnded = false;
     const { edited } = this.#view;
     const wasLoaded = this.#snapshot.isLoaded;
-    for (const { data } of events) {
-      const event = JSON.parse(data) as RunEvent;
+    for (const event of events) {
       if (event.number <= this.#view.last_event) continue;
       this.#view.apply(event);
       this.#pauses.apply(event);
-      isStopped ||= event.kind === "debug.stopped";
+      isMoved ||= event.kind === "debug.stopped" || event.kind === "debug.resumed";
       isEnded ||= event.kind === "run.ended";
       isDebuggerChanged ||= event.kind.startsWith("debug.") || isEnded;
       if (wasLoaded) for (const onEvent of this.#onEvent) onEvent(event);
@@ -171,7 +194,7 @@ export class LiveRun {
     if (!wasLoaded && this.#view.last_event < this.known) return;
     if (!wasLoaded) this.refresh();
     // What a command did is here before its answer: the next one need not wait for that.
-    const isDone = isStopped || this.#view.edited !== edited;
+    const isDone = isMoved || this.#view.edited !== edited;
     if (!wasLoaded || isEnded) this.#publish();
     else if (isDone) this.#publish({ pending: null });
     else this.#publishSoon();
@@ -237,7 +260,7 @@ function fromEvent(stop: Stopped): StopInfo {
     breakpoints: stop.breakpoints,
     problems: stop.problems,
     outcome: null,
-    allowed: stop.reasons.includes("completed") ? ["continue"] : FIRST_VERBS,
+    allowed: verbsAt(stop),
     will_run: true,
     is_cleanup: false,
     is_injected: stop.step.includes("+"),
