@@ -35,7 +35,7 @@ import type {
   WatchValue,
 } from "@/api/types";
 import { API, runPath, urlOf } from "@/api/url";
-import { noteStatus } from "@/api/visitor";
+import { noteAsking } from "@/api/visitor";
 
 /** What the server refused, with its stable code; `code` is "offline" when it could not be reached. */
 export class ApiError extends Error {
@@ -64,6 +64,7 @@ export class ApiError extends Error {
 type Sent = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
 async function ask<T>(url: string, { method = "GET", body, headers, signal }: Sent = {}): Promise<T> {
+  const note = noteAsking();
   let response: Response;
   try {
     response = await send(url, {
@@ -80,7 +81,7 @@ async function ask<T>(url: string, { method = "GET", body, headers, signal }: Se
     if (signal?.aborted) throw error;
     throw new ApiError({ status: 0, code: "offline", detail: "The server cannot be reached." });
   }
-  noteStatus(response.status);
+  note(response.status);
   if (!response.ok) throw new ApiError(await readProblem(response));
   return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
 }

@@ -1,7 +1,7 @@
 /** Server-sent events read with `fetch`: every kind in one place, resumed after the last id, with patience in between. */
 
 import { send } from "@/api/early";
-import { noteStatus } from "@/api/visitor";
+import { noteAsking } from "@/api/visitor";
 
 export type ServerEvent = { id: string | null; event: string; data: string };
 export type Connection = "connecting" | "live" | "retrying" | "ended";
@@ -72,8 +72,9 @@ export function follow({ url, onEvents, onConnection, isLasting = true }: Follow
     try {
       const headers: Record<string, string> = { accept: "text/event-stream" };
       if (lastId !== null) headers["last-event-id"] = lastId;
+      const note = noteAsking();
       const response = await send(url, { headers, signal: reading.signal });
-      noteStatus(response.status);
+      note(response.status);
       if (!response.ok || !response.body) throw new StreamRefused(response.status);
       onConnection("live", null);
       const parser = new EventParser();

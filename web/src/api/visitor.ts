@@ -1,15 +1,22 @@
-/** Whether this browser is let in, as the server's last answer said. */
+/** Whether this browser is let in, as the server said to what was asked last. */
 
 import { useSyncExternalStore } from "react";
 
 let isKnown = true;
+let asked = 0;
+let answered = 0;
 const listeners = new Set<() => void>();
 
-/** Take note of how the server answered: 401 means that it does not know who asks. */
-export function noteStatus(status: number): void {
-  if (isKnown === (status !== 401)) return;
-  isKnown = status !== 401;
-  for (const listener of listeners) listener();
+/** To be called with the status of the answer: 401 means that the server does not know who asks. */
+export function noteAsking(): (status: number) => void {
+  const number = ++asked;
+  return (status) => {
+    if (number < answered) return; // it was asked before somebody logged in or out, and was only answered after that
+    answered = number;
+    if (isKnown === (status !== 401)) return;
+    isKnown = status !== 401;
+    for (const listener of listeners) listener();
+  };
 }
 
 function subscribe(listener: () => void): () => void {
