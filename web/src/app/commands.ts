@@ -46,9 +46,10 @@ export function useShortcuts(): void {
         target.isContentEditable ||
         ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) ||
         target.closest(".xterm") !== null;
-      const isInSequence = before && performance.now() - before.at < SEQUENCE_SECONDS * 1000;
+      // By when they were pressed: a page that is busy may hear of both much later.
+      const isInSequence = before && event.timeStamp - before.at < SEQUENCE_SECONDS * 1000;
       const id = shortcutFor(event, isInSequence ? (before?.key ?? null) : null, isTyping);
-      before = isTyping ? null : { key: event.key.toUpperCase(), at: performance.now() };
+      before = isTyping ? null : { key: event.key.toUpperCase(), at: event.timeStamp };
       const command = id && all.find((each) => each.shortcut === id);
       if (!command) return;
       event.preventDefault();

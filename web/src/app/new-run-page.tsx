@@ -81,6 +81,7 @@ function Chosen({ flow }: { flow: FlowText }) {
   useEffect(() => {
     if (breakpoints) void api.keepFlowBreakpoints(flow.name, [...breakpoints]).catch(() => undefined);
   }, [breakpoints, flow.name]);
+  if (kept.isPending) return <Loading />; // what is set now is kept in their place, and a run stops at all of them
   const toggle = (path: string) =>
     setBreakpoints(
       shown.some((each) => each.step === path)
