@@ -107,10 +107,13 @@ async def test_a_command_that_closes_its_outputs_goes_on(bench: Bench) -> None:
 
 
 async def test_a_stopped_command_can_be_cancelled(bench: Bench) -> None:
-    command = await bench.start("trap 'exit 7' TERM; echo up; kill -STOP $$; sleep 1000")
-    await bench.wait_said(command, "up")
+    command = await bench.start("trap 'exit 7' TERM; echo $$; kill -STOP $$; sleep 1000")
+    pid = int(await bench.wait_said(command, "\n"))
+    async with asyncio.timeout(60):
+        while descendants_of(os.getpid())[pid] != "T":  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.01)
 
-    await bench.executor.cancel(command)
+    await bench.executor.cancel(command, grace=60)
 
     assert (await bench.executor.wait(command)).exit_code == 7
 

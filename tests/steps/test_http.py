@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -232,10 +233,13 @@ async def test_without_being_told_to_it_asks_only_once(bench: Bench, server: Rea
 
 
 async def test_an_answer_that_never_gets_good_is_told(bench: Bench, server: RealServer) -> None:
-    config = {"url": f"{server.url}/status/503", "every": "10ms", "within": "2s"}
-    error = await bench.failure("http", config)
+    error = ""
+    for within in ("1s", "10s", "100s"):  # on a busy machine it may have asked only once by then
+        error = await bench.failure("http", {"url": f"{server.url}/status/503", "every": "10ms", "within": within})
+        if " times in " in error:
+            break
 
-    assert "times in 2 s: the status is 503" in error
+    assert re.search(r"tried \d+ times in 10* s: the status is 503", error)
 
 
 async def test_a_broken_check_is_not_asked_again(bench: Bench, server: RealServer) -> None:

@@ -87,9 +87,12 @@ async def test_a_secret_in_an_exception_is_masked(tmp_path: Path) -> None:
 
 
 async def test_a_function_that_never_ends_is_ended_with_its_step(bench: Bench) -> None:
-    outcome = await bench.act("python", {"call": f"{HERE}:block"}, timeout_seconds=8.0)
+    for seconds in (3.0, 30.0, 200.0):  # on a busy machine it may not have begun by then
+        outcome = await bench.act("python", {"call": f"{HERE}:block"}, timeout_seconds=seconds)
+        assert outcome.status is Status.TIMED_OUT
+        if "\n" in bench.said:
+            break
 
-    assert outcome.status is Status.TIMED_OUT
     process = int(bench.said.split()[1])
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

@@ -12,6 +12,15 @@ async def serve_nothing(port: int) -> asyncio.Server:
     return await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port)
 
 
+async def failure_after_a_try(bench: Bench, config: dict[str, Any]) -> str:
+    """The error of a step that had the time to try once: on a busy machine a short one is over before that."""
+    for within in ("1s", "10s"):
+        error = await bench.failure("wait", {**config, "within": within})
+        if "the first try had not ended" not in error:
+            return error
+    return await bench.failure("wait", {**config, "within": "100s"})
+
+
 async def test_it_waits_until_a_port_accepts_connections(bench: Bench) -> None:
     port = free_port()
     async with asyncio.TaskGroup() as group:
@@ -25,8 +34,7 @@ async def test_it_waits_until_a_port_accepts_connections(bench: Bench) -> None:
 
 async def test_a_port_that_never_answers_is_told_with_the_reason(bench: Bench) -> None:
     port = free_port()
-    config = {"port": f"127.0.0.1:{port}", "every": "20ms", "within": "2s"}
-    error = await bench.failure("wait", config)
+    error = await failure_after_a_try(bench, {"port": f"127.0.0.1:{port}", "every": "20ms"})
 
     assert f"waited for port {port} of 127.0.0.1, tried" in error
     assert error.endswith("Connection refused")
@@ -62,16 +70,20 @@ async def test_it_waits_until_a_command_succeeds(bench: Bench) -> None:
 
 
 async def test_a_command_that_never_succeeds_is_told_with_what_it_said(bench: Bench) -> None:
-    error = await bench.failure("wait", {"command": "echo no database; exit 2", "within": "3s", "every": "10ms"})
+    error = await failure_after_a_try(bench, {"command": "echo no database; exit 2", "every": "10ms"})
 
     assert "exit code 2\n  no database" in error
 
 
 async def test_a_command_that_hangs_is_ended_when_the_time_is_over(bench: Bench) -> None:
-    error = await bench.failure("wait", {"command": "echo $$ > pid; exec sleep 1000", "within": "3s"})
+    pid = ""
+    for within in ("1s", "10s", "100s"):  # on a busy machine the time may be over before the command has begun
+        error = await bench.failure("wait", {"command": "echo $$ > pid; exec sleep 1000", "within": within})
+        assert "the first try had not ended" in error
+        if pid := "".join(bench.files_in(str(bench.repo)).values()):
+            break
 
-    assert "the first try had not ended" in error
-    assert not is_alive(int((bench.repo / "pid").read_text()))
+    assert not is_alive(int(pid))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.containers import BOX, Docker
-from tests.stories.clone import CTRL_D, Clone, Person, serving
+from tests.stories.clone import Clone, Person, serving
 
 ON_THIS_MACHINE = """\
 steps:
@@ -61,7 +61,7 @@ def join_and_repair(clone: Clone, url: str, flow: str) -> None:
 
     with Person(clone, f"pitstop debug {run} --server {url} --shell") as late:  # it is over: it begins again
         late.reads("a shell where build works")
-        late.types(CTRL_D)
+        late.ends_shell()
         late.reads("(main)")
         late.enters("quit")
         late.reads("End the run?")
