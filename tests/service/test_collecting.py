@@ -22,7 +22,7 @@ async def server(home: Path, keep_seconds: float) -> AsyncIterator[ServerService
     settings = Settings(home)
     settings.home.mkdir(exist_ok=True)
     store = await open_sql_store(settings.database)
-    options = ServerOptions(keep_seconds=keep_seconds, drain_seconds=0.0, collect_seconds=1e9)
+    options = ServerOptions(keep_seconds=keep_seconds, drain_seconds=0.0, collect_seconds=1e9, lease_seconds=600.0)
     async with ServerService(server_parts(), settings, store, read_seal(settings.key_file), options) as service:
         yield service
 

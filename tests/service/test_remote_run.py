@@ -16,14 +16,17 @@ PATIENCE_SECONDS = 90.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 STARTED = b'data: {"number": 1, "kind": "step.started", "at": 1.0, "occurrence": "a"}\n\n'
 FINISHED = b'data: {"number": 2, "kind": "step.finished", "at": 2.0, "occurrence": "a"}\n\n'
+ENDED = b'data: {"number": 2, "kind": "run.ended", "at": 2.0}\n\n'
 WRITTEN = b'data: [{"occurrence": "a", "stream": "stdout", "time": 1.5, "text": "written\\n"}]\n\n'
+END = b"event: end\ndata: {}\n\n"
 TOLD = b'event: told\ndata: {"event": 2}\n\n'
 
 
 class Script:
     """A server that sends the events at once, and of the output what it is told to."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: bytes = STARTED + FINISHED) -> None:
+        self._events = events
         self.output: asyncio.Queue[bytes] = asyncio.Queue()  # nothing at all is the last
         self._answering = 0
         self.has_answered = asyncio.Event()
@@ -42,7 +45,7 @@ class Script:
         path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
         writer.write(HEAD)
         if b"/events" in path:
-            writer.write(STARTED + FINISHED)
+            writer.write(self._events)
         else:
             while block := await self.output.get():
                 writer.write(block)
@@ -77,6 +80,21 @@ async def test_the_end_of_a_step_is_kept_back_until_what_it_wrote_is_heard() -> 
         script.output.put_nowait(WRITTEN)
         script.output.put_nowait(TOLD)
         assert (await ending).kind == "step.finished"
+        assert [output.data for output in heard] == [b"written\n"]
+
+
+async def test_what_a_run_wrote_last_is_heard_before_its_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_run, "LAST_OUTPUT_SECONDS", 0.0)
+    script, heard = Script(STARTED + ENDED), list[Output]()
+    async with run_on(script) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
+        run.hear_output(heard.append)
+        assert (await anext(events)).kind == "step.started"
+        ending = group.create_task(next_event(events))
+        await asyncio.wait([ending], timeout=0.1)
+        script.output.put_nowait(WRITTEN)
+        script.output.put_nowait(END)
+
+        assert (await ending).kind == "run.ended"
         assert [output.data for output in heard] == [b"written\n"]
 
 

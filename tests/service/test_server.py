@@ -28,6 +28,7 @@ WAITS = """
       - {id: second, run: "echo second >> done.txt; while [ ! -e go ]; do sleep 0.02; done"}
       - {id: third, run: echo third >> done.txt}
 """
+LEASE_SECONDS = 600.0  # a test that stands still for a while is not to lose its runs
 GIT_USER = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.com")
 
 
@@ -45,7 +46,7 @@ class Server:
     ) -> AsyncIterator[ServerService]:
         self.settings.home.mkdir(exist_ok=True)
         store = await open_sql_store(self.settings.database)
-        options = ServerOptions(slots=slots, drain_seconds=drain_seconds)
+        options = ServerOptions(slots=slots, drain_seconds=drain_seconds, lease_seconds=LEASE_SECONDS)
         seal = read_seal(self.settings.key_file)
         service = ServerService(server_parts(), self.settings, store, seal, options, flow_folders=flow_folders)
         async with service:

@@ -64,7 +64,8 @@ class Server:
     async def open(self) -> AsyncIterator[ServerService]:
         store = await open_sql_store(self.settings.database)
         seal = read_seal(self.settings.key_file)
-        async with ServerService(server_parts(), self.settings, store, seal, ServerOptions()) as service:
+        options = ServerOptions(lease_seconds=600.0)  # a test that stands still for a while is not to lose its runs
+        async with ServerService(server_parts(), self.settings, store, seal, options) as service:
             yield service
 
     def request(self, text: str) -> RunRequest:

@@ -32,8 +32,8 @@ from pitstop.service.remote_http import Background, Connection
 from pitstop.service.remote_terminal import RemoteTerminal
 from pitstop.service.wire import OutputPiece, RunDetail
 
-LAST_OUTPUT_SECONDS = 5.0  # that what a run wrote last may come after its end
-LATE_OUTPUT_SECONDS = 30.0  # that the end of a step is kept back for what it wrote
+LAST_OUTPUT_SECONDS = 5.0  # that the end of a run is kept back for output that did not come in time before
+LATE_OUTPUT_SECONDS = 30.0  # that the end of a step, or of a run, is kept back for what was written before it
 _NO_FIELDS = ("schema", "number", "kind", "at")
 
 
@@ -165,8 +165,10 @@ class RemoteRun:
         return self._heard_until < event and not (self._is_heard_out or self._is_output_late)
 
     async def _hear_the_rest(self) -> None:
+        """Wait until all is heard; only for a moment where output that is late has been waited for already."""
         if self._listening is not None:
-            await asyncio.wait([self._listening], timeout=LAST_OUTPUT_SECONDS)
+            seconds = LAST_OUTPUT_SECONDS if self._is_output_late else LATE_OUTPUT_SECONDS
+            await asyncio.wait([self._listening], timeout=seconds)
 
     async def log_tail(self, occurrence: str, lines: int = 20) -> list[str]:
         params = {"occurrence": occurrence, "lines": lines}
