@@ -13,7 +13,15 @@ import pytest
 
 from pitstop.app import server_parts
 from pitstop.errors import StoreUnavailable, UnknownRun
-from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunQuery, RunRequest, RunStatus
+from pitstop.service.api import (
+    ActiveRun,
+    BreakpointRequest,
+    DebugRequest,
+    RerunRequest,
+    RunQuery,
+    RunRequest,
+    RunStatus,
+)
 from pitstop.service.run_ids import reserved_run
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
@@ -272,6 +280,30 @@ async def test_a_run_is_forgotten_when_it_has_given_its_workspace_up(
         assert not was_too_early
         with pytest.raises(UnknownRun):
             await service.pin(run.id)
+
+
+async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_up(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "steps: [{id: write, run: echo one > file}, {id: read, run: cat file}]"
+    async with server.open() as service:
+        release, may_release = service._executor.release, asyncio.Event()
+
+        async def release_later(*args: Any, **more: Any) -> None:
+            await may_release.wait()
+            await release(*args, **more)
+
+        monkeypatch.setattr(service._executor, "release", release_later)
+        run = await service.start(RunRequest(flow="flow.yaml", text=text))
+        await run.wait()
+        async with asyncio.TaskGroup() as group:
+            starting = group.create_task(service.rerun(run.id, RerunRequest(from_step="read")))
+            await asyncio.wait([starting], timeout=0.5)
+            if starting.done():
+                await starting.result().wait()
+            may_release.set()
+
+        assert (await starting.result().wait()).status == "passed"
 
 
 async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(

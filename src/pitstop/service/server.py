@@ -127,6 +127,9 @@ class ServerService(LocalService):
             sealed = self._seal.close(secrets)
             record = replace(prepared.record, sealed_secrets=sealed)
             prepared = await self._maker.recall(record, secrets)
+        before = self._live.get(prepared.record.from_run or "")
+        if before is not None and before.is_over:  # it gives up its workspace yet, whose files may be wanted
+            await before.wait_gone()
         lease_seconds = self.options.lease_seconds
         try:
             kept = await self._server_store.create(
