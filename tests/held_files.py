@@ -1,7 +1,10 @@
 """A snapshot that stands still half-way, so that what is told meanwhile can be looked at without any hurry."""
 
 import asyncio
+import fcntl
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,3 +57,13 @@ def make_files(folder: Path, *names: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         (folder / name).write_text(name.ljust(1000, "."))
+
+
+@contextmanager
+def held_store(home: Path) -> Iterator[None]:
+    """Whoever wants to keep files, or to put them back, in whatever process, waits until this is over."""
+    folder = home / "snapshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pitstop.doors.cli.debug.output import OutputLine
-from pitstop.doors.cli.debug.screen import MOST_OUTPUT, Screen
+from pitstop.doors.cli.debug.screen import ERASE_LINE, MOST_OUTPUT, Screen
 
 
 def screen_of(paper: StringIO) -> Screen:
@@ -76,3 +76,17 @@ def test_without_a_terminal_all_is_written() -> None:
 
     assert len(paper.getvalue().splitlines()) == 3 * MOST_OUTPUT
     assert paper.getvalue().startswith("tests │ 0\ntests │ 1\n")
+
+
+async def test_a_passing_line_is_written_over_by_what_is_said_next() -> None:
+    paper = StringIO()
+    console = Console(file=paper, highlight=False, markup=False, width=20, force_terminal=True, color_system=None)
+    screen = Screen(console)
+
+    screen.say_passing("1 of 3")
+    screen.say_passing("2 of 3, which is too long")
+    screen.say("done")
+    with screen.above_prompt():
+        screen.say_passing("the prompt tells it")
+
+    assert paper.getvalue() == f"1 of 3{ERASE_LINE}2 of 3, which is t…{ERASE_LINE}done\n"

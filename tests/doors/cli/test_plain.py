@@ -7,7 +7,7 @@ import pytest
 
 from pitstop.doors.cli.closing import format_seconds
 from pitstop.doors.cli.plain import HELD_BYTES, PlainDisplay
-from pitstop.service.api import FlowInfo, Output
+from pitstop.service.api import FlowInfo, Output, WorkspaceProgress
 
 
 def shown(*chunks: bytes) -> bytes:
@@ -72,3 +72,21 @@ def test_times_are_told_as_people_do() -> None:
         "1:01",
         "1:02:05",
     ]
+
+
+def test_how_far_the_files_are_is_told_seldom_and_when_it_is_over() -> None:
+    out = io.BytesIO()
+    display = PlainDisplay(FlowInfo("flow", "flow.yaml", ()), out, Namespace(log_level="info"))
+    for second in (1.0, 1.25, 1.5, 2.75, 3.0, 3.25):
+        display.tell_progress(progress(second, f"keeping: {second}"))
+    display.tell_progress(progress(3.5, "kept", is_over=True))
+    display.tell_progress(progress(4.0, "again"))
+    display.tell_progress(progress(4.25, "", is_over=True))  # it could not be done, which is told elsewhere
+
+    assert out.getvalue() == b"keeping: 1.0\nkeeping: 3.0\nkept\nagain\n"
+
+
+def progress(at: float, text: str, *, is_over: bool = False) -> WorkspaceProgress:
+    return WorkspaceProgress(
+        at=at, doing="keeping", files=1, bytes=1, of_files=2, of_bytes=2, text=text, is_over=is_over
+    )

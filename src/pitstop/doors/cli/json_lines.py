@@ -6,7 +6,8 @@ from argparse import Namespace
 from typing import Any, BinaryIO
 
 from pitstop.doors.cli.closing import Ending, debug_command
-from pitstop.service.api import EVENT_SCHEMA, EventInfo, Output
+from pitstop.doors.cli.plain import Seldom
+from pitstop.service.api import EVENT_SCHEMA, EventInfo, Output, WorkspaceProgress
 
 
 class JsonDisplay:
@@ -16,6 +17,7 @@ class JsonDisplay:
         self._run = run
         self._out = out
         self._options = options
+        self._seldom = Seldom()
 
     def hear(self, output: Output) -> None:
         said = {"occurrence": output.occurrence, "stream": output.stream, **_readable(output.data)}
@@ -26,6 +28,10 @@ class JsonDisplay:
         if event.kind == "debug.stopped":
             told["next"] = [debug_command(self._options, self._run, event.fields["step"])]
         self._write(told)
+
+    def tell_progress(self, progress: WorkspaceProgress) -> None:
+        if self._seldom.is_due(progress):
+            self._write(progress.as_json())
 
     def note(self, text: str) -> None:
         self._write({"kind": "cli.note", "text": text})

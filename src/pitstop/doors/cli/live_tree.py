@@ -14,7 +14,7 @@ from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
 from pitstop.doors.cli.plain import LEVELS
 from pitstop.doors.cli.progress import SHOWN_LINES, Node, Progress
 from pitstop.doors.cli.signs import sign_of
-from pitstop.service.api import EventInfo, FlowInfo, Output
+from pitstop.service.api import EventInfo, FlowInfo, Output, WorkspaceProgress
 
 REFRESH_SECONDS = 0.1
 MOST_COLUMNS = 4
@@ -32,6 +32,7 @@ class LiveDisplay:
         self._options = options
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._progress = Progress(flow)
+        self._told_of_files = ""  # how far they are kept, or put back
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._live.start()
         self._timer: asyncio.TimerHandle | None = None
@@ -46,6 +47,9 @@ class LiveDisplay:
             self.note(f"{event.fields['occurrence']} log: {event.fields['message']}")
         elif self._options.log_level == "debug":
             self.note(f"{event.kind} {event.fields.get('occurrence', '')}")
+
+    def tell_progress(self, progress: WorkspaceProgress) -> None:
+        self._told_of_files = "" if progress.is_over else progress.text
 
     def note(self, text: str) -> None:
         self._console.print(Text(text, style="yellow"))
@@ -76,10 +80,13 @@ class LiveDisplay:
         height = self._console.height
         beside = self._progress.running()
         panes = self._panes(beside) if len(beside) > 1 and height > 3 * SHOWN_LINES else None
-        room = height - 2 - (SHOWN_LINES + 1 if panes is not None else 0)
+        files = (
+            [Text(self._told_of_files, style="cyan", no_wrap=True, overflow="ellipsis")] if self._told_of_files else []
+        )
+        room = height - 2 - len(files) - (SHOWN_LINES + 1 if panes is not None else 0)
         parts: list[RenderableType] = [self._tree(rows_that_fit(self._progress.root, room), now)]
         parts += [] if panes is None else [panes]
-        return Group(*parts, self._status(now))
+        return Group(*parts, *files, self._status(now))
 
     def _tree(self, rows: Sequence[Row | str], now: float) -> Text:
         lines = [Text(row, style="dim") if isinstance(row, str) else self._line(row, now) for row in rows]

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
-from pitstop.service.api import EventInfo, FlowInfo, Output
+from pitstop.service.api import EventInfo, FlowInfo, Output, WorkspaceProgress
 
 LEVELS = ("error", "warning", "info", "debug")
 HELD_BYTES = 64 * 1024  # of a line that does not end, before it is shown all the same
+TELL_SECONDS = 2.0  # at least between two lines on how far something is
 _BAD_ENDS = ("failed", "timed_out", "cancelled")
 
 
@@ -23,6 +24,7 @@ class PlainDisplay:
         self._shows_output = self._rank >= LEVELS.index("info")
         self._begun: dict[tuple[str, str], bytes] = {}  # lines that have not ended, by occurrence and stream
         self._started_at: dict[str, float] = {}
+        self._seldom = Seldom()
 
     def hear(self, output: Output) -> None:
         if not self._shows_output:
@@ -44,6 +46,10 @@ class PlainDisplay:
             self._end_lines(event.fields["occurrence"])
         if line and LEVELS.index(level) <= self._rank:
             self.note(line)
+
+    def tell_progress(self, progress: WorkspaceProgress) -> None:
+        if self._shows_output and progress.text and self._seldom.is_due(progress):
+            self.note(progress.text)
 
     def note(self, text: str) -> None:
         self._out.write(f"{text}\n".encode(errors="replace"))
@@ -102,6 +108,22 @@ class PlainDisplay:
                 return "debug", f"the run {status}{reason}"
         told = " ".join(f"{name}={value}" for name, value in fields.items())
         return "debug", f"{event.kind} {told}"
+
+
+class Seldom:
+    """Lets only so much through of what is told again and again, where each time is a line that stays."""
+
+    def __init__(self) -> None:
+        self._told_at: float | None = None
+
+    def is_due(self, progress: WorkspaceProgress) -> bool:
+        if progress.is_over:
+            self._told_at = None
+            return True
+        if self._told_at is not None and progress.at - self._told_at < TELL_SECONDS:
+            return False
+        self._told_at = progress.at
+        return True
 
 
 def folded(lines: bytes) -> bytes:

@@ -16,7 +16,7 @@ from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
 from pitstop.doors.cli.json_lines import JsonDisplay
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
 from pitstop.errors import CommandRefused
-from pitstop.service.api import ActiveRun, EventInfo, Output
+from pitstop.service.api import ActiveRun, EventInfo, Output, WorkspaceProgress
 from pitstop.settings import read_settings
 
 
@@ -26,6 +26,10 @@ class Display(Protocol):
     def hear(self, output: Output) -> None: ...
 
     def show(self, event: EventInfo) -> None: ...
+
+    def tell_progress(self, progress: WorkspaceProgress) -> None:
+        """Tell how far the files of the workspace are kept, or put back."""
+        ...
 
     def note(self, text: str) -> None:
         """Tell something that is no event."""
@@ -102,7 +106,7 @@ class Watch:
 
     async def follow(self) -> bool:
         """Whether the run was left at a stop."""
-        unhear = self._run.hear_output(self._hear)
+        unhear, unhear_progress = self._run.hear_output(self._hear), self._run.hear_progress(self._show_progress)
         if self._is_terminal:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
         try:
@@ -114,6 +118,7 @@ class Watch:
             if self._is_terminal:
                 asyncio.get_running_loop().remove_reader(sys.stdin)
             unhear()
+            unhear_progress()
             self._show_early(*list(self._early))
             self._display.close()
         return False
@@ -139,6 +144,12 @@ class Watch:
         """Show what a step wrote; that nobody reads it any more is no failure of the step, but the end of the run."""
         try:
             self._display.hear(output)
+        except BrokenPipeError:
+            self._say(self._run.cancel("nobody reads its output any more"))
+
+    def _show_progress(self, progress: WorkspaceProgress) -> None:
+        try:
+            self._display.tell_progress(progress)
         except BrokenPipeError:
             self._say(self._run.cancel("nobody reads its output any more"))
 

@@ -110,7 +110,8 @@ class Prompt:
         elsewhere = len(console.state.stops)
         if console.stop is not None:
             return FormattedText([("", "("), (f"{style} bold", console.frame), ("", ") ")])
-        told = f" running, {elsewhere} stopped" if elsewhere else " running"
+        doing = console.told_of_files or "running"
+        told = f" {doing}, {elsewhere} stopped" if elsewhere else f" {doing}"
         return FormattedText([("", "("), (style, console.frame), ("", f"{told}) ")])
 
     def _key_bindings(self) -> KeyBindings:

@@ -13,6 +13,7 @@ Line = Text | str | OutputLine
 
 MOST_OUTPUT = 500  # lines that steps wrote, shown at once
 BETWEEN_REDRAWS_SECONDS = 0.03
+ERASE_LINE = "\r\x1b[2K"
 
 
 class Screen:
@@ -24,6 +25,11 @@ class Screen:
         self._left_out = 0
         self._is_held = False
         self._news: asyncio.Event | None = None  # set while a prompt shows what is pending
+        self._has_passing_line = False
+
+    @property
+    def is_terminal(self) -> bool:
+        return self._console.is_terminal
 
     def say(self, *lines: Line) -> None:
         self._pending.extend(lines)
@@ -34,6 +40,21 @@ class Screen:
         elif not self._is_held:
             self.flush()
 
+    def say_passing(self, text: str) -> None:
+        """Write over the last line what is so now; whatever is said next takes its place. A prompt has its own way."""
+        if self._console.is_terminal and self._news is None and not self._is_held:
+            self._erase_passing()
+            line = Text(text, style="dim")
+            line.truncate(self._console.width - 1, overflow="ellipsis")
+            self._console.print(line, end="")
+            self._has_passing_line = True
+
+    def _erase_passing(self) -> None:
+        if self._has_passing_line:
+            self._has_passing_line = False
+            self._console.file.write(ERASE_LINE)
+            self._console.file.flush()
+
     def _leave_out(self) -> None:
         """Forget all but the last lines of what steps wrote; what else was said stays."""
         outputs = [number for number, line in enumerate(self._pending) if isinstance(line, OutputLine)]
@@ -43,6 +64,7 @@ class Screen:
 
     def flush(self) -> None:
         """Write what is pending, now."""
+        self._erase_passing()
         lines, self._pending = self._pending, []
         if not self._console.is_terminal:
             self._console.file.write("".join(f"{_plain(line)}\n" for line in lines))
@@ -59,6 +81,7 @@ class Screen:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep everything back: somebody else has the terminal."""
+        self._erase_passing()
         self._is_held = True
         try:
             yield
@@ -69,6 +92,7 @@ class Screen:
     @contextmanager
     def above_prompt(self) -> Iterator[None]:
         """From here on, what is said waits for `show_pending`, which ends with this."""
+        self._erase_passing()
         self._news = news = asyncio.Event()
         try:
             yield
