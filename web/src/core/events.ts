@@ -82,3 +82,6 @@ export type RunEvent =
   | (At & { kind: "debug.aborted"; reason: string });
 
 export type EventKind = RunEvent["kind"];
+
+/** Told between the events while files of the workspace are kept or put back; it is in no log and has no number. */
+export type WorkspaceProgress = { kind: "workspace.progress"; text: string; is_over: boolean };

@@ -9,7 +9,14 @@ const SOON = 600; // seconds before the end of a lease in which it is told of
 
 /** Where the selected frame stands and why; one line that is always there, so that nothing jumps. */
 export function StopNote() {
-  const { detail, stop, pending, select, act } = useRun("detail", "stop", "pending", "select", "act");
+  const { detail, stop, pending, filesProgress, select, act } = useRun(
+    "detail",
+    "stop",
+    "pending",
+    "filesProgress",
+    "select",
+    "act",
+  );
   const clock = useNow(stop !== null, 5000);
   const [isSlow, setSlow] = useState(false);
   const state = useRunValue(({ frame, frames }) => frames.find((each) => each.id === frame)?.state);
@@ -18,6 +25,7 @@ export function StopNote() {
     const timer = setTimeout(() => setSlow(pending !== null), 400);
     return () => clearTimeout(timer);
   }, [pending]);
+  if (!stop && filesProgress !== null) return <FilesNote text={filesProgress} />;
   if (!stop) {
     const told =
       state === "pausing"
@@ -52,6 +60,19 @@ export function StopNote() {
           </Button>
         </span>
       )}
+    </span>
+  );
+}
+
+/** How far the files of the workspace are. Only what is done with them is read aloud, not each number. */
+function FilesNote({ text }: { text: string }) {
+  const told = text.charAt(0).toUpperCase() + text.slice(1);
+  return (
+    <span className="min-h-6 px-1 text-muted tabular max-md:basis-full">
+      <span role="status" className="sr-only">
+        {told.split(":")[0]}
+      </span>
+      <span aria-hidden>{told}</span>
     </span>
   );
 }
