@@ -198,6 +198,13 @@ class ProgressStartEvent(Message, kw_only=True):
     request_id: int | None = None
     cancellable: bool
     message: str | None = None
+    percentage: float | None = None
+
+
+class ProgressUpdateEvent(Message, kw_only=True):
+    progress_id: str
+    message: str
+    percentage: float | None = None
 
 
 class ProgressEndEvent(Message, kw_only=True):

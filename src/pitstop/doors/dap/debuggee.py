@@ -16,7 +16,7 @@ from pitstop.doors.dap.file_watch import watch_files
 from pitstop.doors.dap.outputs import Outputs
 from pitstop.doors.dap.places import Places
 from pitstop.errors import CommandRefused, PitstopError
-from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service
+from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service, WorkspaceProgress
 from pitstop.service.debugging import Debugger, DebugState, StopInfo
 from pitstop.service.graph_targets import read_target
 
@@ -183,6 +183,7 @@ class Debuggee:
         self._adapter.sources.take(run.texts, is_local=is_local)
         self._conductor = Conductor(self._adapter, run.debugger, stops_all=self.options.stop_mode != "one")
         run.hear_output(self.outputs.hear)
+        run.hear_progress(self._hear_progress)
         self._adapter.tell(
             "process",
             bodies.ProcessEvent(
@@ -204,6 +205,14 @@ class Debuggee:
             code = 1
         async with self._adapter.turn:
             self._tell_end(code)
+
+    def _hear_progress(self, progress: WorkspaceProgress) -> None:
+        key, size = "workspace", progress.of_bytes
+        if progress.is_over or self.is_over:
+            self._adapter.progress.end(key)
+        else:
+            percentage = 100 * min(progress.bytes, size) / size if size else None
+            self._adapter.progress.report(key, "Snapshot", progress.text, percentage)
 
     async def _hear(self, event: EventInfo) -> None:
         fields = event.fields

@@ -28,6 +28,16 @@ class Progress:
             loop = asyncio.get_running_loop()
             self._timers[key] = loop.call_later(seconds, self._show, key, title, request)
 
+    def report(self, key: str, title: str, message: str, percentage: float | None) -> None:
+        """Tell at once how far something is that has taken long already; it lasts until its `end`."""
+        if not self._adapter.client.shows_progress:
+            return
+        if key not in self._shown:
+            self._show(key, title, None, message, percentage)
+            return
+        update = bodies.ProgressUpdateEvent(progress_id=self._shown[key], message=message, percentage=percentage)
+        self._adapter.tell("progressUpdate", update)
+
     def end(self, key: str) -> None:
         timer = self._timers.pop(key, None)
         if timer is not None:
@@ -37,10 +47,17 @@ class Progress:
             self._adapter.tell("progressEnd", bodies.ProgressEndEvent(progress_id=shown))
 
     def end_all(self) -> None:
-        for key in [*self._timers]:
+        for key in [*dict.fromkeys((*self._timers, *self._shown))]:
             self.end(key)
 
-    def _show(self, key: str, title: str, request: int | None) -> None:
+    def _show(
+        self,
+        key: str,
+        title: str,
+        request: int | None,
+        message: str | None = None,
+        percentage: float | None = None,
+    ) -> None:
         progress_id = f"progress-{next(self._numbers)}"
         self._shown[key] = progress_id
         if request is not None:
@@ -48,6 +65,11 @@ class Progress:
         self._adapter.tell(
             "progressStart",
             bodies.ProgressStartEvent(
-                progress_id=progress_id, title=title, request_id=request, cancellable=request is not None
+                progress_id=progress_id,
+                title=title,
+                request_id=request,
+                cancellable=request is not None,
+                message=message,
+                percentage=percentage,
             ),
         )
