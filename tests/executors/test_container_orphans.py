@@ -1,5 +1,6 @@
 """Nothing of a container outlives Pitstop, however that ends."""
 
+import asyncio
 import os
 import platform
 import signal
@@ -9,9 +10,12 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pitstop.executors import container_guard
+from pitstop.executors.container_engine import ContainerEngine, EngineRefused
 from pitstop.executors.container_labels import is_dead, new_owner
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import open_bench
@@ -79,6 +83,67 @@ async def test_when_the_guard_is_killed_too_the_next_pitstop_removes_them(
     async with open_bench(docker, tmp_path) as bench:
         assert (await bench.run("echo hello"))[1] == "hello\n"
         assert docker.left() == {}
+
+
+def leave(docker: Docker, owner: str) -> None:
+    """A container of that owner, which is on a network of his."""
+    label = ("--label", f"pitstop.owner={owner}")
+    docker.says("network", "create", *label, "of-the-owner")
+    docker.says("run", "--detach", *label, "--network", "of-the-owner", BOX, "sleep", "1000")
+
+
+async def test_what_somebody_else_is_just_removing_is_waited_for(
+    docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(docker, f"{platform.node()}:4194305:1:dead")
+    refusals = [EngineRefused(409, "removal of container is already in progress")]
+    ask = ContainerEngine.ask
+
+    async def ask_or_be_refused(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        if method == "DELETE" and refusals:
+            raise refusals.pop()
+        return await ask(self, method, path, *args)
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_or_be_refused)
+    async with asyncio.timeout(WAIT_SECONDS), open_bench(docker, tmp_path) as bench:
+        assert (await bench.run("echo hello"))[1] == "hello\n"
+
+    assert docker.left() == {}
+
+
+async def test_what_an_engine_does_not_remove_holds_up_nobody(
+    docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(docker, f"{platform.node()}:4194305:1:dead")
+    left = docker.left()
+    ask = ContainerEngine.ask
+
+    async def ask_or_be_refused(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        if method == "DELETE" and not path.startswith("/containers/pitstop-"):
+            raise EngineRefused(500, "the disk is busy")
+        return await ask(self, method, path, *args)
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_or_be_refused)
+    async with asyncio.timeout(WAIT_SECONDS), open_bench(docker, tmp_path, leaves=left) as bench:
+        assert (await bench.run("echo hello"))[1] == "hello\n"
+    monkeypatch.undo()
+
+    async with open_bench(docker, tmp_path) as bench:
+        assert (await bench.run("echo hello"))[1] == "hello\n"
+
+
+def test_a_guard_waits_for_what_is_just_being_removed(docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(docker, "me")
+    refusals = [b'{"message": "removal of container is already in progress"}']
+    ask = container_guard._ask
+
+    def ask_or_be_refused(path: str, method: str, target: str) -> bytes:
+        return refusals.pop() if method == "DELETE" and refusals else ask(path, method, target)
+
+    monkeypatch.setattr(container_guard, "_ask", ask_or_be_refused)
+    container_guard.remove_all(str(docker.socket), "me")
+
+    assert docker.left() == {}
 
 
 async def test_containers_of_those_who_live_are_left_alone(

@@ -9,16 +9,23 @@ import json
 import signal
 import socket
 import sys
+import time
 from urllib.parse import quote
 
 ANSWER_SECONDS = 30.0
+LOOK_SECONDS = 0.05
 
 
 def remove_all(path: str, owner: str) -> None:
     """Remove the containers of the owner, then the networks that they were on."""
     filters = quote(json.dumps({"label": [f"pitstop.owner={owner}"]}))
-    for found in json.loads(_ask(path, "GET", f"/containers/json?all=1&filters={filters}")):
-        _ask(path, "DELETE", f"/containers/{found['Id']}?force=1&v=1")
+    give_up_at = time.monotonic() + ANSWER_SECONDS
+    while containers := json.loads(_ask(path, "GET", f"/containers/json?all=1&filters={filters}")):
+        for found in containers:
+            _ask(path, "DELETE", f"/containers/{found['Id']}?force=1&v=1")
+        if time.monotonic() > give_up_at:
+            break
+        time.sleep(LOOK_SECONDS)  # the engine may still be at what Pitstop asked it last
     for found in json.loads(_ask(path, "GET", f"/networks?filters={filters}")):
         _ask(path, "DELETE", f"/networks/{found['Id']}")
 

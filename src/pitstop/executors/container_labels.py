@@ -1,14 +1,20 @@
 """The labels on everything that we make in an engine, by which it is found again, and what the dead have left."""
 
+import asyncio
 import os
 import platform
 import secrets
+import time
+from contextlib import suppress
 
 from pitstop.engine.executor import WorkspaceRef
-from pitstop.executors.container_engine import ContainerEngine, EngineRefused
+from pitstop.executors.container_engine import NOT_THERE, ContainerEngine, EngineRefused
 from pitstop.executors.process_table import start_of_process
 
 RUN, WORKSPACE, OWNER = "pitstop.run", "pitstop.workspace", "pitstop.owner"
+ON_ITS_WAY = 409  # what an engine answers when somebody else removes it at this moment
+OTHERS_SECONDS = 30.0
+LOOK_SECONDS = 0.05
 
 
 def labels_of(owner: str, workspace: WorkspaceRef, key: str = "") -> dict[str, str]:
@@ -38,27 +44,42 @@ async def remove_all_in(engine: ContainerEngine, workspace: str) -> None:
 
 
 async def remove_orphans(engine: ContainerEngine) -> list[str]:
-    """Remove the containers and networks whose owners died, and return their names."""
+    """Remove the containers and networks whose owners died, and return their names.
+
+    One that the engine does not remove is left for another time: it holds up nobody.
+    """
     wanted = {"filters": {"label": [OWNER]}}
-    containers = [
-        found["Names"][0].lstrip("/")
-        for found in await engine.ask("GET", "/containers/json", {"all": True, **wanted})
-        if is_dead(found["Labels"][OWNER]) and await remove_container(engine, found["Id"])
-    ]
-    networks = [
-        found["Name"]
-        for found in await engine.ask("GET", "/networks", wanted)
-        if is_dead(found["Labels"][OWNER]) and await remove_network(engine, found["Id"])
-    ]
-    return containers + networks
+    removed = []
+    for found in await engine.ask("GET", "/containers/json", {"all": True, **wanted}):
+        with suppress(EngineRefused):
+            if is_dead(found["Labels"][OWNER]) and await remove_container(engine, found["Id"]):
+                removed.append(found["Names"][0].lstrip("/"))
+    for found in await engine.ask("GET", "/networks", wanted):
+        with suppress(EngineRefused):
+            if is_dead(found["Labels"][OWNER]) and await remove_network(engine, found["Id"]):
+                removed.append(found["Name"])
+    return removed
 
 
 async def remove_container(engine: ContainerEngine, name: str) -> bool:
-    """Remove it with its anonymous volumes, running or not; False if it was not there, or somebody does it already."""
-    return await _removed(engine, f"/containers/{name}", {"force": True, "v": True})
+    """Remove it with its anonymous volumes, running or not; False if it was not there, or somebody else removes it.
+
+    He is waited for: as long as it is there, so is the network that it is on.
+    """
+    give_up_at = time.monotonic() + OTHERS_SECONDS
+    while True:
+        try:
+            return await _removed(engine, f"/containers/{name}", {"force": True, "v": True})
+        except EngineRefused as error:
+            if error.status != ON_ITS_WAY:
+                raise
+        if time.monotonic() > give_up_at:
+            return False
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 async def remove_network(engine: ContainerEngine, name: str) -> bool:
+    """Remove it; False if it was not there."""
     return await _removed(engine, f"/networks/{name}", {})
 
 
@@ -66,7 +87,7 @@ async def _removed(engine: ContainerEngine, path: str, query: dict[str, object])
     try:
         await engine.ask("DELETE", path, query)
     except EngineRefused as error:
-        if error.status in (404, 409):  # gone, or on its way
+        if error.status == NOT_THERE:
             return False
         raise
     return True
