@@ -1,11 +1,14 @@
 """Services beside commands, against a real daemon."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
+from pitstop.executors.container_engine import ContainerEngine
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 
@@ -44,8 +47,9 @@ async def test_several_services_see_each_other_and_steps_at_the_same_time_do_not
         argv=("sh", "-c", "while true; do nc -l -p 9090 -e wget -q -O - http://web:8080; done"),
     )
 
-    first = await bench.start("nc proxy 9090 </dev/null", container=beside(web("first"), proxy))
-    second = await bench.start("nc proxy 9090 </dev/null", container=beside(web("second"), proxy))
+    ask = "until nc proxy 9090 </dev/null; do sleep 0.1; done"  # the proxy has no check, so it may be early
+    first = await bench.start(ask, container=beside(web("first"), proxy))
+    second = await bench.start(ask, container=beside(web("second"), proxy))
 
     assert "first\n" in "".join([chunk.data.decode() async for chunk in bench.executor.logs(first)])
     assert "second\n" in "".join([chunk.data.decode() async for chunk in bench.executor.logs(second)])
@@ -138,6 +142,69 @@ async def test_a_step_is_cancelled_while_its_service_gets_ready(bench: Bench) ->
 
     assert (await bench.executor.wait(command)).state == "cancelled"
     assert bench.docker.left() == {}
+
+
+async def test_a_step_that_is_cancelled_again_while_it_cleans_up_takes_its_services_with_it_all_the_same(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Service(name="slow", image=BOX, argv=("sleep", "1000"), health=Health(command=("false",)))
+    command = await bench.start("true", container=beside(web(), slow))
+    await bench.wait_said(command, "web is ready")
+    ask = ContainerEngine.ask
+
+    async with asyncio.TaskGroup() as group:
+
+        async def cancel_again_and_ask(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+            if method == "DELETE":
+                group.create_task(bench.executor.cancel(command))
+                await asyncio.sleep(0)
+            return await ask(self, method, path, *args)
+
+        monkeypatch.setattr(ContainerEngine, "ask", cancel_again_and_ask)
+        await bench.executor.cancel(command)
+
+    assert (await bench.executor.wait(command)).state == "cancelled"
+    assert bench.docker.left() == {}
+
+
+async def test_a_step_that_is_cancelled_while_its_network_is_made_leaves_none(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = ContainerEngine.ask
+    is_made, is_cancelled = asyncio.Event(), asyncio.Event()
+
+    async def ask_and_be_cancelled(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        answer = await ask(self, method, path, *args)
+        if path == "/networks/create":
+            is_made.set()
+            await is_cancelled.wait()
+        return answer
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_and_be_cancelled)
+    command = await bench.start("true", container=beside(web()))
+    await is_made.wait()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(bench.executor.cancel(command))
+        await asyncio.sleep(0)  # it begins
+        is_cancelled.set()
+
+    assert bench.docker.left() == {}
+
+
+async def test_a_shared_service_that_did_not_get_ready_for_one_step_is_not_taken_for_ready_by_the_next(
+    bench: Bench,
+) -> None:
+    health = Health(command=("false",), interval_seconds=0.1, start_seconds=1.0)
+    slow = Service(name="slow", image=BOX, argv=("sleep", "1000"), health=health, shared=True)
+    cancelled = await bench.start("echo ran", container=beside(web(shared=True), slow))
+    await bench.wait_said(cancelled, "web is ready")
+    await bench.executor.cancel(cancelled)
+
+    for _ in range(2):
+        result, said = await bench.run("echo ran", container=beside(web(shared=True), slow))
+        assert (result.state, result.exit_code) == ("failed", 126)
+        assert "was not ready within 1 s" in result.reason
+        assert "ran" not in said.splitlines()
 
 
 async def test_a_shell_has_the_services_of_its_step(bench: Bench) -> None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from pitstop.engine.container import Service
-from pitstop.executors.container_engine import ContainerEngine, EngineRefused
+from pitstop.executors.container_engine import ContainerEngine, EngineGone, EngineRefused
 from pitstop.executors.container_exec import execute
 from pitstop.executors.container_images import Images
 from pitstop.executors.container_labels import remove_container, remove_network
@@ -64,7 +64,7 @@ class _Group:
         self._images = images
         self._labels = dict(labels)
         self._name = f"pitstop-{workspace}-{secrets.token_hex(4)}"
-        self._network = ""
+        self._has_network = False
         self._up: dict[str, Service] = {}
         self._turn = asyncio.Lock()
 
@@ -72,19 +72,26 @@ class _Group:
         """The name of the network, when every service is ready. One that is up already is not started again."""
         async with self._turn:
             new = [service for service in services if self._is_new(service)]
-            for service in new:
-                await self._start(service, say)
-            for service in new:
-                await self._wait_ready(service, say)
+            try:
+                for service in new:
+                    await self._start(service, say)
+                for service in new:
+                    await self._wait_ready(service, say)
+            except BaseException:
+                await self._remove(*(service.name for service in new))  # who comes next shall not take them for ready
+                raise
         return self._name
 
     async def take_down(self) -> None:
-        for name in [*self._up]:
-            await remove_container(self._engine, self._container(name))
-            del self._up[name]
-        if self._network:
-            await remove_network(self._engine, self._network)
-            self._network = ""
+        await self._remove(*self._up)
+        if self._has_network:
+            self._has_network = False
+            await remove_network(self._engine, self._name)
+
+    async def _remove(self, *services: str) -> None:
+        for name in services:
+            if self._up.pop(name, None) is not None:
+                await remove_container(self._engine, self._container(name))
 
     def _is_new(self, service: Service) -> bool:
         known = self._up.get(service.name)
@@ -96,8 +103,8 @@ class _Group:
         return f"{self._name}-{service}"
 
     async def _start(self, service: Service, say: Say) -> None:
-        if not self._network:
-            self._network = await self._make_network()
+        if not self._has_network:
+            await self._make_network()
         image = await self._images.get(service.image, "missing", None, say)
         self._up[service.name] = service
         try:
@@ -107,15 +114,19 @@ class _Group:
         except EngineRefused as error:
             raise NotRun(f"service {service.name} could not be started: {error.message}") from error
 
-    async def _make_network(self) -> str:
+    async def _make_network(self) -> None:
         config = {"Name": self._name, "Driver": "bridge", "Labels": self._labels}
+        self._has_network = True  # who is cancelled while it is made has one
         try:
-            made = await self._engine.make("/networks/create", body=config)
+            await self._engine.make("/networks/create", body=config)
+        except EngineGone:
+            self._has_network = False
+            raise
         except EngineRefused as error:
+            self._has_network = False
             raise NotRun(
                 f"services need a network of their own, and this container engine cannot make one: {error.message}"
             ) from error
-        return str(made["Id"])
 
     async def _wait_ready(self, service: Service, say: Say) -> None:
         began = time.monotonic()
