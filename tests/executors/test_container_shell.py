@@ -2,13 +2,17 @@
 
 import asyncio
 import hashlib
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pitstop.engine.container import ContainerOptions
-from pitstop.errors import Unavailable
+from pitstop.errors import Unavailable, WorkspaceLost
+from pitstop.executors.container_engine import ContainerEngine
+from pitstop.executors.container_images import Images
 from tests.containers import BARE, BOX, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 
@@ -59,7 +63,7 @@ async def test_a_shell_that_joined_leaves_nothing_behind(bench: Bench) -> None:
     await shell.close()
 
     (container,) = bench.docker.says("ps", "--quiet").split()
-    assert "200" not in bench.docker.says("top", container)
+    assert "sleep 200" not in bench.docker.says("top", container)
     assert (await shell.wait()).state == "cancelled"
     await bench.executor.cancel(command, grace=0)
 
@@ -163,6 +167,58 @@ async def test_a_shell_that_ends_by_itself_tells_how(bench: Bench) -> None:
         await shell.close()
         assert (await shell.wait()) == result
     await bench.executor.cancel(command, grace=0)
+
+
+async def test_a_shell_that_has_ended_touches_no_other_connection_when_it_is_closed(bench: Bench) -> None:
+    shell = await bench.executor.shell(bench.workspace, ("true",), BOX)
+    await shell.wait()
+    pairs = [socket.socketpair() for _ in range(100)]  # among them has to be whatever number the shell's had
+    others = [(theirs, *await asyncio.open_unix_connection(sock=ours)) for ours, theirs in pairs]
+
+    await shell.close()
+
+    for theirs, reader, writer in others:
+        theirs.send(b"here")
+        assert await reader.read(4) == b"here"
+        theirs.close()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_command_that_ends_when_a_shell_is_about_to_join_it_is_not_joined(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    ask = ContainerEngine.ask
+
+    async def end_it_and_ask(self: ContainerEngine, method: str, path: str, *args: Any, **more: Any) -> Any:
+        if path.endswith("/exec"):
+            bench.docker.says("kill", await bench.wait_container())
+        return await ask(self, method, path, *args, **more)
+
+    monkeypatch.setattr(ContainerEngine, "ask", end_it_and_ask)
+    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    await shell.write(b"echo he''re\n")
+
+    await wait_shown(shell, b"here")
+    await shell.close()
+
+
+async def test_a_shell_of_a_workspace_that_is_released_while_it_opens_is_not_left_open(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get = Images.get
+
+    async def release_and_get(self: Images, *args: Any) -> Any:
+        await bench.executor.release(bench.workspace, keep=True)
+        return await get(self, *args)
+
+    monkeypatch.setattr(Images, "get", release_and_get)
+    with pytest.raises(WorkspaceLost):
+        await bench.executor.shell(bench.workspace, None, BOX)
+
+    assert bench.docker.left() == {}
 
 
 async def test_many_shells_are_open_at_once(bench: Bench) -> None:

@@ -26,7 +26,7 @@ from pitstop.executors.container_labels import (
 from pitstop.executors.container_ownership import any_image, keep_owner
 from pitstop.executors.container_result import Ending, NotRun
 from pitstop.executors.container_services import Services
-from pitstop.executors.container_shell import BASH_OR_SH, ContainerShell, OwnContainer, join_container, open_shell
+from pitstop.executors.container_shell import BASH_OR_SH, ContainerShell, OwnContainer, join_container, open_streams
 from pitstop.executors.container_traces import traces_of
 
 LEAVE_GRACE_SECONDS = 1.0
@@ -108,7 +108,7 @@ class ContainerLauncher:
             yard = await self._open_yard()
         except ValueError as error:
             started.refuse(f"cannot work in the folder {command.cwd}: {error}")
-        except Unavailable as error:
+        except (Unavailable, EngineRefused, OSError) as error:
             started.refuse(str(error))
         else:
             await started.run(yard, folder)
@@ -188,9 +188,10 @@ class ContainerLauncher:
         try:
             return await join_container(yard.engine, running.name, argv, env, folder)
         except EngineRefused:
-            if await running.is_joinable():
+            found = await yard.engine.find(f"/containers/{running.name}/json")
+            if found is not None and found["State"]["Running"]:
                 raise
-            return None  # it has just ended
+            return None  # it has just ended, which may not have been heard yet
 
     async def _own_shell(self, yard: Yard, workspace: WorkspaceRef, request: ContainerRequest) -> ContainerShell:
         """A container that is the shell, with the services that its command has. What is left of it ends with it."""
@@ -203,9 +204,13 @@ class ContainerLauncher:
             stack.push_async_callback(remove_container, yard.engine, name)
             await make_container(yard, name, replace(request, networks=networks), workspace)
             connection = await attach(yard.engine, name, has_input=True)
-            stack.callback(connection.close)
-            await yard.engine.make(f"/containers/{name}/start")
-            return await open_shell(connection, OwnContainer(yard.engine, name, stack.pop_all()), request.image.digest)
+            try:
+                await yard.engine.make(f"/containers/{name}/start")
+            except BaseException:
+                connection.close()
+                raise
+            streams = await open_streams(connection)
+            return ContainerShell(*streams, OwnContainer(yard.engine, name, stack.pop_all()), request.image.digest)
 
     async def close(self) -> None:
         """Let go of the engine; every workspace has been left."""

@@ -99,10 +99,10 @@ class JoinedContainer:
 
 
 class ContainerShell:
-    """A shell on a terminal of the engine's. One reader and one writer at a time. Made by `open_shell`."""
+    """A shell on a terminal of the engine's. One reader and one writer at a time."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, place: ShellPlace, digest: str
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, place: ShellPlace, digest: str = ""
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -178,10 +178,13 @@ class ContainerShell:
                 await self._place.resize(*size)
 
 
-async def open_shell(connection: socket.socket, place: ShellPlace, digest: str = "") -> ContainerShell:
-    """The shell at the other end of a connection that was taken over."""
-    reader, writer = await asyncio.open_unix_connection(sock=connection)
-    return ContainerShell(reader, writer, place, digest)
+async def open_streams(connection: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The two ways of a connection that was taken over. It belongs to the writer from now on, which closes it."""
+    try:
+        return await asyncio.open_unix_connection(sock=connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
 async def join_container(
@@ -200,4 +203,4 @@ async def join_container(
     }
     execution = (await engine.ask("POST", f"/containers/{name}/exec", body=request))["Id"]
     connection = await engine.take_over(f"/exec/{execution}/start", body={"Detach": False, "Tty": True})
-    return await open_shell(connection, JoinedContainer(engine, name, execution, mark))
+    return ContainerShell(*await open_streams(connection), JoinedContainer(engine, name, execution, mark))

@@ -16,6 +16,7 @@ from pitstop.engine.executor import (
     Shell,
     WorkspaceRef,
 )
+from pitstop.errors import WorkspaceLost
 from pitstop.executors.container_traces import traces_of
 from pitstop.executors.process import ProcessExecutor
 
@@ -137,7 +138,7 @@ class PlacingExecutor:
             return await self._processes.shell(workspace, argv, None, rows, cols, cwd=cwd, env=env, read_only=read_only)
         self._processes.check_held(workspace)
         await self._post_sentry(workspace)
-        return await self._containers.shell(
+        shell = await self._containers.shell(
             workspace,
             image,
             argv=argv,
@@ -149,6 +150,12 @@ class PlacingExecutor:
             read_only=read_only,
             beside=beside,
         )
+        try:
+            self._processes.check_held(workspace)
+        except WorkspaceLost:  # while it was opened, which may take as long as a pull does
+            await shell.close()
+            raise
+        return shell
 
     async def image_digest(self, image: str) -> str:
         return await self._containers.image_digest(image)
