@@ -83,7 +83,7 @@ test("a step is injected by its form and runs before the one that is stopped", a
   await run.page.getByRole("textbox", { name: "script" }).fill("echo injected by hand");
   await run.page.getByRole("textbox", { name: "Id of the new step" }).fill("look");
   await run.press("Inject");
-  await run.sees(/The step runs before package/);
+  await run.isTold(/The step runs before package/);
   await run.press("Continue");
 
   await run.endsAs("passed");
@@ -159,7 +159,7 @@ test("two tabs race on one stop, and the late one is told", async () => {
   });
 
   await late.press("Step over");
-  await late.sees(/Somebody else was quicker/);
+  await late.isTold(/Somebody else was quicker/);
   await late.stopsAt("Stopped before release"); // where the other tab went, and not one step further
   await quick.press("Continue");
   await late.endsAs("passed");

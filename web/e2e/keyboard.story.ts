@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
-import { test } from "vitest";
-import { openStage, type RunDriver, tabTo } from "./stage.ts";
+import { expect, test } from "vitest";
+import { openStage, PATIENCE, type RunDriver, tabTo } from "./stage.ts";
 
 const stage = openStage();
 
@@ -39,7 +39,7 @@ test("a run is stepped, edited, taken back and ended by keys alone", async () =>
   await keyboard.press("F8");
   await run.stopsAt("Stopped before package");
 
-  await run.palette("inspect variables");
+  await run.palette("inspect the variables");
   await page.getByRole("treeitem", { name: /^region/ }).waitFor();
   await run.tabTo(page.getByRole("tree", { name: "Variables" }));
   await walkTo(page, page.locator("[role=treeitem][aria-selected=true]"), /^region/);
@@ -86,7 +86,7 @@ test("frames are changed, a step is injected and another is skipped by keys alon
   await keyboard.type("echo injected by keys");
   await run.tabTo(page.getByRole("button", { name: "Inject", exact: true }));
   await keyboard.press("Enter");
-  await run.sees(/The step runs before Unit tests/);
+  await run.isTold(/The step runs before Unit tests/);
   await keyboard.press("F8");
   await run.endsAs("passed");
   await run.boxIs("checks.lint", "skipped");
@@ -128,9 +128,16 @@ test("a run is started with a breakpoint by keys alone", async () => {
   const page = await stage().context.newPage();
   await page.goto(`${stage().server.origin}/`);
   await page.getByRole("heading", { name: "Runs" }).waitFor();
-  await page.keyboard.press("g");
-  await page.keyboard.press("n");
-  await page.getByRole("heading", { name: "Start a run" }).waitFor();
+  const goesThere = async () => {
+    await page.keyboard.press("g");
+    await page.keyboard.press("n"); // too late for a pair, if the machine stood still meanwhile
+    const heading = page.getByRole("heading", { name: "Start a run" });
+    return heading.waitFor({ timeout: 5000 }).then(
+      () => true,
+      () => false,
+    );
+  };
+  await expect.poll(goesThere, { timeout: PATIENCE }).toBe(true);
   await tabTo(page, page.getByRole("button", { name: /^combinations/ }));
   await page.keyboard.press("Enter");
   const source = page.getByRole("textbox", { name: "Source of combinations" });

@@ -37,7 +37,7 @@ test("a value that was found by the filter is edited where it stands; a list is 
   await run.page.getByRole("treeitem", { name: /^\.vars\.region/ }).dblclick();
   await run.page.getByRole("textbox", { name: "New value of .vars.region" }).fill("east");
   await run.page.keyboard.press("Enter");
-  await run.sees(".vars.region is set");
+  await run.isTold(".vars.region is set");
 
   await filter.fill("");
   await run.page.getByRole("treeitem", { name: /^sizes/ }).dblclick();

@@ -60,7 +60,7 @@ export class Server {
 
   async stop(): Promise<void> {
     await this.#end("SIGINT");
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 }); // what it has started may be ending yet
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

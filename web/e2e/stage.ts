@@ -29,9 +29,21 @@ export class Stage {
 
   async openPage(run: string, origin = this.server.origin): Promise<RunDriver> {
     const page = await this.context.newPage();
+    await page.addInitScript(keepMessages);
     await page.goto(`${origin}/runs/${run}`);
     return new RunDriver(page, run, this.server.origin);
   }
+}
+
+/** In the page: keep what is told in passing, which may be gone before anybody looks. */
+function keepMessages(): void {
+  const told: string[] = [];
+  Object.assign(window, { told });
+  new MutationObserver((changes) => {
+    for (const added of changes.flatMap((change) => [...change.addedNodes])) {
+      if (added instanceof Element && added.closest("[role=log][aria-label=Messages]")) told.push(added.textContent);
+    }
+  }).observe(document, { childList: true, subtree: true });
 }
 
 /** A run page, driven as a person does it. */
@@ -44,6 +56,12 @@ export class RunDriver {
 
   async sees(text: string | RegExp): Promise<void> {
     await this.page.getByText(text).first().waitFor();
+  }
+
+  /** Waits until this was told in passing. */
+  async isTold(words: string | RegExp): Promise<void> {
+    const told = () => this.page.evaluate(() => (window as unknown as { told: string[] }).told);
+    await expect.poll(told, { timeout: PATIENCE }).toContainEqual(expect.stringMatching(words));
   }
 
   /** Waits until the toolbar tells of this stop. */
@@ -102,10 +120,12 @@ export class RunDriver {
   async palette(words: string): Promise<void> {
     await this.page.keyboard.press("Control+k");
     const field = this.page.getByRole("combobox", { name: "What to do" });
-    await field.waitFor();
+    await field.and(this.page.locator(":focus")).waitFor();
     await this.page.keyboard.type(words);
+    await this.page.getByRole("option", { name: words, selected: true }).waitFor(); // as soon as it can be done
     await this.page.keyboard.press("Enter");
     await field.waitFor({ state: "detached" });
+    await this.page.evaluate(twoFrames); // then the focus is where it goes
   }
 
   /** Give a value of the variables another one, at the stop that is shown. */
@@ -135,6 +155,11 @@ export class RunDriver {
   async close(): Promise<void> {
     await this.page.close();
   }
+}
+
+/** In the page: what was to be done with the next frame is done. */
+function twoFrames(): Promise<number> {
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
 
 const MOST_TABS = 80;
