@@ -127,3 +127,24 @@ test("what may be done at a stop is known before the server is asked", async () 
   expect(can("rewind")).toEqual([true, true, true]);
   stop();
 });
+
+test("how far the files of the workspace are is told while it lasts, and is no event", async () => {
+  const send = serve();
+  const run = new LiveRun("r1", 2);
+  const stop = run.subscribe(() => undefined);
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"), PATIENCE);
+  const progress = { kind: "workspace.progress", at: 0, text: "keeping the files: 1 of 2 files", is_over: false };
+  send(started, progress);
+  await vi.waitFor(() => expect(run.snapshot().filesProgress).toBe(progress.text), PATIENCE);
+  expect(run.snapshot().isLoaded).toBe(false);
+  send(opened);
+  await vi.waitFor(() => expect(run.snapshot().isLoaded).toBe(true), PATIENCE);
+  const { version } = run.snapshot();
+
+  send({ ...progress, text: "kept the files", is_over: true });
+  await vi.waitFor(() => expect(run.snapshot().filesProgress).toBeNull(), PATIENCE);
+
+  expect(run.snapshot().version).toBe(version);
+  expect(run.snapshot().view.last_event).toBe(2);
+  stop();
+});
