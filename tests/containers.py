@@ -75,7 +75,8 @@ class Docker:
         self._process.kill()
         self._process.wait()
         self._process = None
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ends with the daemon
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         wait_ended(pidfd)
         pid_file.unlink()  # while nobody reaps it, the next daemon would take it for one that runs
 

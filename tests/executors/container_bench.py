@@ -1,6 +1,7 @@
 """An executor with containers, a workspace, and short ways to use them."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -54,6 +55,16 @@ class Bench:
             while True:
                 if found := self.docker.says("ps", "--quiet"):
                     return found
+                await asyncio.sleep(0.05)
+
+    async def wait_process(self, pattern: str) -> None:
+        """Until there is a process in the one container of whose state and command line this is the pattern."""
+        container = await self.wait_container()
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                processes = self.docker.says("top", container, "-o", "pid,stat,args")
+                if re.search(rf"^\d+ +{pattern}$", processes, re.MULTILINE):
+                    return
                 await asyncio.sleep(0.05)
 
     def inspect(self, template: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Placement
 from pitstop.executors import container_command
 from pitstop.executors.container_engine import ContainerEngine
+from pitstop.executors.container_log import CommandLog
 from tests.containers import BARE, BOX, OTHER_ARCH, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, new_executor, open_bench
 
@@ -252,6 +254,7 @@ async def test_a_container_that_somebody_else_ends_is_a_failure(bench: Bench, wo
 async def test_term_reaches_what_the_shell_waits_for(bench: Bench) -> None:
     command = await bench.start("trap 'echo bye; exit 5' TERM; echo up; sleep 1000")
     await bench.wait_said(command)
+    await bench.wait_process(r"\S+ +sleep 1000")  # else TERM might come between the shell's fork and that
 
     await bench.executor.cancel(command, grace=60)
 
@@ -261,7 +264,7 @@ async def test_term_reaches_what_the_shell_waits_for(bench: Bench) -> None:
 
 async def test_a_stopped_command_can_be_cancelled(bench: Bench) -> None:
     command = await bench.start("trap 'exit 7' TERM; echo up; kill -STOP $$; sleep 1000")
-    await bench.wait_said(command)
+    await bench.wait_process(r"T\S* +sh -e? ?-c .*")
 
     await bench.executor.cancel(command, grace=60)
 
@@ -292,6 +295,20 @@ async def test_a_flood_of_output_is_kept_to_the_last_byte(bench: Bench) -> None:
         sizes[chunk.stream] += len(chunk.data)
 
     assert sizes == {"stdout": 30 * 1024**2, "stderr": 4}
+
+
+async def test_the_end_of_the_output_that_does_not_come_is_not_waited_for_for_ever_and_missed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hear_nothing(self: CommandLog, connection: socket.socket) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(CommandLog, "pump", hear_nothing)
+    monkeypatch.setattr(container_command, "DRAIN_SECONDS", 0.1)
+    result, said = await bench.run("echo hello")
+
+    assert result.state == "completed"
+    assert said == "pitstop: the container engine did not pass on all that the command said last\n"
 
 
 # --- When the world is not as it should be

@@ -1,15 +1,18 @@
 """Podman is as good an engine as Docker: what its API does in its own way."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from signal import SIGTERM
+from typing import Any
 
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
+from pitstop.executors.container_engine import ContainerEngine, EngineGone
 from pitstop.executors.container_finding import find_engine
 from tests.containers import BARE, BOX, Podman
-from tests.executors.container_bench import Bench, open_bench, wait_shown
+from tests.executors.container_bench import WAIT_SECONDS, Bench, open_bench, wait_shown
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,34 @@ async def test_a_command_gets_its_input_and_tells_its_output_and_its_end(bench: 
     assert (await bench.executor.wait(command)).signal == SIGTERM
 
 
+async def test_a_command_that_is_cancelled_while_its_engine_is_away_is_ended_when_that_is_back(
+    bench: Bench, podman: Podman, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    ask = ContainerEngine.ask
+    is_missed = asyncio.Event()
+
+    async def ask_and_tell(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        try:
+            return await ask(self, method, path, *args)
+        except EngineGone:
+            if path.endswith("/kill"):
+                is_missed.set()
+            raise
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_and_tell)
+    podman.stop()
+    async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as group:
+        group.create_task(bench.executor.cancel(command, grace=0))
+        await is_missed.wait()
+        podman.start()
+
+    result = await bench.executor.wait(command)
+    assert result.state in ("cancelled", "lost")  # it depends on whether it still ran when its engine was asked
+    assert podman.left() == {}
+
+
 async def test_a_service_is_reached_by_its_name(bench: Bench) -> None:
     web = Service(
         name="web",
@@ -72,5 +103,5 @@ async def test_a_shell_joins_a_command_and_leaves_nothing_behind(bench: Bench) -
     await shell.close()
 
     (container,) = bench.docker.says("ps", "--quiet").split()
-    assert "2001" not in bench.docker.says("top", container)
+    assert "sleep 2001" not in bench.docker.says("top", container)
     await bench.executor.cancel(command, grace=0)

@@ -27,12 +27,14 @@ from pitstop.executors.container_ownership import keep_owner
 from pitstop.executors.container_result import TAIL_BYTES, Ending, NotRun, Seen, result_of, why_not_run
 from pitstop.executors.container_services import Services
 
-DRAIN_SECONDS = 2.0  # for what the engine still passes on when the container has ended
+DRAIN_SECONDS = 60.0  # for what the engine still passes on when the container has ended; most often that is nothing
 DRAINED_BYTES = 1024 * 1024
 RECONNECT_SECONDS = 30.0
 RETRY_SECONDS = 0.1
+KILL_AGAIN_SECONDS = 1.0
 ENGINE_GONE = "the container engine went away while the command ran, and how that ended is not known"
 NOT_TOLD = "the container engine does not tell how the command ended"
+CUT_OFF = "the container engine did not pass on all that the command said last"
 OUT_OF_TOUCH = "the container engine was away for a moment: what the command said meanwhile is missing here"
 NO_CONTAINER = {"Running": False}
 REMOVED = "its container was removed by somebody else"
@@ -88,7 +90,8 @@ class ContainerCommand:
         self._seen = replace(self._seen, ending=self._seen.ending or ending)
         self._end_within(grace_seconds)
         if self._preparing is not None:
-            self._preparing.cancel()
+            preparing, self._preparing = self._preparing, None  # once: a second time would break off the cleaning up
+            preparing.cancel()
 
     def lose(self, reason: str) -> None:
         """It is not ours any more: end it, and tell that it was lost."""
@@ -251,9 +254,10 @@ class ContainerCommand:
 
     async def _see_end(self, yard: Yard, exit_code: int, heard: asyncio.Task[None]) -> None:
         """Wait for the last that it said, and see why it ended."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_SECONDS):
-                await heard
+        await asyncio.wait([heard], timeout=DRAIN_SECONDS)
+        if not heard.done():
+            with suppress(OSError):
+                self.log.say(CUT_OFF)
         state = await self._state(yard.engine)
         is_removed = state is None and not self._seen.ending
         self._seen = replace(
@@ -336,7 +340,9 @@ class ContainerCommand:
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await self._is_told_to_end.wait()
-        await self._signal(engine, "KILL")
+        while True:  # until its end is seen: an engine that is away, or has just come back, does not do it
+            await self._signal(engine, "KILL")
+            await asyncio.sleep(KILL_AGAIN_SECONDS)
 
     async def _signal(self, engine: ContainerEngine, name: str) -> None:
         with suppress(EngineGone, EngineRefused):  # it has ended by itself, or its engine has
