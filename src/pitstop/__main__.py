@@ -26,7 +26,7 @@ def main() -> None:
     interrupts = Interrupts()
     interrupts.listen()
     words = sys.argv[1:]
-    keeper = fork_keeper() if will_run_commands(words, os.environ) else None
+    keeper = prepare_run() if will_run_commands(words, os.environ) else None
     from pitstop.doors.cli.app import run_cli
 
     try:
@@ -43,10 +43,14 @@ def will_run_commands(words: "Sequence[str]", environment: "Mapping[str, str]") 
     return words[:1] != [] and words[0] in RUNNING and not is_elsewhere
 
 
-def fork_keeper() -> "EarlyKeeper":
+def prepare_run() -> "EarlyKeeper":
+    """Do what has to be done first for a run to start fast."""
     from pitstop.executors.keeper_process import EarlyKeeper
+    from pitstop.lazy_modules import load_lazily
 
-    return EarlyKeeper()
+    keeper = EarlyKeeper()
+    load_lazily()
+    return keeper
 
 
 def open_service(new_keeper: "Callable[[], KeeperProcess] | None") -> "Service":

@@ -1,11 +1,11 @@
 """A graph as its author builds it: nodes, edges, and every mistake in them."""
 
+import difflib
 import inspect
 import typing
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import field
-from difflib import get_close_matches
 from typing import Any
 
 from pitstop.definition.flow import OnInterrupt
@@ -227,7 +227,7 @@ class GraphDefinition:
         return seen
 
     def _hint(self, name: object) -> str:
-        near = get_close_matches(str(name), self.nodes, n=1)
+        near = difflib.get_close_matches(str(name), self.nodes, n=1)
         return f"; did you mean {near[0]!r}?" if near else ""
 
 

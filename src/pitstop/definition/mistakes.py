@@ -1,7 +1,7 @@
 """Mistakes in files: collected with their places, and told with the nearest valid word."""
 
+import difflib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 from pitstop.errors import BadFlow, Mistake
 from pitstop.lazy_pattern import lazy_compile
@@ -54,7 +54,7 @@ def in_order(found: Iterable[Mistake], files: Iterable[str] = ()) -> list[Mistak
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """The valid word that is most like `word`, if any is."""
-    near = get_close_matches(word, words, n=1) if len(word) <= _SHOWN_CHARACTERS else []
+    near = difflib.get_close_matches(word, words, n=1) if len(word) <= _SHOWN_CHARACTERS else []
     return near[0] if near else None
 
 

@@ -1,8 +1,8 @@
 """A plan: a definition that was checked and frozen; only plans run."""
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from difflib import get_close_matches
 from typing import Any, Literal
 
 from pitstop.lazy_dataclass import dataclass
@@ -121,7 +121,7 @@ class Plan:
 
     def nearest(self, name: str) -> str | None:
         """The step whose path or id is most like `name`, for a hint in an error."""
-        return next(iter(get_close_matches(name, [*self.steps, *self._paths_by_id], n=1)), None)
+        return next(iter(difflib.get_close_matches(name, [*self.steps, *self._paths_by_id], n=1)), None)
 
 
 Reducer = Callable[[Any, Any], Any]

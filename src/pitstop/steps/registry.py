@@ -1,7 +1,7 @@
 """The step types that there are: our own, and those that other packages have added."""
 
+import difflib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
@@ -87,7 +87,7 @@ class StepTypes:
 
                 self._loaded[name] = load(name, self._added[name])
             else:
-                raise UnknownStepType(name, next(iter(get_close_matches(name, self.names, n=1)), None))
+                raise UnknownStepType(name, next(iter(difflib.get_close_matches(name, self.names, n=1)), None))
         return self._loaded[name]
 
     def usable(self) -> dict[str, type[DescribedStepType]]:

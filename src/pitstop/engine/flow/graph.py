@@ -1,9 +1,9 @@
 """A graph of nodes over one state: chains inline in their frame, a frame for each branch of a fan-out."""
 
 import asyncio
+import difflib
 import inspect
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from pitstop.engine.flow.parallel import Branch, Rule, live_branches
@@ -269,7 +269,7 @@ class _GraphRun:
             is_node = isinstance(target, str) and (target in self.nodes or target == self.wiring.end)
             if not is_node or (names is not None and target not in names.values()):
                 known = [*names, *names.values()] if names is not None else list(self.nodes)
-                near = get_close_matches(str(each), map(str, known), n=1)
+                near = difflib.get_close_matches(str(each), map(str, known), n=1)
                 raise UnknownRoute(source, each, near[0] if near else None)
             if target != self.wiring.end and target not in targets:
                 targets.append(target)
