@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from pitstop.app import server_parts
-from pitstop.errors import StoreUnavailable, UnknownRun
+from pitstop.engine.executor import Placement
+from pitstop.errors import StoreUnavailable, Unavailable, UnknownRun
 from pitstop.service.api import (
     ActiveRun,
     BreakpointRequest,
@@ -304,6 +305,23 @@ async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_u
             may_release.set()
 
         assert (await starting.result().wait()).status == "passed"
+
+
+async def test_a_server_whose_database_is_away_at_its_end_leaves_nothing_open(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: SqlStore, id: str) -> None:
+        raise StoreUnavailable("it is away")
+
+    monkeypatch.setattr(SqlStore, "forget_server", refuse)
+    with pytest.raises(StoreUnavailable, match="it is away"):
+        async with server.open() as service:
+            pass
+
+    with pytest.raises(Unavailable, match="closed"):
+        await service._executor.acquire(Placement())
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await service._store.add_audit([(1.0, "somebody", "look", None, {})])  # type: ignore[attr-defined]
 
 
 async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(

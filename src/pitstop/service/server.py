@@ -5,7 +5,7 @@ import logging
 import re
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -103,13 +103,12 @@ class ServerService(LocalService):
             run.leave()
         for chore in self._chores:
             chore.cancel()
-        try:
+        async with AsyncExitStack() as stack:  # from the last to the first, whatever becomes of the others
+            stack.push_async_callback(self._store.close)
+            stack.push_async_callback(self._evaluators.close)
+            stack.push_async_callback(self._executor.close, keep=True)
+            stack.push_async_callback(self._server_store.forget_server, self.id)
             await self._tasks.__aexit__(None, None, None)
-        finally:
-            await self._server_store.forget_server(self.id)
-            await self._executor.close(keep=True)
-            await self._evaluators.close()
-            await self._store.close()
 
     # How it is doing
 
