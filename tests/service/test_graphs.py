@@ -1,6 +1,7 @@
 """Graphs in Python at the desk: found by name and run like flows, with their code in a thread of its own."""
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -102,6 +103,17 @@ async def test_a_run_goes_on_from_a_node_with_the_state_of_then(desk: Desk) -> N
 
     assert [each.fields["step"] for each in events if each.kind == "step.started"] == ["second"]
     assert update_of(events, "second") == {"seen": 11}
+
+
+async def test_code_that_is_changed_twice_in_a_second_is_the_last_one(desk: Desk) -> None:
+    path = Path(desk.write(COUNTING, "counting.py"))
+    os.utime(path, ns=(10**18, 10**18))
+    before, _ = await desk.run(f"{path}:app", inputs={"count": 50})
+    desk.write(COUNTING.replace("> 10", "> 90"), "counting.py")
+    os.utime(path, ns=(10**18, 10**18 + 1))
+    after, _ = await desk.run(f"{path}:app", inputs={"count": 50})
+
+    assert (before.status, after.status) == ("failed", "passed")
 
 
 async def test_a_run_of_the_past_can_be_looked_at_without_its_code_and_run_again_with_it(desk: Desk) -> None:

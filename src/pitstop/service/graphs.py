@@ -202,6 +202,10 @@ def _stamps(files: Iterable[Path]) -> Stamps:
 
 
 def _forget_modules(stamps: Stamps) -> None:
+    """Also what Python has kept of them: to it, a file of the same second and size is the same."""
+    for file in stamps:
+        with suppress(OSError, NotImplementedError):
+            Path(importlib.util.cache_from_source(file)).unlink(missing_ok=True)
     for name, module in [*sys.modules.items()]:
         if getattr(module, "__file__", None) in stamps and name != "__main__":
             del sys.modules[name]
