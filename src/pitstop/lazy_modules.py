@@ -21,6 +21,7 @@ SELDOM_USED = {
     "base64",
     "bz2",
     "difflib",
+    "hashlib",
     "ipaddress",
     "lzma",
     "msgspec.inspect",

@@ -12,13 +12,13 @@ Nothing here keeps a run from going on: what cannot be written, because the disk
 
 import asyncio
 import fcntl
+import hashlib
 import json
 import os
 import shutil
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -381,7 +381,7 @@ def _link_file(real: Path, kept: Path) -> None:
 
 def _hash_of(text: str) -> str:
     """A short name for a long one."""
-    return blake2b(text.encode(), digest_size=6).hexdigest()
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def _replace_file(path: Path, data: bytes) -> None:
