@@ -6,14 +6,14 @@ import sys
 import tempfile
 import textwrap
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, WorkspaceRef
-from pitstop.errors import NoRunner
+from pitstop.errors import NoRunner, PitstopError, WorkspaceLost
 from pitstop.executors.process import ProcessExecutor
 from pitstop.executors.read_only import read_only_argv
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
@@ -416,6 +416,28 @@ async def test_where_there_is_no_read_only_view_the_error_says_what_it_needs(tmp
         with pytest.raises(NoRunner, match=r"read-only.*needs unshare, mount and setpriv.*command not found: unshare"):
             await executor.shell(workspace, read_only=True)
     await executor.close()
+
+
+async def test_a_workspace_that_is_released_while_a_read_only_view_is_tried_tells_nothing_of_the_machine(
+    bench: Bench,
+) -> None:
+    other = await bench.executor.acquire(Placement())
+    async with asyncio.TaskGroup() as group:
+        opening = group.create_task(failure_of(bench.executor.shell(other, ("true",), read_only=True)))
+        await asyncio.sleep(0)  # it begins
+        await bench.executor.release(other)
+
+    assert isinstance(opening.result(), WorkspaceLost)
+    shell = await bench.executor.shell(bench.workspace, ("true",), read_only=True)
+    assert (await shell.wait()).state == "completed"
+
+
+async def failure_of(waiting: Awaitable[object]) -> Exception | None:
+    try:
+        await waiting
+    except PitstopError as error:
+        return error
+    return None
 
 
 def test_one_who_is_not_root_has_a_read_only_view_in_a_user_namespace_or_is_told(tmp_path: Path) -> None:

@@ -214,6 +214,16 @@ async def test_cancelling_leaves_nothing_of_the_command_and_goes_on_up(bench: Be
     assert [is_alive(pid) for pid in pids(bench)] == [False, False]
 
 
+async def test_a_step_that_is_cancelled_when_its_workspace_is_released_was_cancelled(bench: Bench) -> None:
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(bench.act("run", {"script": "echo ready; sleep 1000"}))
+        await bench.wait_said("ready")
+        running.cancel()
+        await bench.workplace.executor.release(bench.workspace)
+
+    assert running.cancelled()
+
+
 async def test_cancelling_twice_takes_the_time_to_end_away(bench: Bench) -> None:
     bench.workplace = replace(bench.workplace, grace_seconds=60.0)
     os.mkfifo(bench.repo / "asked")

@@ -252,7 +252,7 @@ class ProcessExecutor:
         folder = os.fsencode(held.workspace.path_in_repo(cwd))
         words = [os.fsencode(part) for part in argv] if argv else [held.env.get(b"SHELL", b"/bin/sh")]
         if read_only:
-            await self._check_read_only(held)
+            await self._check_read_only(workspace, held)
             words = read_only_argv(held.roots(), folder, words)
         try:
             outer, inner = open_terminal(rows, cols)
@@ -276,7 +276,7 @@ class ProcessExecutor:
         held.shells.append(shell)
         return shell
 
-    async def _check_read_only(self, held: "_Held") -> None:
+    async def _check_read_only(self, workspace: WorkspaceRef, held: "_Held") -> None:
         """Raises NoRunner if this machine cannot show a workspace read-only. Tried once."""
         if self._not_read_only is None:
             log = f"{held.workspace.logs}/read-only"
@@ -286,6 +286,9 @@ class ProcessExecutor:
             except OSError as error:
                 raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
             result = result_of(await supervised.wait_ended())
+            self._find(workspace)  # one that was released meanwhile tells nothing of this machine
+            if result.state == "lost":
+                raise Unavailable(f"whether a read-only view can be had here is not known: {result.reason}")
             self._not_read_only = "" if result.state == "completed" else _text_of(log) or result.reason
         if self._not_read_only:
             there = f"{self._runner}, where that needs {NEEDED}, and failed: {self._not_read_only}"

@@ -3,9 +3,11 @@
 import asyncio
 import signal
 from collections import deque
+from contextlib import suppress
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult
 from pitstop.engine.frame import Activation
+from pitstop.errors import WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
 from pitstop.lazy_pattern import lazy_compile
 from pitstop.steps.workplace import Workplace
@@ -47,8 +49,9 @@ async def run_to_end(workplace: Workplace, activation: Activation, command: Comm
     except BaseException:
         await _end(workplace, ref)
         if listener is not None:
-            async for chunk in executor.logs(ref, offset):  # what it said to being ended
-                await listener.hear(chunk)
+            with suppress(WorkspaceLost):  # it was released meanwhile, or nothing was started
+                async for chunk in executor.logs(ref, offset):  # what it said to being ended
+                    await listener.hear(chunk)
         raise
     finally:
         if listener is not None:
