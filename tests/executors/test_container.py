@@ -400,6 +400,26 @@ async def test_what_an_engine_tells_of_a_command_that_another_started_is_not_tak
     assert "engine" in result.reason
 
 
+async def test_what_an_engine_tells_of_files_that_another_was_giving_to_their_owner_is_not_believed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(bench, USER)
+    ask = ContainerEngine.ask
+
+    async def ask_and_crash_when_started(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        answer = await ask(self, method, path, *args)
+        if "-owner-" in path and path.endswith("/start"):
+            bench.docker.kill()
+            bench.docker.start()
+        return answer
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_and_crash_when_started)
+    result, _ = await bench.run("echo x > file", container=ContainerOptions(user="root"))
+
+    assert result.state == "lost"
+    assert "engine" in result.reason
+
+
 async def test_an_engine_that_does_not_come_back_is_not_waited_for_for_ever(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from pitstop.executors.container_engine import (
     EngineGone,
     EngineInfo,
     EngineRefused,
+    ask_exit,
 )
 from pitstop.executors.container_images import Image, Images
 from pitstop.executors.container_labels import remove_container
@@ -198,7 +199,7 @@ class ContainerCommand:
                 tasks.append(group.create_task(feed(connection, self._command.stdin), name="input"))
             try:
                 async with AsyncExitStack() as stack:
-                    asked = await self._ask_exit(yard, stack)
+                    asked = await ask_exit(yard.engine, yard.info, self.name, stack)
                     await self._start(yard)
                     tasks.append(group.create_task(self._end_when_told(yard.engine), name="end"))
                     exit_code = await self._wait_exit(yard, asked)
@@ -214,16 +215,6 @@ class ContainerCommand:
                     task.cancel()
         if problem is not None:
             raise problem
-
-    async def _ask_exit(self, yard: Yard, stack: AsyncExitStack) -> Answer | None:
-        """Ask how it will end, before it is started: the next engine would tell anything of what it did not start.
-
-        One whose containers survive it can be asked later.
-        """
-        if yard.info.is_survived:
-            return None
-        asking = yard.engine.begin("POST", f"/containers/{self.name}/wait", {"condition": "next-exit"})
-        return await stack.enter_async_context(asking)
 
     async def _start(self, yard: Yard) -> None:
         self._may_have_run = True

@@ -8,7 +8,7 @@ import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -226,6 +226,17 @@ def _told_gone(path: str) -> Iterator[None]:
         yield
     except (OSError, EOFError, asyncio.LimitOverrunError) as error:
         raise EngineGone(f"the container engine at {path} broke off: {error}") from error
+
+
+async def ask_exit(engine: ContainerEngine, info: EngineInfo, name: str, stack: AsyncExitStack) -> Answer | None:
+    """Ask how a container will end, before it is started: the next engine would tell anything of what it did not start.
+
+    One whose containers survive it can be asked later, which is None.
+    """
+    if info.is_survived:
+        return None
+    asking = engine.begin("POST", f"/containers/{name}/wait", {"condition": "next-exit"})
+    return await stack.enter_async_context(asking)
 
 
 async def _read_head_exactly(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> bytes:

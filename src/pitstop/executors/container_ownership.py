@@ -4,12 +4,13 @@ import asyncio
 import os
 import secrets
 from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.executors.container_config import mounts_of, owner_of
-from pitstop.executors.container_engine import ContainerEngine, EngineInfo, EngineRefused
+from pitstop.executors.container_engine import ContainerEngine, EngineInfo, EngineRefused, ask_exit
 from pitstop.executors.container_labels import remove_container
 
 # An image may have no `chown`, so this machine's own programs are laid over what it has
@@ -62,8 +63,10 @@ async def keep_owner(
     try:
         config = _config(workspace, image, labels, info, folders, (owner.st_uid, owner.st_gid), since or 0.0)
         await engine.make("/containers/create", {"name": name}, config)
-        await engine.ask("POST", f"/containers/{name}/start")
-        ended = await engine.ask("POST", f"/containers/{name}/wait")
+        async with AsyncExitStack() as stack:
+            asked = await ask_exit(engine, info, name, stack)
+            await engine.ask("POST", f"/containers/{name}/start")
+            ended = await (asked.read_json() if asked else engine.ask("POST", f"/containers/{name}/wait"))
         return f"`find` ended with exit code {ended['StatusCode']}" if ended["StatusCode"] else ""
     except EngineRefused as error:
         return error.message
