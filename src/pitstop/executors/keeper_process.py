@@ -78,6 +78,8 @@ def _be_keeper(control_fd: int) -> None:
     try:
         os.setsid()
         main(control_fd)
+    except Exception as error:  # noqa: BLE001 - as the interpreter of a keeper that is started would tell it
+        sys.excepthook(type(error), error, error.__traceback__)
     finally:
         os._exit(0)
 
