@@ -11,7 +11,7 @@ import pytest
 
 from pitstop.engine.container import ContainerOptions
 from pitstop.errors import Unavailable, WorkspaceLost
-from pitstop.executors.container_engine import ContainerEngine
+from pitstop.executors.container_engine import ContainerEngine, EngineGone
 from pitstop.executors.container_images import Images
 from tests.containers import BARE, BOX, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
@@ -183,6 +183,29 @@ async def test_a_shell_that_has_ended_touches_no_other_connection_when_it_is_clo
         theirs.close()
         writer.close()
         await writer.wait_closed()
+
+
+async def test_what_an_engine_tells_of_a_shell_that_another_started_is_not_taken_for_its_end(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = await bench.executor.shell(bench.workspace, None, BOX)
+    ask = ContainerEngine.ask
+
+    async def ask_and_start_again(self: ContainerEngine, method: str, path: str, *args: Any, **more: Any) -> Any:
+        try:
+            return await ask(self, method, path, *args, **more)
+        except EngineGone:
+            if path.endswith("/wait"):
+                bench.docker.start()
+            raise
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_and_start_again)
+    bench.docker.kill()
+    result = await shell.wait()
+
+    assert result.state == "lost"
+    assert "engine" in result.reason
+    await shell.close()
 
 
 async def test_a_command_that_ends_when_a_shell_is_about_to_join_it_is_not_joined(

@@ -144,8 +144,12 @@ class ContainerShell:
     async def wait(self) -> CommandResult:
         if self._result is not None:
             return self._result
-        with suppress(EngineGone, EngineRefused):
+        try:
             await self._place.wait_exit()
+        except EngineGone as gone:  # the next engine would tell anything of how it ended
+            self._seen = replace(self._seen, is_lost=True, problem=f"the container engine went away: {gone}")
+        except EngineRefused:  # its container has been removed
+            pass
         return await self._finish()
 
     async def close(self) -> None:
