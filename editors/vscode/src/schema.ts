@@ -33,7 +33,7 @@ function schemaOf(resource: string): string | undefined {
 function readSchema(): Promise<string | undefined> {
   const [program, ...rest] = pitstopCommand(vscode.workspace.workspaceFolders?.[0]);
   return new Promise((resolve) => {
-    execFile(program, [...rest, "schema"], { timeout: 20_000, maxBuffer: 2 ** 24 }, (error, stdout) =>
+    execFile(program, [...rest, "schema"], { timeout: 120_000, maxBuffer: 2 ** 24 }, (error, stdout) =>
       resolve(error === null ? stdout : undefined),
     );
   });

@@ -32,7 +32,7 @@ def test_stories_in_neovim(folder: Path) -> None:
         env=env,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
     )
 
     assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ dap.listeners.after.event_terminated["stories"] = function() ended = true end
 dap.listeners.after.event_output["stories"] = function(_, body) table.insert(outputs, body.output) end
 
 local function wait_for(what, condition)
-  assert(vim.wait(30000, condition, 20), "no " .. what)
+  assert(vim.wait(90000, condition, 20), "no " .. what)
 end
 
 local function equal(actual, expected)
