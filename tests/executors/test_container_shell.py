@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pitstop.engine.container import ContainerOptions
+from pitstop.engine.container import ContainerOptions, Service
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.container_engine import ContainerEngine, EngineGone
 from pitstop.executors.container_images import Images
@@ -238,8 +238,9 @@ async def test_a_shell_of_a_workspace_that_is_released_while_it_opens_is_not_lef
         return await get(self, *args)
 
     monkeypatch.setattr(Images, "get", release_and_get)
+    shared = ContainerOptions(services=(Service(name="db", image=BOX, argv=("sleep", "1000"), shared=True),))
     with pytest.raises(WorkspaceLost):
-        await bench.executor.shell(bench.workspace, None, BOX)
+        await bench.executor.shell(bench.workspace, None, BOX, container=shared)
 
     assert bench.docker.left() == {}
 

@@ -81,6 +81,14 @@ class ContainerLauncher:
                     await remove_all_in(self._yard.engine, workspace.id)
         await asyncio.to_thread(shutil.rmtree, traces_of(workspace), ignore_errors=True)
 
+    async def leave_late(self, workspace: WorkspaceRef) -> None:
+        """End what was opened there though it had been left: its files may be somebody else's by now."""
+        for shell in self._shells.pop(workspace.id, []):
+            await shell.close()
+        if self._yard is not None:
+            with suppress(EngineGone):
+                await self._yard.services.leave(workspace.id)
+
     def lose(self, workspace: str, reason: str) -> None:
         """The workspace is not ours any more: end what runs there, as lost."""
         for key in self._keys_in(workspace):

@@ -16,7 +16,6 @@ from pitstop.engine.executor import (
     Shell,
     WorkspaceRef,
 )
-from pitstop.errors import WorkspaceLost
 from pitstop.executors.container_traces import traces_of
 from pitstop.executors.process import ProcessExecutor
 
@@ -138,23 +137,23 @@ class PlacingExecutor:
             return await self._processes.shell(workspace, argv, None, rows, cols, cwd=cwd, env=env, read_only=read_only)
         self._processes.check_held(workspace)
         await self._post_sentry(workspace)
-        shell = await self._containers.shell(
-            workspace,
-            image,
-            argv=argv,
-            rows=rows,
-            cols=cols,
-            cwd=cwd,
-            env=env or {},
-            container=container or ContainerOptions(),
-            read_only=read_only,
-            beside=beside,
-        )
         try:
-            self._processes.check_held(workspace)
-        except WorkspaceLost:  # while it was opened, which may take as long as a pull does
-            await shell.close()
-            raise
+            shell = await self._containers.shell(
+                workspace,
+                image,
+                argv=argv,
+                rows=rows,
+                cols=cols,
+                cwd=cwd,
+                env=env or {},
+                container=container or ContainerOptions(),
+                read_only=read_only,
+                beside=beside,
+            )
+        finally:
+            if workspace.id not in self._held:  # released while it was opened, which may take as long as a pull does
+                await self._containers.leave_late(workspace)
+        self._processes.check_held(workspace)
         return shell
 
     async def image_digest(self, image: str) -> str:
