@@ -1,6 +1,6 @@
 """Starting the keeper: as a fork of a Pitstop that is still as small as it, or else in an interpreter of its own.
 
-Both make the same process (`keeper.main`). A fork takes a third of the time, but only the command line has such a
+Both make the same process (`keeper.main`). A fork takes a quarter of the time, but only the command line has such a
 moment: later on, Pitstop would hand its size on to every supervisor.
 
 Used before anything else is loaded: only light imports here.

@@ -121,6 +121,8 @@ def why_it_ended(result: CommandResult) -> str:
 
 
 def _shown(line: str) -> str:
+    if line.isprintable():
+        return line.rstrip()
     return _UNPRINTABLE.sub("", _ESCAPES.sub("", line.rstrip("\r").rpartition("\r")[2])).rstrip()
 
 

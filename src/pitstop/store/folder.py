@@ -305,10 +305,10 @@ def _ignores(pid: int, number: int) -> bool:
 
 def forget_old_runs(runs: Path) -> None:
     """Of more than KEPT_RUNS, remove the oldest that have ended and are not pinned. Ids sort by time."""
-    for path in sorted(_folders(runs))[:-KEPT_RUNS]:
-        record = read_record(path)
+    for name in sorted(path.name for path in _folders(runs))[:-KEPT_RUNS]:
+        record = read_record(runs / name)
         if record is not None and record.status in ENDED and not record.is_pinned:
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(runs / name, ignore_errors=True)
 
 
 def file_name(occurrence: str) -> str:
