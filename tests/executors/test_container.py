@@ -13,8 +13,9 @@ import pytest
 
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Placement
+from pitstop.errors import Unavailable
 from pitstop.executors import container_command
-from pitstop.executors.container_engine import ContainerEngine
+from pitstop.executors.container_engine import ContainerEngine, EngineRefused
 from pitstop.executors.container_log import CommandLog
 from tests.containers import BARE, BOX, OTHER_ARCH, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, new_executor, open_bench
@@ -450,6 +451,31 @@ async def test_a_workspace_is_taken_up_without_what_its_last_user_left_running(d
     again = await second.acquire(Placement(workspace="run-1"))
     assert (await Bench(docker, second, again).run("echo here"))[1] == "here\n"
     await first.close()
+    await second.close()
+
+
+async def test_a_workspace_in_which_something_runs_that_cannot_be_removed_is_not_taken_up(
+    docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = new_executor(docker, tmp_path), new_executor(docker, tmp_path)
+    workspace = await first.acquire(Placement(workspace="run-1"))
+    (tmp_path / "run-1/.pitstop/containers").mkdir()  # as one who dies leaves it
+    docker.says("run", "--detach", "--label", f"pitstop.workspace={workspace.id}", BOX, "sleep", "1000")
+    await first.close(keep=True)
+    ask = ContainerEngine.ask
+
+    async def ask_or_be_refused(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        if method == "DELETE":
+            raise EngineRefused(500, "the disk is busy")
+        return await ask(self, method, path, *args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ContainerEngine, "ask", ask_or_be_refused)
+        with pytest.raises(Unavailable, match="'run-1' cannot be removed: the disk is busy"):
+            await second.acquire(Placement(workspace="run-1"))
+
+    await second.acquire(Placement(workspace="run-1"))
+    assert docker.left() == {}
     await second.close()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
-from pitstop.executors.container_engine import ContainerEngine
+from pitstop.executors.container_engine import ContainerEngine, EngineRefused
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 
@@ -205,6 +205,25 @@ async def test_a_shared_service_that_did_not_get_ready_for_one_step_is_not_taken
         assert (result.state, result.exit_code) == ("failed", 126)
         assert "was not ready within 1 s" in result.reason
         assert "ran" not in said.splitlines()
+
+
+async def test_a_service_that_the_engine_does_not_remove_keeps_nobody_from_leaving_and_the_guard_removes_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.run("true", container=beside(web(shared=True)))
+    ask = ContainerEngine.ask
+
+    async def ask_or_be_refused(self: ContainerEngine, method: str, path: str, *args: Any) -> Any:
+        if method == "DELETE":
+            raise EngineRefused(500, "the disk is busy")
+        return await ask(self, method, path, *args)
+
+    monkeypatch.setattr(ContainerEngine, "ask", ask_or_be_refused)
+    await bench.executor.release(bench.workspace)
+    assert set(bench.docker.left()) == {"containers", "networks"}
+
+    await bench.executor.close()
+    assert bench.docker.left() == {}
 
 
 async def test_a_shell_has_the_services_of_its_step(bench: Bench) -> None:

@@ -59,7 +59,10 @@ class ContainerLauncher:
     async def take_up(self, workspace: WorkspaceRef) -> None:
         """Remove what others left running in a workspace that was theirs before."""
         yard = await self._open_yard()
-        await remove_all_in(yard.engine, workspace.id)
+        try:
+            await remove_all_in(yard.engine, workspace.id)
+        except EngineRefused as error:
+            raise Unavailable(f"what runs in workspace {workspace.id!r} cannot be removed: {error.message}") from error
         labels = labels_of(self._owner, workspace)
         await keep_owner(yard.engine, yard.info, workspace, await any_image(yard.engine), labels)
         await asyncio.to_thread(shutil.rmtree, traces_of(workspace), ignore_errors=True)
@@ -75,7 +78,7 @@ class ContainerLauncher:
             await self._lives.pop(key)
         was_lost = [self._started.pop(key).ended.result().state == "lost" for key in keys]
         if self._yard is not None:
-            with suppress(EngineGone):  # the guard, or who comes next, removes what is left
+            with suppress(EngineGone, EngineRefused):  # the guard, or who comes next, removes what is left
                 await self._yard.services.leave(workspace.id)
                 if any(was_lost):
                     await remove_all_in(self._yard.engine, workspace.id)
@@ -86,7 +89,7 @@ class ContainerLauncher:
         for shell in self._shells.pop(workspace.id, []):
             await shell.close()
         if self._yard is not None:
-            with suppress(EngineGone):
+            with suppress(EngineGone, EngineRefused):
                 await self._yard.services.leave(workspace.id)
 
     def lose(self, workspace: str, reason: str) -> None:
