@@ -32,7 +32,6 @@ from pitstop.executors.spill import STDERR, SpillReader, SpillWriter, write_all
 from pitstop.executors.supervised_result import result_of
 from pitstop.executors.supervisor import End
 from pitstop.executors.supervisors import Supervised, Supervisors
-from pitstop.executors.terminal import TerminalShell, open_terminal
 from pitstop.executors.workspace import Workspace
 from pitstop.executors.workspaces import Workspaces
 from pitstop.lazy_dataclass import dataclass
@@ -246,6 +245,8 @@ class ProcessExecutor:
         beside: CommandRef | None = None,
         read_only: bool = False,
     ) -> Shell:
+        from pitstop.executors.terminal import TerminalShell, open_terminal
+
         if image is not None:
             raise NoRunner(f"image {image}", [f"{self._runner}, which runs processes and no containers"])
         held = self._find(workspace)
@@ -340,7 +341,7 @@ class _Held:
     env: dict[bytes, bytes]
     epoch: str
     started_count: int = 0
-    shells: list[TerminalShell] = field(default_factory=list)
+    shells: list[Shell] = field(default_factory=list)
 
     def roots(self) -> list[bytes]:
         """All that belongs to the workspace."""
