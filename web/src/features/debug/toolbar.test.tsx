@@ -102,3 +102,9 @@ test("a run that has ended has no toolbar", () => {
   stage({ isLive: false });
   expect(screen.queryByRole("toolbar")).toBeNull();
 });
+
+test("while files of the workspace are kept, how far that is stands where the stop would", () => {
+  stage({ stop: null, stops: [], filesProgress: "keeping the files of the workspace: 1 of 2 files, 1 of 2 kB" });
+  expect(screen.getByText("Keeping the files of the workspace: 1 of 2 files, 1 of 2 kB")).toBeTruthy();
+  expect(screen.getByRole("status").textContent).toBe("Keeping the files of the workspace"); // not each number
+});
