@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
@@ -136,8 +137,11 @@ async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
         await ending.wait()
         notify_systemd("STOPPING=1")
         log.info("ending: the runs are handed over")
-        for number in (signal.SIGINT, signal.SIGTERM):  # once more ends it at once, as a kill would
-            loop.add_signal_handler(number, lambda: sys.exit(1))
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+        ):  # once more ends it at once, as a kill would: no run is cancelled
+            loop.add_signal_handler(number, os._exit, 1)
 
 
 def listen(host: str, port: int | None) -> socket.socket:
