@@ -1,13 +1,17 @@
 """`python`, with the functions of `functions.py`."""
 
+import json
 import os
+import socket
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from pitstop.events.outcome import Status
+from pitstop.steps import python_call
 from tests.steps.bench import Bench, open_bench
 
 HERE = "tests.steps.functions"
@@ -103,6 +107,18 @@ async def test_a_process_that_dies_in_the_call_is_told_with_what_it_said(bench: 
 
     assert "SIGABRT" in error
     assert "before the end" in error
+
+
+def test_what_a_process_tells_of_its_debugger_is_heard_before_it_goes_on() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as threads:
+        wanted = {"port": server.getsockname()[1], "token": "secret"}
+        telling = threads.submit(python_call.tell, wanted, {"problem": "there is none"})
+        connection, _ = server.accept()
+        with connection, connection.makefile() as lines:
+            assert json.loads(lines.readline()) == {"token": "secret", "problem": "there is none"}
+            assert not wait([telling], timeout=0.5).done
+
+    telling.result()
 
 
 async def test_a_function_works_in_the_workspace_with_the_environment_of_the_step(bench: Bench) -> None:

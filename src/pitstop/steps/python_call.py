@@ -104,8 +104,10 @@ def sibling(name: str) -> Any:
 
 
 def tell(wanted: dict[str, Any], news: dict[str, Any]) -> None:
+    """Tell whoever asked. Returns when it was heard: a process that has ended by then would not be listened to."""
     with socket.create_connection(("127.0.0.1", wanted["port"])) as connection:
         connection.sendall(json.dumps({"token": wanted["token"], **news}).encode() + b"\n")
+        connection.recv(1)  # nothing is said: the other end is closed
 
 
 def call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
