@@ -243,6 +243,16 @@ class AdapterClient:
 
     # Its end
 
+    @contextlib.contextmanager
+    def not_reading(self) -> Iterator[None]:
+        """As if the client were busy: what is written to it has to wait."""
+        transport = self._process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+        transport.pause_reading()
+        try:
+            yield
+        finally:
+            transport.resume_reading()
+
     def stop_reading(self) -> None:
         """As if the client were no more: whatever is written to it fails."""
         self._listener.cancel()

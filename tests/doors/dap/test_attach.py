@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pitstop.service.api import BreakpointRequest, DebugRequest, RunRequest
-from tests.doors.dap.adapter_client import AdapterClient
+from tests.doors.dap.adapter_client import AdapterClient, written
 from tests.doors.dap.flows import SHOP, line_of
 from tests.doors.dap.protocol import check_conversation
 from tests.doors.http.bench import Bench
@@ -76,6 +76,23 @@ async def test_a_client_that_leaves_lets_the_run_go_on(adapter: AdapterClient, s
     await attach(adapter, server, run.id)
     await adapter.stopped()
     assert await adapter.leave() == 0
+
+    assert (await run.wait()).status == "passed"
+
+
+async def test_a_client_that_leaves_a_run_that_is_about_to_stand_lets_it_go_on(
+    adapter: AdapterClient, server: Bench
+) -> None:
+    hold = "touch holding; until test -e go; do sleep 0.05; done"
+    run = await paused_run(server, f"name: slow\nsteps:\n  - run: {hold}\n  - run: echo after\n")
+    await attach(adapter, server, run.id)
+    await adapter.stopped()
+    await adapter.ask("continue", threadId=1)
+    await written(server.folder / "holding")
+    await adapter.ask("pause", threadId=1)
+    assert "still at work" in (await adapter.stopped())["description"]
+    assert await adapter.leave() == 0
+    (server.folder / "go").touch()
 
     assert (await run.wait()).status == "passed"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from tests.doors.dap.adapter_client import AdapterClient
-from tests.doors.dap.flows import line_of
+from tests.doors.dap.adapter_client import AdapterClient, written
+from tests.doors.dap.flows import BRANCHES, line_of
 
 CHECKS = line_of("shop.yaml", "id: checks")
 
@@ -159,6 +159,21 @@ async def test_next_of_the_main_thread_runs_its_branches_to_the_join(adapter: Ad
     assert (stop["threadId"], await place(adapter, stop)) == (1, "checks (after)")
 
 
+async def test_next_of_the_main_thread_lets_a_branch_through_that_was_to_wait_for_another(
+    adapter: AdapterClient, folder: Path
+) -> None:
+    held = BRANCHES.replace("run: until", "run: touch holding; until")
+    (folder / "held.yaml").write_text(held.replace("echo quick one", "until test -e holding; do sleep 0.05; done"))
+    await adapter.launch("held.yaml", lines=(line_of("branches.yaml", "id: quick_two"),))
+    await adapter.stopped()
+    await adapter.ask("next", threadId=1)
+    (folder / "go").touch()
+
+    stop = await adapter.stopped()
+    assert (stop["threadId"], await place(adapter, stop)) == (1, "both (after)")
+    assert {"slow end", "quick two"} <= set(adapter.output("stdout").splitlines())
+
+
 async def test_all_branches_go_on_while_one_is_stepped_if_that_is_wanted(adapter: AdapterClient) -> None:
     await adapter.launch("shop.yaml", lines=(CHECKS,), steppingResumesAllBranches=True)
     await adapter.stopped()
@@ -204,8 +219,10 @@ async def test_pause_stops_at_the_next_step(adapter: AdapterClient, folder: Path
 
 
 async def test_a_pause_in_a_long_step_tells_what_is_still_at_work(adapter: AdapterClient, folder: Path) -> None:
+    (folder / "branches.yaml").write_text(BRANCHES.replace("run: until", "run: touch holding; until"))
     await adapter.launch("branches.yaml")
     await adapter.event("thread", lambda body: body["reason"] == "exited")  # the quick branch has ended
+    await written(folder / "holding")
     await adapter.ask("pause", threadId=1)
     stop = await adapter.stopped()
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.doors.dap.adapter_client import PATIENCE_SECONDS, frame
+from tests.doors.dap.adapter_client import PATIENCE_SECONDS, frame, written
 from tests.doors.dap.protocol import check_messages
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -63,6 +63,28 @@ async def test_a_client_with_the_token_debugs_and_then_the_adapter_ends(folder: 
         assert (await ask(stream, "disconnect"))["success"]
         stream[1].close()
 
+        assert await asyncio.wait_for(process.wait(), PATIENCE_SECONDS) == 0
+
+
+async def test_a_client_that_is_busy_for_a_while_has_all_that_it_was_told_in_the_end(folder: Path) -> None:
+    (folder / "flood.yaml").write_text("name: flood\nsteps:\n  - run: seq 1000000; touch done\n")
+    async with listening(folder) as (process, told):
+        token = told.strip().rpartition("adapterToken=")[2]
+        reader, writer = stream = await connect(told)
+        await ask(stream, "initialize", adapterID="x")
+        await ask(stream, "launch", program="flood.yaml", cwd=str(folder), adapterToken=token)
+        await ask(stream, "configurationDone")
+        transport: Any = writer.transport
+        transport.pause_reading()
+        await written(folder / "done")
+        asked = {"seq": 77, "type": "request", "command": "disconnect", "arguments": {"terminateDebuggee": False}}
+        writer.write(frame(json.dumps(asked).encode()))
+        await asyncio.sleep(2)  # it is busy
+        transport.resume_reading()
+
+        said = await reader.read()
+        assert b'"event":"terminated"' in said and b'"request_seq":77' in said
+        writer.close()
         assert await asyncio.wait_for(process.wait(), PATIENCE_SECONDS) == 0
 
 

@@ -48,6 +48,7 @@ class Adapter:
         self.on_left: Callable[[], None] = lambda: None
         self.is_launch_answered_late = is_launch_answered_late
         self.turn = asyncio.Lock()
+        self.restarting = asyncio.Lock()  # a run takes the place of one, so they do it one after the other
         self.environment = dict(os.environ)  # as it is without what a launch adds to it
         self.open_requests: dict[int, asyncio.Task[None]] = {}
         self.cancellable: dict[str, int] = {}  # the requests behind the progress that is shown

@@ -97,14 +97,16 @@ async def _serve_port(options: argparse.Namespace, open_service: "OpenService") 
 
     async def serve(reader: asyncio.StreamReader, stream: asyncio.StreamWriter) -> None:
         writer = SocketWriter(stream)
-        try:
-            async with turn:
-                if not served.is_set() and await serve_client(
+        async with turn:
+            is_served = False
+            try:
+                is_served = not served.is_set() and await serve_client(
                     reader, writer.write, open_service, token=token, is_launch_answered_late=late
-                ):
-                    served.set()
-        finally:
-            await writer.close()
+                )
+            finally:
+                await writer.close()
+            if is_served:  # not before it was sent all that it is told
+                served.set()
 
     server = await asyncio.start_server(serve, LOOPBACK, options.port, limit=LONGEST_LINE)
     port = server.sockets[0].getsockname()[1]

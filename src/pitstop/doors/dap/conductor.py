@@ -34,14 +34,20 @@ class Conductor:
         self._ours: set[int] = set()  # the stops that we have ended ourselves
         self._parking: set[str] = set()  # the branches that were asked to stand still for the sake of another
         self._stepping = False  # whether only one branch moves, and the parked ones stay
+        self._passing: set[str] = set()  # the branches that are let through, whatever they were asked for before
         self._ending: set[str] = set()  # the branches that the client wants ended
         self._is_pause_wanted = False
+        self._is_silent = False
         self._expected: str | None = None
 
     @property
     def may_stand(self) -> bool:
         """Whether something may be stopped, as the client has it: where each branch is on its own, any of them."""
         return self.is_stopped or not self.stops_all
+
+    def has_heard(self, stop: int) -> bool:
+        """Whether the client can know of a stop: what it says of its branch is said of no later one."""
+        return stop in self._heard
 
     # What happens
 
@@ -68,7 +74,8 @@ class Conductor:
             return
         is_parked = is_only_paused(stop) and stop.frame in self._parking
         self._parking.discard(stop.frame)
-        if stop.frame in self._ending or not await self._is_worth_a_stop(stop):
+        is_passing = stop.frame in self._passing and not has_news(stop)
+        if is_passing or stop.frame in self._ending or not await self._is_worth_a_stop(stop):
             await self._let_go(stop)
         elif not self.stops_all:
             await self._announce(stop, state)
@@ -128,6 +135,7 @@ class Conductor:
         if "breakpoint" in stop.reasons:
             adapter.breakpoint_stops.add(stop.id)
         self._stepping = self._is_pause_wanted = False
+        self._passing.clear()
         expected, self._expected = self._expected, None
         if self.stops_all:
             await self._park(state)
@@ -192,17 +200,26 @@ class Conductor:
         self.is_stopped = False
         self.current = None
         self._stepping = is_step
+        self._passing.clear()
         self._expected = expected
 
-    def take_back(self, stop: StopInfo) -> None:
+    def take_back(self, stops: Iterable[int], current: StopInfo) -> None:
         """The command was refused: everything is as it was."""
-        self._ours.discard(stop.id)
-        self.is_stopped, self.current, self._stepping, self._expected = True, stop, False, None
+        self._ours.difference_update(stops)
+        self.is_stopped, self.current, self._stepping, self._expected = True, current, False, None
+
+    def let_through(self, branches: Iterable[str]) -> None:
+        """These run to their ends: where they come to stand because of an earlier command, they go on."""
+        self._passing.update(branches)
 
     def end_branch(self, stop: StopInfo) -> None:
         """Its step is about to fail for the sake of it, and that is no news."""
         self._ending.add(stop.frame)
         self.move_on((stop.id,), is_step=True)
+
+    def fall_silent(self) -> None:
+        """Tell nothing more, not even what was to be told later."""
+        self._is_silent = True
 
     def want_pause(self) -> None:
         self._is_pause_wanted = True
@@ -211,7 +228,7 @@ class Conductor:
         """When no branch has come to a point for a while, tell the pause all the same, with what is still at work."""
         await asyncio.sleep(PAUSE_SECONDS)
         async with self._adapter.turn:
-            if self.is_stopped or not self._is_pause_wanted:
+            if self.is_stopped or self._is_silent or not self._is_pause_wanted:
                 return
             state = await self._debugger.state()
             at_work = [frame for frame in state.frames if frame.state == "pausing"]
@@ -247,7 +264,8 @@ class Conductor:
         going = [stop.id for stop in state.stops if stop not in untold]
         self.move_on(going)
         for number in going:
-            await self._debugger.continue_(number)
+            with contextlib.suppress(CommandRefused):  # somebody else was quicker
+                await self._debugger.continue_(number)
         self._adapter.spawn(self._announce_later(untold[0].id), name="announce")
 
     async def _announce_later(self, number: int) -> None:
@@ -255,7 +273,7 @@ class Conductor:
         async with self._adapter.turn:
             state = await self._debugger.state()
             stop = _stop(state.stops, number)
-            if stop is not None and not self.is_stopped:
+            if stop is not None and not self.is_stopped and not self._is_silent:
                 await self._announce(stop, state)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from pitstop.doors.dap.adapter import Adapter
@@ -10,6 +11,7 @@ from pitstop.doors.dap.failures import RequestFailed
 from pitstop.doors.dap.variables import read_json, stop_for
 from pitstop.errors import CommandRefused
 from pitstop.service.api import BreakpointRequest
+from pitstop.service.debugging import StopInfo
 
 
 class Command(NamedTuple):
@@ -123,17 +125,20 @@ async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     outputs = read_json(rest) if rest else None
-    return await _move(adapter, frame_id, lambda stop: adapter.session().live()[0].skip(stop, outputs), "skipped")
+    return await _move(adapter, frame_id, lambda stop: adapter.session().live()[0].skip(stop.id, outputs), "skipped")
 
 
 async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """And stop when it has ended, whichever way."""
 
-    async def again(stop: int) -> None:
+    async def again(stop: StopInfo) -> None:
         debugger, _ = adapter.session().live()
-        step = next(each.step for each in (await debugger.state()).stops if each.id == stop)
-        await debugger.retry(stop)
-        await debugger.add_breakpoint(BreakpointRequest(step=step, position="after", once=True))
+        after = await debugger.add_breakpoint(BreakpointRequest(step=stop.step, position="after", once=True))
+        try:
+            await debugger.retry(stop.id)
+        except CommandRefused:
+            await debugger.remove_breakpoint(after.id)
+            raise
 
     return await _move(adapter, frame_id, again, "tried again", pauses=False)
 
@@ -142,7 +147,7 @@ async def _force(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     status, _, outputs = rest.partition(" ")
     given = read_json(outputs) if outputs.strip() else None
     return await _move(
-        adapter, frame_id, lambda stop: adapter.session().live()[0].force(stop, status, given), f"forced to {status}"
+        adapter, frame_id, lambda stop: adapter.session().live()[0].force(stop.id, status, given), f"forced to {status}"
     )
 
 
@@ -151,14 +156,19 @@ async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     return await _move(
         adapter,
         frame_id,
-        lambda stop: adapter.session().live()[0].step_back(stop, external=is_agreed),
+        lambda stop: adapter.session().live()[0].step_back(stop.id, external=is_agreed),
         "went back",
         pauses=False,
     )
 
 
 async def _move(
-    adapter: Adapter, frame_id: int | None, act: Callable[[int], Awaitable[None]], done: str, *, pauses: bool = True
+    adapter: Adapter,
+    frame_id: int | None,
+    act: Callable[[StopInfo], Awaitable[None]],
+    done: str,
+    *,
+    pauses: bool = True,
 ) -> str:
     """Carry it out, and stop the branch at the next point that it comes to."""
     session = adapter.session()
@@ -171,12 +181,13 @@ async def _move(
         before = conductor.current
         conductor.move_on((number,), is_step=True, expected="step")
         try:
-            await act(number)
+            await act(stop)
         except CommandRefused:
-            conductor.take_back(before or stop)
+            conductor.take_back((number,), before or stop)
             raise
         if pauses:
-            await debugger.pause(stop.frame)
+            with suppress(CommandRefused):  # it is at its end already
+                await debugger.pause(stop.frame)
         thread = adapter.threads.number(stop.frame)
         adapter.tell("continued", ContinuedEvent(thread_id=thread, all_threads_continued=False))
     return f"{stop.occurrence} {done}"

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,13 +15,13 @@ from pitstop.doors.dap.failures import not_stopped
 from pitstop.doors.dap.file_watch import watch_files
 from pitstop.doors.dap.outputs import Outputs
 from pitstop.doors.dap.places import Places
-from pitstop.errors import CommandRefused, PitstopError
+from pitstop.errors import CommandRefused, NotRunning, PitstopError
 from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service, WorkspaceProgress
 from pitstop.service.debugging import Debugger, DebugState, StopInfo
 from pitstop.service.graph_targets import read_target
 
 LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
-END_SECONDS = 0.8  # how long a run that is killed is waited for
+END_LOOKS, LOOK_SECONDS = 8, 0.1  # how long a run that is killed is waited for
 
 IN_PYTHON = ("node", "python")  # kinds whose failures were raised in the code of a user
 
@@ -63,6 +63,9 @@ class Debuggee:
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._adapter = adapter
         self._conductor: Conductor | None = None
+        self._beginning: asyncio.Task[None] | None = None
+        self._is_wanted = True
+        self._stop_hearing: Callable[[], None] = lambda: None
         self._started: dict[str, float] = {}
         self._traces: dict[str, str] = {}  # of what was raised in Python, by occurrence
         self._is_restarting = False
@@ -115,10 +118,11 @@ class Debuggee:
         return debugger, self.conductor
 
     async def stop_of(self, thread: int) -> StopInfo | None:
-        """Where a thread stands; None when it moves, or waits for others."""
-        debugger, _ = self.live()
+        """Where a thread stands; None when it moves, or waits for others, or nobody was told yet that it stands."""
+        debugger, conductor = self.live()
         frame = self._adapter.threads.frame(thread)
-        return next((stop for stop in (await debugger.state()).stops if stop.frame == frame), None)
+        stops = (await debugger.state()).stops
+        return next((stop for stop in stops if stop.frame == frame and conductor.has_heard(stop.id)), None)
 
     def trace_of(self, occurrence: str) -> str | None:
         """Where in the code the failure of a step was raised, if it was."""
@@ -131,25 +135,43 @@ class Debuggee:
 
     # Its life
 
-    async def begin(self) -> None:
-        """Start the run, or begin to follow it, and tell the client until it is over."""
+    def begin(self) -> None:
+        """Start the run, or begin to follow it, and tell the client until it is over. Said again, it is nothing new."""
+        if self._beginning is None and self._is_wanted and not self.is_over:
+            self._beginning = self._adapter.spawn(self._live_through(), name="run")
+
+    async def _live_through(self) -> None:
         try:
             async with self._adapter.turn:
+                if self.is_over or not self._is_wanted:  # somebody has ended it before it could begin
+                    self.is_over = True
+                    self._ended.set()
+                    self._tell_begun()
+                    return
                 state = await (
                     self._launch(self.origin) if isinstance(self.origin, Launch) else self._attach(self.origin)
                 )
         except (PitstopError, OSError) as error:
-            self._adapter.say(str(error), "stderr")
-            if not self.begun.done():
-                self.begun.set_exception(error)
-                self.begun.exception()  # nobody has to ask
-            self._tell_end(1)
+            async with self._adapter.turn:
+                self._adapter.say(str(error), "stderr")
+                self._tell_begun(error)
+                self._tell_end(1)
             return
-        if not self.begun.done():
-            self.begun.set_result(None)
+        self._tell_begun()
         watch = self._adapter.spawn(watch_files(self._adapter, self), name="files")
-        await self._follow(state)
-        watch.cancel()
+        try:
+            await self._follow(state)
+        finally:
+            watch.cancel()
+
+    def _tell_begun(self, error: Exception | None = None) -> None:
+        if self.begun.done():
+            return
+        if error is None:
+            self.begun.set_result(None)
+        else:
+            self.begun.set_exception(error)
+            self.begun.exception()  # nobody has to ask
 
     async def _launch(self, launch: Launch) -> DebugState:
         debug = DebugRequest(
@@ -162,6 +184,8 @@ class Debuggee:
         )
         request = replace(launch.request, debug=debug if launch.debugs else None)
         self.run = await launch.service.start(request)
+        if not self._is_wanted:
+            await self._kill(self.run)
         state = await self.run.debugger.state()
         self._adapter.breakpoints.bind(state.breakpoints)
         self._prepare(self.run, is_local=launch.is_local)
@@ -175,14 +199,15 @@ class Debuggee:
             if frame.state != "done":
                 self.conductor.tell_thread(frame.id, frame.name)
         if not state.is_ended:
-            await self._adapter.breakpoints.set_all(run.debugger)
+            with contextlib.suppress(NotRunning):  # it has just ended, which is heard
+                await self._adapter.breakpoints.set_all(run.debugger)
             await self.conductor.begin(state)
         return state
 
     def _prepare(self, run: ActiveRun, *, is_local: bool) -> None:
         self._adapter.sources.take(run.texts, is_local=is_local)
         self._conductor = Conductor(self._adapter, run.debugger, stops_all=self.options.stop_mode != "one")
-        run.hear_output(self.outputs.hear)
+        self._stop_hearing = run.hear_output(self.outputs.hear)
         run.hear_progress(self._hear_progress)
         self._adapter.tell(
             "process",
@@ -297,6 +322,15 @@ class Debuggee:
     def _tell_end(self, code: int) -> None:
         """Once, and nothing of the run is told after it."""
         self.is_over = True
+        self._tell_gone()
+        self._ended.set()
+        if not self._is_restarting and not self._is_ending_told:
+            self._is_ending_told = True
+            self._adapter.tell("exited", bodies.ExitedEvent(exit_code=code))
+            self._adapter.tell("terminated", bodies.TerminatedEvent())
+
+    def _tell_gone(self) -> None:
+        """Whatever the client was told of the run is no more."""
         self.outputs.flush()
         self._adapter.progress.end_all()
         self._adapter.references.forget_all()
@@ -304,11 +338,6 @@ class Debuggee:
             if self._adapter.client.quirks.hears_threads:
                 number = self._adapter.threads.number(frame)
                 self._adapter.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
-        self._ended.set()
-        if not self._is_restarting and not self._is_ending_told:
-            self._is_ending_told = True
-            self._adapter.tell("exited", bodies.ExitedEvent(exit_code=code))
-            self._adapter.tell("terminated", bodies.TerminatedEvent())
 
     # Its end
 
@@ -317,34 +346,68 @@ class Debuggee:
         if self.run is None:
             self._tell_end(1)
         elif not self.is_over:
-            await self.run.cancel("ended in the editor")
+            with contextlib.suppress(NotRunning):  # it has just ended, which is told
+                await self.run.cancel("ended in the editor")
 
     async def kill(self) -> None:
-        """End it now, and wait for that a little: its log is written then."""
-        if self.run is None or self.is_over:
+        """End it now, and wait for that a little: its log is written then. One that is about to begin ends then."""
+        self._is_wanted = False
+        if self._beginning is None or self.is_over:
             return
+        if self.run is not None:
+            await self._kill(self.run)
+        for _ in range(END_LOOKS):  # not at one go: when this process stood still, its run has not had its time yet
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._ended.wait()
+                    return
+
+    async def _kill(self, run: ActiveRun) -> None:
         with contextlib.suppress(PitstopError):
-            await self.run.kill()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                await self._ended.wait()
+            await run.kill()
 
     async def kill_for_restart(self) -> None:
         self._is_restarting = True
         await self.kill()
 
+    def give_way(self) -> None:
+        """Another run has its place in the session: what this one still does until it is over is nobody's concern."""
+        if self.is_over:
+            return
+        self._stop_hearing()
+        self._tell_gone()
+        if self._conductor is not None:
+            self._conductor.fall_silent()
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._tell_begun()
+
     async def leave(self, *, suspended: bool) -> None:
         """Let a run go on without us: what we have set in it is taken out, and what stands still goes on."""
-        debugger = self.debugger
-        if debugger is None:
-            return
-        with contextlib.suppress(CommandRefused):
-            await self._adapter.breakpoints.withdraw(debugger)
-            if not suspended and (await debugger.state()).stops:
-                await debugger.continue_all()
-        self._is_left_to_itself = not suspended
+        await self.wait_begun()
+        async with self._adapter.turn:
+            debugger = self.debugger
+            if debugger is None:
+                return
+            with contextlib.suppress(CommandRefused):
+                await self._adapter.breakpoints.withdraw(debugger)
+                state = await debugger.state()
+                if not suspended and (state.stops or any(frame.state == "pausing" for frame in state.frames)):
+                    await debugger.continue_all()
+            self._is_left_to_itself = not suspended
+
+    async def wait_begun(self) -> None:
+        """Until a run that is about to begin has begun, or cannot."""
+        if self._beginning is not None:
+            await asyncio.wait([self.begun])
 
     async def outlive(self) -> None:
-        """A run of this process that was left to itself is over when it is over, not when its client has gone."""
-        if self._is_left_to_itself and self.is_here:
+        """A run of this process that was left to itself is over when it is over, not when its client has gone. What is
+        still on its way ends here, or has to come about on its server to be ended there.
+        """
+        if not self.is_here:
+            await self.wait_begun()
+        elif self._is_left_to_itself:
             await self._ended.wait()
+        elif self._beginning is not None and not self.begun.done():
+            self._beginning.cancel()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pitstop.doors.dap.messages import ExceptionFilter
 from pitstop.doors.dap.places import Places
-from pitstop.errors import BadExpression
+from pitstop.errors import BadExpression, CommandRefused
 from pitstop.service.api import StepInfo
 from pitstop.service.debugging import Debugger, StopInfo
 
@@ -83,4 +83,6 @@ async def _holds(condition: str, stop: StopInfo, debugger: Debugger) -> bool:
         found = await debugger.evaluate(stop.id, f"{json.dumps(error)} | ({condition})")
     except BadExpression:
         return True
+    except CommandRefused:  # the stop is over
+        return False
     return bool(found) and found[0] is not None and found[0] is not False

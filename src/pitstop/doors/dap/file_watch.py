@@ -23,7 +23,8 @@ async def watch_files(adapter: Adapter, debuggee: "Debuggee") -> None:
     flow = debuggee.flow_file
     if flow is None:
         return
-    seen = _stamps(debuggee.places.files)
+    stamps = _stamps(debuggee.places.files)
+    seen = stamps if _are_as_they_were_read(debuggee) else {}  # it may be edited before this looks for the first time
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         now = _stamps(debuggee.places.files)
@@ -34,6 +35,14 @@ async def watch_files(adapter: Adapter, debuggee: "Debuggee") -> None:
                 async with adapter.turn:
                     debuggee.renew(told)
                     _move_breakpoints(adapter, debuggee)
+
+
+def _are_as_they_were_read(debuggee: "Debuggee") -> bool:
+    texts = {} if debuggee.run is None else debuggee.run.texts
+    try:
+        return all(Path(file).read_text(encoding="utf-8") == text for file, text in texts.items())
+    except (OSError, ValueError):
+        return False
 
 
 def _move_breakpoints(adapter: Adapter, debuggee: "Debuggee") -> None:

@@ -64,12 +64,17 @@ async def configuration_done(adapter: Adapter, arguments: NoArguments) -> None:
 
 def _begin_if_ready(adapter: Adapter) -> None:
     """A run needs both, and clients send them in either order."""
-    if adapter.debuggee is not None and adapter.is_configured and adapter.debuggee.run is None:
-        adapter.spawn(adapter.debuggee.begin(), name="run")
+    if adapter.debuggee is not None and adapter.is_configured:
+        adapter.debuggee.begin()
 
 
 async def restart(adapter: Adapter, arguments: RestartArguments) -> None:
     """A new run in the same session, with the arguments that the client has now."""
+    async with adapter.restarting:
+        await _restart(adapter, arguments)
+
+
+async def _restart(adapter: Adapter, arguments: RestartArguments) -> None:
     old = adapter.session()
     if not isinstance(old.origin, Launch) or not isinstance(old.options, LaunchArguments):
         raise RequestFailed("only what was launched can be restarted: this run was attached to")
@@ -79,9 +84,10 @@ async def restart(adapter: Adapter, arguments: RestartArguments) -> None:
     new = await prepare_launch(adapter, options)
     await old.kill_for_restart()
     async with adapter.turn:
+        old.give_way()
         adapter.debuggee = new
         await look_up_again(adapter)
-    adapter.spawn(new.begin(), name="run")
+    _begin_if_ready(adapter)
 
 
 async def terminate(adapter: Adapter, arguments: NoArguments) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 
 from pitstop.doors.dap.wire import LONGEST_LINE
 
-DRAIN_SECONDS = 1.0
+DRAIN_SECONDS = 30.0  # a client that is there may be busy; for one that is gone nobody waits
 
 
 async def open_reader(number: int) -> asyncio.StreamReader:

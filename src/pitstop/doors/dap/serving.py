@@ -43,6 +43,9 @@ async def serve_client(
 
 
 async def _end(adapter: Adapter) -> None:
+    leaving = [task for task in adapter.open_requests.values() if task.get_name() == "disconnect"]
+    if leaving:  # a client that says how it leaves need not wait for the answer
+        await asyncio.wait(leaving)
     if not adapter.is_left:
         with contextlib.suppress(PitstopError):
             await leave(adapter, terminates=None, suspends=False)

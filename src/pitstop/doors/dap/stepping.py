@@ -25,8 +25,13 @@ async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Continu
     if stop is None:
         await conductor.continue_all()
         return Continued(all_threads_continued=True)
+    before = conductor.current
     conductor.move_on((stop.id,), is_step=True)
-    await debugger.continue_(stop.id)
+    try:
+        await debugger.continue_(stop.id)
+    except CommandRefused:
+        conductor.take_back((stop.id,), before or stop)
+        raise
     return Continued(all_threads_continued=False)
 
 
@@ -63,11 +68,12 @@ async def step(adapter: Adapter, arguments: given.MoveArguments, command: Comman
     others = [each.id for each in state.stops if each.id != stop.id]
     moves_others = bool(session.options.stepping_resumes_all_branches) and not arguments.single_thread
     before = conductor.current
-    conductor.move_on((stop.id, *others) if moves_others else (stop.id,), is_step=not moves_others)
+    moved = (stop.id, *others) if moves_others else (stop.id,)
+    conductor.move_on(moved, is_step=not moves_others)
     try:
         await command(debugger, stop.id)
     except CommandRefused:
-        conductor.take_back(before or stop)
+        conductor.take_back(moved, before or stop)
         raise
     for each in others if moves_others and conductor.stops_all else ():
         with contextlib.suppress(CommandRefused):
@@ -81,15 +87,15 @@ async def _step_over_what_moves(adapter: Adapter, branch: str | None) -> None:
         raise not_stopped()
     await debugger.pause(branch)
     state = await debugger.state()
-    under = [
-        stop.id
-        for stop in state.stops
-        if branch in _lineage(stop.frame, {each.id: each.parent for each in state.frames})
-    ]
-    conductor.move_on(under, is_step=True)
+    parents = {each.id: each.parent for each in state.frames}
+    under = {each for each in parents if branch in _lineage(each, parents)}
+    stops = [stop.id for stop in state.stops if stop.frame in under]
+    conductor.move_on(stops, is_step=True)
     conductor.want_pause()
-    for number in under:
-        await debugger.continue_(number)
+    conductor.let_through(under)
+    for number in stops:
+        with contextlib.suppress(CommandRefused):  # somebody else was quicker
+            await debugger.continue_(number)
 
 
 def _lineage(frame: str, parents: dict[str, str | None]) -> list[str]:

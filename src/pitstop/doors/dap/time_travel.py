@@ -100,7 +100,7 @@ async def _travel(adapter: Adapter, thread: int, travel: Travel, expected: str) 
     try:
         await travel(session.live()[0], stop)
     except (CommandRefused, RequestFailed):
-        conductor.take_back(before or stop)
+        conductor.take_back((stop.id,), before or stop)
         raise
 
 

@@ -1,0 +1,166 @@
+"""Runs of a server that are further than the adapter has heard: somebody else moves them in the middle of a request."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pitstop.service.api import RunQuery
+from pitstop.service.local_debugger import LocalDebugger
+from tests.doors.dap.adapter_client import AdapterClient
+from tests.doors.dap.flows import line_of
+from tests.doors.dap.test_attach import attach, paused_run
+from tests.doors.http.bench import Bench
+
+LAST = line_of("shop.yaml", "id: last")
+
+Move = Callable[[], Coroutine[Any, Any, object]]
+Overtake = Callable[..., None]
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with Bench(tmp_path).serving() as bench:
+        yield bench
+
+
+@pytest.fixture
+def overtake(monkeypatch: pytest.MonkeyPatch) -> Overtake:
+    """Let somebody else move, once, when the server is just about to do something, or when it has just done it."""
+
+    def overtake(name: str, move: Move, *, is_late: bool = False) -> None:
+        act = getattr(LocalDebugger, name)
+        moves = [move]
+
+        async def act_overtaken(self: LocalDebugger, *given: Any, **more: Any) -> Any:
+            moving = moves.pop() if moves else None
+            if moving is not None and not is_late:
+                await moving()
+            done = await act(self, *given, **more)
+            if moving is not None and is_late:
+                await moving()
+            return done
+
+        monkeypatch.setattr(LocalDebugger, name, act_overtaken)
+
+    return overtake
+
+
+async def happens(run: Any, kind: str, **fields: Any) -> None:
+    async for event in run.events():
+        if event.kind == kind and fields.items() <= event.fields.items():
+            return
+
+
+async def test_a_step_is_for_the_stop_that_the_client_was_told_of_and_for_no_later_one(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    run = await paused_run(server)
+    await attach(adapter, server, run.id)
+    await adapter.stopped()
+
+    async def step() -> None:
+        await run.debugger.step_over(1)
+        await happens(run, "debug.stopped", step="checks")
+
+    overtake("state", step)
+    await adapter.ask("next", threadId=1)
+
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
+
+
+async def test_a_branch_that_somebody_else_has_let_go_is_told_though_our_own_word_was_refused(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    run = await paused_run(server)
+    await attach(adapter, server, run.id)
+    await adapter.stopped()
+    overtake("continue_", run.debugger.continue_all)
+    refused = await adapter.refusal("continue", threadId=1, singleThread=True)
+
+    assert "stop 1" in refused.message
+    assert await adapter.event("continued") == {"threadId": 1, "allThreadsContinued": True}
+    assert await adapter.ended() == 0
+
+
+async def test_a_failure_that_is_over_before_its_filter_is_asked_is_followed_by_what_follows(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    await adapter.launch("failures.yaml", server=server.url, token=server.token, stopOnEntry=True)
+    await adapter.stopped()
+    (info,) = (await server.service.runs(RunQuery())).runs
+    run = await server.service.run(info.id)
+    options = [{"filterId": "failed", "condition": "true"}]
+    await adapter.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
+    overtake("evaluate", run.debugger.continue_all)
+    await adapter.ask("continue", threadId=1)
+
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "again (error)"
+
+
+async def test_a_run_that_ends_while_it_is_attached_to_is_told_as_it_ended(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    run = await paused_run(server)
+
+    async def end() -> None:
+        await run.debugger.continue_all()
+        await run.wait()
+
+    overtake("add_breakpoint", end)
+    await adapter.initialize()
+    attaching = adapter.send("attach", {"run": run.id, "server": server.url, "token": server.token})
+    await adapter.event("initialized")
+    path = {"path": str(adapter.folder / "shop.yaml")}
+    await adapter.ask("setBreakpoints", source=path, breakpoints=[{"line": LAST}])
+    await adapter.ask("setFunctionBreakpoints", breakpoints=[{"name": "last"}])
+    await adapter.ask("configurationDone")
+    await adapter.answer(attaching)
+
+    assert await adapter.ended() == 0
+
+
+async def test_nothing_is_left_in_a_run_that_is_left_while_it_is_attached_to(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    run = await paused_run(server)
+    is_adding, may_add = asyncio.Event(), asyncio.Event()
+
+    async def add_late() -> None:
+        is_adding.set()
+        await may_add.wait()
+
+    overtake("add_breakpoint", add_late)
+    await adapter.initialize()
+    await adapter.ask("attach", run=run.id, server=server.url, token=server.token)
+    await adapter.ask("setFunctionBreakpoints", breakpoints=[{"name": "last"}])
+    await adapter.ask("configurationDone")
+    await is_adding.wait()
+    adapter.send("disconnect", {"terminateDebuggee": False})
+    await adapter.evaluate("help")  # which comes after it
+    may_add.set()
+
+    assert await adapter.exit_code() == 0
+    assert (await run.wait()).status == "passed"
+
+
+async def test_a_step_that_is_tried_again_stops_at_its_end_however_soon_that_comes(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    filters = ("failed",)
+    await adapter.launch("broken.yaml", server=server.url, token=server.token, filters=filters)
+    await adapter.stopped()
+    (info,) = (await server.service.runs(RunQuery())).runs
+    run = await server.service.run(info.id)
+    await adapter.evaluate("set .vars.port 5432")
+
+    async def at_its_end() -> None:
+        await happens(run, "step.finished", occurrence="connect#2")
+
+    overtake("retry", at_its_end, is_late=True)
+    assert await adapter.evaluate("retry") == "connect tried again"
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "connect#2 (after)"
+    await adapter.ask("continue", threadId=1)
+    assert await adapter.ended() == 0
