@@ -1,15 +1,18 @@
 import asyncio
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import UnknownRun
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import StepFinished
 from pitstop.store.port import RunFilter
+from pitstop.store.sql import event_rows
 from pitstop.store.sql.schema import artifacts, blob_uses, blobs, deleted_runs, events, output
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.contracts.store import collect, record, step, write
@@ -56,6 +59,28 @@ async def test_a_deleted_run_leaves_nothing_that_only_it_had(store: SqlStore, tm
     await store.delete("two")
     for table in (events, output, artifacts, blobs, blob_uses, deleted_runs):
         assert await count(store, table) == 0
+
+
+async def test_a_run_that_is_deleted_while_it_is_read_is_unknown(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_blobs = event_rows.read_blobs
+    for name in ("opened", "followed"):
+        await ended_run(store, name)
+    followed = await store.open("followed", events=False)
+    doomed: list[str] = []
+
+    async def read_after_deletion(connection: AsyncConnection, packed: Iterable[bytes]) -> dict[bytes, bytes]:
+        await store.delete(doomed.pop())
+        return await read_blobs(connection, packed)
+
+    monkeypatch.setattr(event_rows, "read_blobs", read_after_deletion)
+
+    doomed.append("opened")
+    with pytest.raises(UnknownRun):
+        await store.open("opened")
+    doomed.append("followed")
+    assert await collect(followed.log.follow()) == []
 
 
 async def test_old_runs_go_but_for_those_that_are_to_stay(store: SqlStore) -> None:

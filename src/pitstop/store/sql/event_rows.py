@@ -6,9 +6,10 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from pitstop.errors import UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.sql.event_codec import blobs_of, unpack_event
-from pitstop.store.sql.schema import blobs, events
+from pitstop.store.sql.schema import blobs, events, runs
 
 PAGE = 1000
 _BLOBS_AT_ONCE = 500
@@ -19,10 +20,15 @@ EventRow = tuple[str, int, str, float, bytes]  # as in the table: run, number, k
 
 
 async def read_page(connection: AsyncConnection, run: str, after: int, limit: int = PAGE) -> list[tuple[int, AnyEvent]]:
-    """Events above `after` with their numbers, at most `limit`."""
+    """Events above `after` with their numbers, at most `limit`. UnknownRun when it is deleted meanwhile."""
     wanted = select(events.c.number, events.c.body).where(events.c.run == run, events.c.number > after)
     rows = (await connection.execute(wanted.order_by(events.c.number).limit(limit))).all()
-    read = await _unpacked(connection, [body for _, body in rows])
+    try:
+        read = await _unpacked(connection, [body for _, body in rows])
+    except LookupError as error:
+        if (await connection.execute(select(runs.c.id).where(runs.c.id == run))).first() is not None:
+            raise
+        raise UnknownRun(run) from error  # its large values have gone between the two questions
     return [(row[0], event) for row, event in zip(rows, read, strict=True)]
 
 
@@ -35,10 +41,10 @@ async def read_log(connection: AsyncConnection, run: str) -> list[AnyEvent]:
             return read
 
 
-async def read_logs(connection: AsyncConnection, runs: Sequence[str]) -> dict[str, list[AnyEvent]]:
+async def read_logs(connection: AsyncConnection, names: Sequence[str]) -> dict[str, list[AnyEvent]]:
     """The logs of these runs, with one question for all that are short."""
-    read: dict[str, list[AnyEvent]] = {run: [] for run in runs}
-    together = select(events.c.run, events.c.body).where(events.c.run.in_(runs), events.c.number <= _SHORT)
+    read: dict[str, list[AnyEvent]] = {run: [] for run in names}
+    together = select(events.c.run, events.c.body).where(events.c.run.in_(names), events.c.number <= _SHORT)
     rows = (await connection.execute(together.order_by(events.c.run, events.c.number))).all()
     for row, event in zip(rows, await _unpacked(connection, [body for _, body in rows]), strict=True):
         read[row[0]].append(event)

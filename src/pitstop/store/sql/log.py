@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from sqlalchemy import select
 
-from pitstop.errors import StoreUnavailable
+from pitstop.errors import StoreUnavailable, UnknownRun
 from pitstop.events.types import AnyEvent, RunEnded
 from pitstop.store.port import ENDED
 from pitstop.store.sql.changes import Changes
@@ -71,6 +71,8 @@ class ReadLog:
                 except StoreUnavailable:  # a database that is restarted is no end
                     await asyncio.sleep(POLL_SECONDS)
                     continue
+                except UnknownRun:
+                    return
                 for number, event in page:
                     after = number
                     yield number, event
