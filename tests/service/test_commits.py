@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import BadCommit
-from pitstop.service.commits import check_out, find_commit
+from pitstop.service import commits
+from pitstop.service.commits import check_out, commit_in, find_commit
 
 PEOPLE = {
     f"GIT_{who}_{what}": value
@@ -115,6 +116,20 @@ async def test_a_part_that_a_commit_does_not_have_is_told(repository: Path, tmp_
 
     assert list(target.parent.iterdir()) == [target]
     assert list(target.iterdir()) == []
+
+
+async def test_a_git_that_does_not_answer_is_told(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed(repository)
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 1000\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(commits, "LOOK_SECONDS", 0.1)
+
+    with pytest.raises(BadCommit, match="does not answer"):
+        await find_commit(str(repository), "main")
+    assert await commit_in(str(repository)) is None
 
 
 async def test_a_commit_is_found_from_a_part_of_the_repository(repository: Path) -> None:

@@ -23,7 +23,7 @@ async def commit_in(folder: str) -> CommitInfo | None:
             _git(folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no"),
             _git(folder, "log", "-1", "--format=%s"),
         )
-    except (BadCommit, TimeoutError):  # no git, no commit yet, or somebody else's repository
+    except BadCommit:  # no git, no commit yet, or somebody else's repository
         return None
     lines = status.splitlines()
     told = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# "))
@@ -81,9 +81,10 @@ def _is_in_repository(folder: Path) -> bool:
     return any((each / ".git").exists() for each in (folder, *folder.parents))
 
 
-async def _git(folder: str, *words: str, seconds: float = LOOK_SECONDS, asked: str | None = None) -> str:
+async def _git(folder: str, *words: str, seconds: float | None = None, asked: str | None = None) -> str:
     """What it prints. BadCommit when it fails; one that takes too long, or is not wanted any more, is ended."""
     asked = words[-1] if asked is None else asked
+    seconds = LOOK_SECONDS if seconds is None else seconds
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         process = await asyncio.create_subprocess_exec(
@@ -98,10 +99,12 @@ async def _git(folder: str, *words: str, seconds: float = LOOK_SECONDS, asked: s
     try:
         async with asyncio.timeout(seconds):
             said, complained = await process.communicate()
-    except BaseException:
+    except BaseException as error:
         if process.returncode is None:
             process.kill()
             await process.wait()
+        if isinstance(error, TimeoutError):
+            raise BadCommit(asked, f"git does not answer within {seconds:g} s") from error
         raise
     if process.returncode != 0 and complained:
         raise BadCommit(asked, complained.decode(errors="replace").strip())
