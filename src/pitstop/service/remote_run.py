@@ -50,7 +50,7 @@ class RemoteRun:
         self._path = f"/runs/{quote(detail.id, safe='')}"
         self._listeners: list[Callable[[Output], None]] = []
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
-        self._progress_at = 0.0  # when what was told last was so: events may be followed more than once
+        self._progress: WorkspaceProgress | None = None  # what was told last
         self._listening: asyncio.Task[None] | None = None
         self._heard_until = 0  # the event before which all that was written has been heard
         self._heard_more = asyncio.Event()
@@ -119,8 +119,9 @@ class RemoteRun:
         return lambda: self._progress_listeners.remove(listener)
 
     def _tell_progress(self, progress: WorkspaceProgress) -> None:
-        if progress.at > self._progress_at:
-            self._progress_at = progress.at
+        last = self._progress
+        if last is None or (progress != last and progress.at >= last.at):  # events may be followed more than once
+            self._progress = progress
             for listener in [*self._progress_listeners]:
                 listener(progress)
 
