@@ -22,6 +22,7 @@ RUNNING_NOTHING_HERE = ("--server", "--dry-run", "--help", "-h")
 
 
 def main() -> None:
+    open_standard_files()
     gc.set_threshold(GARBAGE_THRESHOLD)
     interrupts = Interrupts()
     interrupts.listen()
@@ -34,6 +35,14 @@ def main() -> None:
     except SystemExit as asked:  # by argparse: its messages are written
         code = asked.code if isinstance(asked.code, int) else 1
     leave(code, keeper)
+
+
+def open_standard_files() -> None:
+    """Have all three of them: the number of one that is closed would be that of the next file that is opened."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # as the lowest number that is free
+            setattr(sys, name, os.fdopen(fd, "r" if name == "stdin" else "w"))
 
 
 def will_run_commands(words: "Sequence[str]", environment: "Mapping[str, str]") -> bool:

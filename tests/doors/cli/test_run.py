@@ -290,3 +290,14 @@ def test_a_disk_that_is_full_for_the_log_does_not_end_the_run(cli: CommandLine) 
 
     assert "Traceback" not in said.stderr
     assert "1 | 1\n" in said.stdout
+
+
+def test_it_runs_though_its_standard_files_are_closed(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{run: echo done > done; cat}]")
+    command = 'exec "$@" <&- >&- 2>&-'
+    ended = subprocess.run(
+        ["sh", "-c", command, "sh", *cli.command("run", "flow.yaml")], cwd=cli.folder, env=cli.environment, check=False
+    )
+
+    assert ended.returncode == 0
+    assert (cli.folder / "done").read_text() == "done\n"

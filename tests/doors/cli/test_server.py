@@ -39,9 +39,18 @@ async def say(server: Bench, command: str, *words: str) -> tuple[int, list[str]]
     return await process.wait(), said.decode().splitlines()
 
 
-async def test_a_stop_that_is_over_when_it_is_heard_of_is_no_mistake(server: Bench) -> None:
+async def test_a_stop_that_is_over_when_it_is_heard_of_is_no_mistake(
+    server: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The run is ended at the first of two stops, and the second one with it."""
     (server.folder / "flow.yaml").write_text(BOTH)
+    cancel = LiveRun.cancel
+
+    async def cancel_when_both_stand(run: LiveRun, reason: str) -> None:
+        await server.wait_stops(run.id, 2)
+        await cancel(run, reason)
+
+    monkeypatch.setattr(LiveRun, "cancel", cancel_when_both_stand)
 
     code, lines = await say(server, "run", "--break", "lint", "--break", "tests")
 
