@@ -137,10 +137,7 @@ async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
         await ending.wait()
         notify_systemd("STOPPING=1")
         log.info("ending: the runs are handed over")
-        for number in (
-            signal.SIGINT,
-            signal.SIGTERM,
-        ):  # once more ends it at once, as a kill would: no run is cancelled
+        for number in (signal.SIGINT, signal.SIGTERM):  # once more ends it at once, and cancels no run: as a kill would
             loop.add_signal_handler(number, os._exit, 1)
 
 

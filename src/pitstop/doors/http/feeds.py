@@ -16,7 +16,7 @@ from pitstop.doors.http.answers import encode
 from pitstop.doors.http.followed import Followed
 from pitstop.doors.http.streaming import END, HEARTBEAT, frame
 from pitstop.errors import PitstopError
-from pitstop.service.api import ENDED, WORKSPACE_PROGRESS, ActiveRun, EventInfo, WorkspaceProgress
+from pitstop.service.api import WORKSPACE_PROGRESS, ActiveRun, EventInfo, WorkspaceProgress
 
 BLOCK_BYTES = 32 * 1024
 SENT_BYTES = 128 * 1024  # at once, to a client that is behind
@@ -24,7 +24,6 @@ KEPT_BYTES = 2 * 1024 * 1024
 SECONDS_PER_CLIENT = 0.0002  # between two blocks, so that writing them leaves time for what they tell of
 LONGEST_WAIT_SECONDS = 0.04
 ENDING_SECONDS = 30.0  # at most, between the last event of a run and its end
-LOOK_AGAIN_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +235,7 @@ async def _wait_ended(run: ActiveRun) -> None:
     """
     with suppress(TimeoutError, PitstopError):
         async with asyncio.timeout(ENDING_SECONDS):
-            while (await run.info()).status not in ENDED:  # noqa: ASYNC110 - the run is asked
-                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await run.wait()
 
 
 class Feeds(Followed[Feed]):
