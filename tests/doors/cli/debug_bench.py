@@ -135,6 +135,12 @@ class Person:
     def types(self, keys: str) -> None:
         self._child.send(keys)
 
+    def ends_shell(self) -> None:
+        """Ctrl-D, once the shell reads every key: before that it would be the terminal's, and the shell get a NUL."""
+        self.enters("PS1='rea''dy> '")
+        self.reads("ready> ")
+        self.types(CTRL_D)
+
     def enters(self, line: str) -> None:
         self._child.send(f"{line}\r")
 

@@ -46,7 +46,7 @@ def test_a_failing_step_is_repaired_in_a_shell_and_tried_again(shop: Folder) -> 
         person.reads("step=checks.tests tty=yes")
         person.enters("sed -i s/10/12/ shop.conf && echo repaired by hand")
         person.reads("repaired by hand\n")
-        person.types(CTRL_D)
+        person.ends_shell()
 
         person.reads("(checks.tests)")
         person.enters("retry")
