@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from pitstop.errors import BadDefinition, NoScopes, NotEnded, UnknownRun
+from pitstop.errors import BadDefinition, CommandRefused, NoScopes, NotEnded, UnknownRun
 from pitstop.plan.plan import Plan
 from pitstop.service.api import ENDED, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
 from pitstop.service.cursors import cursor_after, read_cursor
@@ -53,6 +53,8 @@ class LocalService(FlowDesk):
         """Cancel the runs that are not over, and wait for them."""
         for run in self._live.values():
             run.cancel_now(LEFT_ALONE)
+            if run.session is not None:
+                self._tasks.create_task(_pass_stops(run), name=f"stops of {run.id}")
         try:
             await self._tasks.__aexit__(None, None, None)
         except BaseExceptionGroup as group:  # of one run: the caller knows of no group
@@ -151,3 +153,11 @@ class LocalService(FlowDesk):
         if self._last_told is None or self._last_told[0] is not planned:
             self._last_told = (planned, tell_flow(planned.flow, planned.plan))
         return self._last_told[1]
+
+
+async def _pass_stops(run: LiveRun) -> None:
+    """Where cleanup stops, because it failed, say, it goes on: nobody is there who would let it."""
+    async for event in run.events(run.carried_over):
+        if event.kind == "debug.stopped":
+            with suppress(CommandRefused):  # it is over
+                await run.debugger.continue_(event.fields["stop"])

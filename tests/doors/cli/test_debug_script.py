@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.cli.debug_bench import COMMAND, Folder
+from tests.doors.cli.debug_bench import COMMAND, SECONDS, Folder
 
 
 @pytest.fixture
@@ -184,16 +184,32 @@ def test_a_signal_ends_the_run_and_leaves_nothing(tmp_path: Path, number: signal
 
 
 def test_a_reader_who_has_gone_ends_it_quietly(shop: Folder) -> None:
-    command = [*COMMAND, "ci.yaml", "-c", "c", "-c", "vars"]
+    assert said_to_nobody(shop, "c", "vars") == b""
+
+
+def test_a_reader_who_has_gone_is_not_waited_for_where_cleanup_fails(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, "steps: [{id: one, run: 'true'}]\ncleanup: [{id: tidy, run: echo > tidied; exit 7}]\n")
+
+    assert said_to_nobody(folder, "b tidy", "vars") == b""
+    assert (tmp_path / "tidied").exists()
+
+
+def said_to_nobody(folder: Folder, *commands: str) -> bytes:
+    """What is said to standard error when nobody reads the output."""
+    words = [*COMMAND, "ci.yaml", *(word for command in commands for word in ("-c", command))]
     with subprocess.Popen(
-        command, cwd=shop.path, env=shop.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+        words, cwd=folder.path, env=folder.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
     ) as debug:
         assert debug.stdout is not None
-        assert debug.stderr is not None
         debug.stdout.close()
-        assert debug.stderr.read() == b""
+        debug.stdout = None
+        try:
+            _, said = debug.communicate(timeout=SECONDS)
+        finally:
+            debug.kill()
     assert debug.returncode != 0
-    assert shop.left_running() == {}
+    assert folder.left_running() == {}
+    return said
 
 
 def test_a_cleanup_that_fails_does_not_hold_up_the_end(tmp_path: Path) -> None:
