@@ -1,5 +1,6 @@
 """A commit is checked out as it was: whole repositories and parts of them, with a real git."""
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
@@ -138,3 +139,10 @@ async def test_a_commit_is_found_from_a_part_of_the_repository(repository: Path)
     found = await find_commit(str(repository / "services"), "main")
 
     assert (found.sha, found.message, found.branch) == (sha, "more", "main")
+
+
+async def test_a_repository_without_a_commit_leaves_no_git_behind(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+
+    assert await commit_in(str(tmp_path)) is None
+    assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -19,10 +19,8 @@ async def commit_in(folder: str) -> CommitInfo | None:
     if not _is_in_repository(Path(folder)):
         return None
     try:
-        status, message = await asyncio.gather(
-            _git(folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no"),
-            _git(folder, "log", "-1", "--format=%s"),
-        )
+        status = await _git(folder, "status", "--porcelain=v2", "--branch", "--untracked-files=no")
+        message = await _git(folder, "log", "-1", "--format=%s")
     except BadCommit:  # no git, no commit yet, or somebody else's repository
         return None
     lines = status.splitlines()
