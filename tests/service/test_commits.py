@@ -141,8 +141,17 @@ async def test_a_commit_is_found_from_a_part_of_the_repository(repository: Path)
     assert (found.sha, found.message, found.branch) == (sha, "more", "main")
 
 
-async def test_a_repository_without_a_commit_leaves_no_git_behind(tmp_path: Path) -> None:
+async def test_a_repository_without_a_commit_leaves_no_git_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     git(tmp_path, "init", "--quiet")
+    ask = commits._git
+
+    async def ask_slowly_for_the_status(folder: str, *words: str) -> str:
+        await asyncio.sleep(0.5 if words[0] == "status" else 0)
+        return await ask(folder, *words)
+
+    monkeypatch.setattr(commits, "_git", ask_slowly_for_the_status)
 
     assert await commit_in(str(tmp_path)) is None
     assert asyncio.all_tasks() == {asyncio.current_task()}
