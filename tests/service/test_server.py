@@ -259,17 +259,23 @@ async def test_a_server_that_stands_still_as_a_run_is_made_carries_it_out_once(
     assert server.done() == ["once"]
 
 
+def hold_workspaces(service: ServerService, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Let no run give up its workspace before the event is set."""
+    release, may_release = service._executor.release, asyncio.Event()
+
+    async def release_later(*args: Any, **more: Any) -> None:
+        await may_release.wait()
+        await release(*args, **more)
+
+    monkeypatch.setattr(service._executor, "release", release_later)
+    return may_release
+
+
 async def test_a_run_is_forgotten_when_it_has_given_its_workspace_up(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with server.open() as service:
-        release, may_release = service._executor.release, asyncio.Event()
-
-        async def release_later(*args: Any, **more: Any) -> None:
-            await may_release.wait()
-            await release(*args, **more)
-
-        monkeypatch.setattr(service._executor, "release", release_later)
+        may_release = hold_workspaces(service, monkeypatch)
         run = await service.start(server.request("steps: [{run: 'true'}]"))
         await run.wait()
         async with asyncio.TaskGroup() as group:
@@ -288,13 +294,7 @@ async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_u
 ) -> None:
     text = "steps: [{id: write, run: echo one > file}, {id: read, run: cat file}]"
     async with server.open() as service:
-        release, may_release = service._executor.release, asyncio.Event()
-
-        async def release_later(*args: Any, **more: Any) -> None:
-            await may_release.wait()
-            await release(*args, **more)
-
-        monkeypatch.setattr(service._executor, "release", release_later)
+        may_release = hold_workspaces(service, monkeypatch)
         run = await service.start(RunRequest(flow="flow.yaml", text=text))
         await run.wait()
         async with asyncio.TaskGroup() as group:
