@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 from pitstop.doors.cli import exit_codes
 from pitstop.doors.cli.choosing import server_of
 from pitstop.doors.cli.closing import Ending
+from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
 from pitstop.doors.cli.json_lines import JsonDisplay
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
@@ -91,8 +92,7 @@ class Watch:
         self._stopped_at: str | None = None
         self._began = time.monotonic()
         self._commands = asyncio.TaskGroup()
-        self._started: set[str] = set()
-        self._early: dict[str, list[Output]] = {}  # what came before it was shown that the step has started
+        self._early = EarlyOutput(self._show_output)
 
     async def __aenter__(self) -> Self:
         await self._commands.__aenter__()
@@ -106,7 +106,7 @@ class Watch:
 
     async def follow(self) -> bool:
         """Whether the run was left at a stop."""
-        unhear, unhear_progress = self._run.hear_output(self._hear), self._run.hear_progress(self._show_progress)
+        unhear, unhear_progress = self._run.hear_output(self._early.hear), self._run.hear_progress(self._show_progress)
         if self._is_terminal:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
         try:
@@ -119,26 +119,14 @@ class Watch:
                 asyncio.get_running_loop().remove_reader(sys.stdin)
             unhear()
             unhear_progress()
-            self._show_early(*list(self._early))
+            self._early.let_out()
             self._display.close()
         return False
 
     def _show(self, event: EventInfo) -> None:
         self._display.show(event)
         if event.kind == "step.started":
-            self._started.add(event.fields["occurrence"])
-            self._show_early(event.fields["occurrence"])
-
-    def _hear(self, output: Output) -> None:
-        if output.occurrence in self._started:
-            self._show_output(output)
-        else:
-            self._early.setdefault(output.occurrence, []).append(output)
-
-    def _show_early(self, *occurrences: str) -> None:
-        for occurrence in occurrences:
-            for output in self._early.pop(occurrence, ()):
-                self._show_output(output)
+            self._early.start(event.fields["occurrence"])
 
     def _show_output(self, output: Output) -> None:
         """Show what a step wrote; that nobody reads it any more is no failure of the step, but the end of the run."""

@@ -12,6 +12,7 @@ from pitstop.doors.cli.debug.focus import MAIN, choose_frame
 from pitstop.doors.cli.debug.output import OutputLine, OutputLines
 from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.trail import Trail, label_of
+from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.doors.cli.plain import Seldom
 from pitstop.doors.cli.signs import sign_of
 from pitstop.errors import BadCommand, CommandRefused, NotRunning
@@ -84,6 +85,8 @@ class Console:
         self.last_move: str | None = None
         self.told_of_files = ""  # how far they are kept, or put back
         self._seldom = Seldom()
+        self._told = 0  # the last event that was told: the run may be further
+        self._early = EarlyOutput(self._show_output)
         self._output = OutputLines()
         self._heard: set[str] = set()  # occurrences that have written something since this is shown
         self._news = asyncio.Event()
@@ -91,7 +94,7 @@ class Console:
         self._following: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        unhear, unhear_progress = self.run.hear_output(self._hear), self.run.hear_progress(self._hear_progress)
+        unhear, unhear_progress = self.run.hear_output(self._early.hear), self.run.hear_progress(self._hear_progress)
         await self._tasks.__aenter__()
         self._following = self._tasks.create_task(self._follow(unhear, unhear_progress), name="tell what happens")
         return self
@@ -195,18 +198,22 @@ class Console:
         """Tell what happens until the run has ended. What was before the stops that there are is not told again."""
         try:
             await self.look()
-            known = max((self.run.carried_over, *(stop.after_event for stop in self.state.stops)))
+            self._told = max((self.run.carried_over, *(stop.after_event for stop in self.state.stops)))
             await self._refresh([stop.id for stop in self.state.stops])
             async for event in self.run.events():
                 self.trail.apply(event)
-                if event.number > known:
+                if event.number > self._told:
+                    self._told = event.number
                     await self._tell(event)
                     self._news.set()
+                if event.kind == "step.started":
+                    self._early.start(event.fields["occurrence"])
         finally:
             for each in unhear:
                 each()
             self.stop, self.is_over = None, True
             self._news.set()
+            self._early.let_out()
 
     async def _tell(self, event: EventInfo) -> None:
         fields = event.fields
@@ -247,7 +254,7 @@ class Console:
     async def _refresh(self, new_stops: Collection[int], *, all_stopped: bool = False) -> None:
         """Look where the selected frame is now, and tell of new stops that are elsewhere."""
         await self.look()
-        stops = self.state.stops
+        stops = self._told_stops
         chosen = choose_frame(self.frame, self.state.frames, stops, self.trail.beside)
         if all_stopped and stops and chosen not in (stop.frame for stop in stops):
             chosen = stops[0].frame  # nothing else can happen
@@ -258,8 +265,13 @@ class Console:
             title = render.stop_title(stop, self.steps.get(stop.step), self.style_of(stop.frame))
             self.screen.say(title.append(f"  `frame {stop.frame}` goes there", style="dim"))
 
+    @property
+    def _told_stops(self) -> list[StopInfo]:
+        """Those whose turn has come: what led to any other, such as the failure of its step, is yet to be told."""
+        return [stop for stop in self.state.stops if stop.after_event <= self._told]
+
     async def _show_stop(self, frame: str) -> None:
-        stop = next((each for each in self.state.stops if each.frame == frame), None)
+        stop = next((each for each in self._told_stops if each.frame == frame), None)
         if stop is None or (self.stop is not None and self.stop.id == stop.id):
             return
         lines = await self.describe(stop)
@@ -290,7 +302,7 @@ class Console:
 
     # What steps write
 
-    def _hear(self, output: Output) -> None:
+    def _show_output(self, output: Output) -> None:
         self._heard.add(output.occurrence)
         self._say_output(output.occurrence, self._output.feed(output))
 
