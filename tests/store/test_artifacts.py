@@ -1,6 +1,8 @@
 """Files that are kept while somebody still writes them."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,3 +31,29 @@ async def test_a_file_that_shrinks_while_it_is_kept_is_kept_as_it_is_then(
 
     assert [each.size for each in await run.artifacts()] == [5]
     assert b"".join(await collect(run.artifact("report"))) == b"short"
+
+
+async def test_files_that_are_kept_by_two_at_once_are_kept_as_they_are_last(
+    store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "artifacts"
+    folder.mkdir()
+    (folder / "report").write_text("first")
+    run = await store.create(record())
+    keep_chunks = artifacts._keep_chunks
+
+    async with asyncio.TaskGroup() as others:
+        later: list[asyncio.Task[None]] = []
+
+        async def keep_chunks_while_it_is_replaced(*of: Any) -> tuple[list[bytes], int]:
+            kept = await keep_chunks(*of)
+            if not later:
+                (folder / "report").write_text("second")
+                later.append(others.create_task(run.keep_artifacts(folder)))
+                await asyncio.wait(later, timeout=0.5)  # it may not overtake us
+            return kept
+
+        monkeypatch.setattr(artifacts, "_keep_chunks", keep_chunks_while_it_is_replaced)
+        await run.keep_artifacts(folder)
+
+    assert b"".join(await collect(run.artifact("report"))) == b"second"

@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,7 @@ class FolderRun:
         self._is_own = is_own
         self._outputs: dict[str, FolderOutput] = {}  # those that are being written
         self._line_counts: dict[str, list[int]] = {}  # of outputs that were read: see `read_lines`
+        self._linking = threading.Lock()  # files are kept in threads, which go on when whoever waits is cancelled
         self._lock_fd = -1
         if is_own:
             self._begin()
@@ -126,7 +128,11 @@ class FolderRun:
 
     async def keep_artifacts(self, folder: Path) -> None:
         if self.problem is None and any(_files_in(folder)):
-            await asyncio.to_thread(self._attempt, lambda: _link_files(folder, self.path / "artifacts"))
+            await asyncio.to_thread(self._attempt, lambda: self._link_files(folder))
+
+    def _link_files(self, folder: Path) -> None:
+        with self._linking:  # whoever comes later finds the files as they are later
+            _link_files(folder, self.path / "artifacts")
 
     async def artifacts(self) -> tuple[Artifact, ...]:
         kept = self.path / "artifacts"
@@ -360,23 +366,28 @@ def _link_files(source: Path, target: Path) -> None:
         if not real.is_relative_to(inside):
             continue
         try:
-            _link_file(real, target / path.relative_to(source))
+            _link_file(real, target / path.relative_to(source), target.parent)
         except FileNotFoundError:
             if real.exists():
                 raise
 
 
-def _link_file(real: Path, kept: Path) -> None:
+def _link_file(real: Path, kept: Path, outside: Path) -> None:
+    """Keep a file at one stroke: whoever looks finds what was kept before, or all of this."""
     if kept.exists() and kept.samefile(real):
         return
     kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.unlink(missing_ok=True)
+    unfinished = outside / f"{os.urandom(4).hex()}.new"
     try:
-        kept.hardlink_to(real)
-    except FileNotFoundError:
-        raise
-    except OSError:  # another file system
-        shutil.copy2(real, kept)
+        try:
+            unfinished.hardlink_to(real)
+        except FileNotFoundError:
+            raise
+        except OSError:  # another file system
+            shutil.copy2(real, unfinished)
+        unfinished.replace(kept)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _hash_of(text: str) -> str:

@@ -1,5 +1,6 @@
 """One run in the database, opened to be written or read."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ class SqlRun:
         self._database = database
         self._news = news
         self._changes = changes
+        self._keeping = asyncio.Lock()
 
     @property
     def id(self) -> str:
@@ -76,7 +78,8 @@ class SqlRun:
     # Artifacts
 
     async def keep_artifacts(self, folder: Path) -> None:
-        await keep_artifacts(self._database, self.id, self.epoch, folder)
+        async with self._keeping:  # whoever comes later finds the files as they are later
+            await keep_artifacts(self._database, self.id, self.epoch, folder)
 
     async def artifacts(self) -> tuple[Artifact, ...]:
         return await list_artifacts(self._database, self.id)
