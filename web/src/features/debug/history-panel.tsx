@@ -31,16 +31,17 @@ export function HistoryPanel() {
     queryFn: () => api.history(run.id),
     placeholderData: (kept) => kept,
   });
-  const [at, setAt] = useState<number | null>(null);
+  const [chosen, setChosen] = useState<number | null>(null); // by its number: points come and go
   const all = points.data ?? [];
   const last = all.length - 1;
-  const index = Math.min(at ?? last, last);
+  const at = all.findIndex((each) => each.number === chosen);
+  const index = at === -1 ? last : at;
   const point = all[index];
   const end = all[last];
   const diff = useQuery({
     queryKey: ["history-diff", run.id, point?.number, end?.number],
     queryFn: () => api.diff(run.id, { from: point?.number ?? 0, to: end?.number ?? 0 }),
-    enabled: at !== null && point !== undefined && end !== undefined && point.number !== end.number,
+    enabled: at !== -1 && point !== undefined && end !== undefined && point.number !== end.number,
   });
   const { box, virtual } = useVirtualRows(all.length, ROW);
   useEffect(() => {
@@ -50,9 +51,10 @@ export function HistoryPanel() {
   if (points.isLoading) return <Loading label="Reading the history" />;
   if (all.length === 0) return <Empty icon={<History className="size-6" />} title="Nothing to go back to yet" />;
   const choose = (next: number) => {
-    setAt(next);
-    const chosen = all[next];
-    if (chosen) select(chosen.occurrence);
+    const point = all[next];
+    if (!point) return;
+    setChosen(point.number);
+    select(point.occurrence);
   };
   const press = (event: KeyboardEvent) => {
     const to = { ArrowDown: index + 1, ArrowUp: index - 1 }[event.key];
@@ -81,7 +83,7 @@ export function HistoryPanel() {
           disabled={!stop?.allowed.includes("rewind") || !point}
           isBusy={pending === "rewind"}
           onClick={async () => {
-            if (stop && point && (await act("rewind", { stop: stop.id, point: point.number }))) setAt(null);
+            if (stop && point && (await act("rewind", { stop: stop.id, point: point.number }))) setChosen(null);
           }}
         >
           Go back to here
@@ -95,7 +97,7 @@ export function HistoryPanel() {
           <History className="size-3.5" />
         </IconButton>
       </PanelBar>
-      {at !== null && point && end && point.number !== end.number && (
+      {at !== -1 && point && end && point.number !== end.number && (
         <Differences>
           {diff.error ? (
             <p className="text-muted text-sm">{diff.error.message}</p>

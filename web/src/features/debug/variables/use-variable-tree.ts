@@ -17,13 +17,16 @@ export function useVariableTree(run: string, stop: number, edited: number) {
   const [error, setError] = useState<Error | null>(null);
   const opened = useRef(open);
   opened.current = open;
+  const leaving = useRef(new AbortController()); // what was asked before a stop or an edit is not shown after it
 
   const load = useCallback(
-    async (path: string, cursor: number, signal?: AbortSignal) => {
+    async (path: string, cursor: number) => {
+      const { signal } = leaving.current;
       try {
         const page = await api.variables(run, { stop, path, cursor, limit: PAGE }, signal);
+        if (signal.aborted) return;
         setLevels((now) => {
-          const before = cursor === 0 ? [] : (now.get(path)?.variables ?? []);
+          const before = now.get(path)?.variables.slice(0, cursor) ?? [];
           return new Map(now).set(path, {
             variables: [...before, ...page.variables],
             next: page.next,
@@ -32,7 +35,7 @@ export function useVariableTree(run: string, stop: number, edited: number) {
         });
         setError(null);
       } catch (problem) {
-        if (!signal?.aborted && path === ".") setError(problem as Error);
+        if (!signal.aborted && path === ".") setError(problem as Error);
       }
     },
     [run, stop],
@@ -40,9 +43,9 @@ export function useVariableTree(run: string, stop: number, edited: number) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: after an edit everything that is open is asked for again
   useEffect(() => {
-    const leaving = new AbortController();
-    for (const path of [".", ...opened.current]) void load(path, 0, leaving.signal);
-    return () => leaving.abort();
+    leaving.current = new AbortController();
+    for (const path of [".", ...opened.current]) void load(path, 0);
+    return () => leaving.current.abort();
   }, [load, edited]);
 
   const toggle = useCallback(
@@ -75,6 +78,16 @@ export function useVariableTree(run: string, stop: number, edited: number) {
     loadMore: (path: string) => void load(path, levels.get(path)?.next ?? 0),
     refresh: () => void load(".", 0),
   };
+}
+
+export function keyOf(row: TreeRow): string {
+  return row.kind === "value" ? row.variable.path : `more of ${row.path}`;
+}
+
+/** The index of the row that was chosen, though others came before it since; of one that is gone, where it was. */
+export function activeRow(rows: readonly TreeRow[], chosen: { key: string; at: number }): number {
+  const now = rows.findIndex((row) => keyOf(row) === chosen.key);
+  return now === -1 ? Math.max(0, Math.min(chosen.at, rows.length - 1)) : now;
 }
 
 function flatten(levels: ReadonlyMap<string, Level>, open: ReadonlySet<string>): TreeRow[] {

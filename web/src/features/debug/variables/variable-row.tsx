@@ -8,7 +8,7 @@ import { copyText } from "@/ui/copy";
 import { InlineValue } from "@/ui/json-text";
 
 export type RowActions = {
-  activate: (index: number) => void;
+  activate: (path: string, index: number) => void;
   toggle: (path: string) => void;
   edit: (variable: VariableInfo) => void;
   save: (path: string, value: unknown) => void;
@@ -53,7 +53,7 @@ export const VariableRow = memo(function VariableRow({
       aria-expanded={isContainer ? isOpen : undefined}
       aria-selected={isActive}
       aria-label={`${variable.name}: ${variable.preview} ${variable.set_by ?? ""}${isChanged ? ", changed" : ""}`}
-      onClick={() => on.activate(index)}
+      onClick={() => on.activate(variable.path, index)}
       onDoubleClick={() => canEdit && on.edit(variable)}
       className={classNames(
         "group absolute inset-x-0 flex items-center gap-1.5 pr-2",

@@ -7,7 +7,7 @@ import type { StopInfo, VariableInfo } from "@/api/types";
 import { Differences, DiffView } from "@/features/debug/diff-view";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { useValueSearch } from "@/features/debug/variables/use-value-search";
-import { type TreeRow, useVariableTree } from "@/features/debug/variables/use-variable-tree";
+import { activeRow, keyOf, type TreeRow, useVariableTree } from "@/features/debug/variables/use-variable-tree";
 import { ValueDialog } from "@/features/debug/variables/value-dialog";
 import { variableMenu } from "@/features/debug/variables/variable-menu";
 import { VariableRow } from "@/features/debug/variables/variable-row";
@@ -37,7 +37,7 @@ function Tree({ stop }: { stop: StopInfo }) {
   const [pins, setPins] = useSetting<string[]>("pins", []);
   const [showsDiff, setShowsDiff] = useState(false);
   const [editing, setEditing] = useState<{ path: string; isLarge: boolean } | null>(null);
-  const [at, setAt] = useState(0);
+  const [chosen, setChosen] = useState({ key: "", at: 0 });
   const tree = useVariableTree(run.id, stop.id, edited);
   const { found, prepareSearch } = useValueSearch(run.id, stop.id, edited, wanted);
   const changes = useQuery({
@@ -58,6 +58,7 @@ function Tree({ stop }: { stop: StopInfo }) {
   const undoable = edits.filter((edit) => edit.stop === stop.id);
 
   const canEdit = stop.allowed.includes("set");
+  const at = activeRow(rows, chosen);
   const active = rows[at];
   const variable = active?.kind === "value" ? active.variable : undefined;
   const pin = (path: string) => setPins(pins.includes(path) ? pins.filter((each) => each !== path) : [...pins, path]);
@@ -70,7 +71,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       }
     };
     return {
-      activate: setAt,
+      activate: (path: string, index: number) => setChosen({ key: path, at: index }),
       toggle: tree.toggle,
       edit: (each: VariableInfo) => setEditing({ path: each.path, isLarge: isLarge(each) }),
       save: (path: string, value: unknown) => void save(path, value),
@@ -80,11 +81,15 @@ function Tree({ stop }: { stop: StopInfo }) {
         void act("watch", { expression }).then((isDone) => isDone && toast(`${expression} is watched`, "good")),
     };
   }, [act, stop.id, tree.toggle, box]);
+  const choose = (index: number) => {
+    const row = rows[index];
+    if (row) setChosen({ key: keyOf(row), at: index });
+  };
   const press = (event: KeyboardEvent) => {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
     if (to !== undefined) {
       const next = Math.min(rows.length - 1, Math.max(0, to));
-      setAt(next);
+      choose(next);
       virtual.scrollToIndex(next);
     } else if (active?.kind === "more" && event.key === "Enter") tree.loadMore(active.path);
     else if (active?.kind !== "value" || !variable || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -170,7 +175,7 @@ function Tree({ stop }: { stop: StopInfo }) {
             onKeyDown={press}
             onContextMenuCapture={(event) => {
               const row = (event.target as Element).closest("[data-row]")?.getAttribute("data-row");
-              if (row) setAt(Number(row));
+              if (row) choose(Number(row));
             }}
             className="@container h-full overflow-auto py-1 focus-visible:outline-2 focus-visible:-outline-offset-2"
           >
