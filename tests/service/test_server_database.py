@@ -11,6 +11,7 @@ import pytest
 
 from pitstop.app import server_parts
 from pitstop.errors import StoreUnavailable
+from pitstop.events.types import StepFinished
 from pitstop.service.api import RunRequest
 from pitstop.service.live_run import LiveRun
 from pitstop.service.sealing import read_seal
@@ -213,6 +214,26 @@ async def test_what_a_step_floods_a_locked_database_with_is_all_kept_in_the_end(
 
     assert held < 8 * 1024 * 1024  # the rest waits where the command wrote it
     assert written == 16 * 1024 * 1024
+
+
+async def test_a_log_has_ended_only_when_all_of_it_can_be_read(tmp_path: Path, sqlite_server: Server) -> None:
+    async with sqlite_server.open() as service:
+        run = await service.start(sqlite_server.request(WAITS))
+        assert isinstance(run, LiveRun)
+        await until(lambda: sqlite_server.done() == ["first", "second"])
+        async with locked(tmp_path / "pitstop.db"):
+            sqlite_server.let_go()
+            await until(
+                lambda: [each.step for each in run.journal.read() if isinstance(each, StepFinished)][-1:] == ["second"]
+            )
+            meanwhile = await run.log("second")
+        async for event in run.events():
+            if event.kind == "step.finished" and event.fields["step"] == "second":
+                break
+        in_the_end = await run.log("second", limit=5000)
+
+    assert (meanwhile.lines, meanwhile.is_ended) == ((), False)
+    assert (len(in_the_end.lines), in_the_end.is_ended) == (2000, True)
 
 
 async def test_what_steps_hand_on_is_kept_when_the_database_is_back(

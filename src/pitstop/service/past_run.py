@@ -188,9 +188,10 @@ class PastRun:
         return LogPage(occurrence, tuple(lines), None, is_ended)
 
     async def _is_ended(self, occurrence: str) -> bool:
+        """Whether that is kept: what it wrote is then kept, too."""
         if (await self._kept.record()).status in ENDED:
             return True
-        async for page in self.pages():
+        async for page in pages_of(self._kept.log):
             if any(isinstance(event, StepFinished) and event.occurrence == occurrence for _, event in page):
                 return True
         return False

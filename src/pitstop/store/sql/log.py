@@ -119,6 +119,11 @@ class WrittenLog(ReadLog):
     async def refresh(self) -> None:
         """Nobody else writes it."""
 
+    async def page(self, after: int = 0, limit: int = PAGE) -> list[tuple[int, AnyEvent]]:
+        if self.is_closed or self._changes.is_lost:  # it goes on elsewhere, if at all
+            return await super().page(after, limit)
+        return list(enumerate(self._all[after : min(after + limit, self._changes.kept_events)], after + 1))
+
     async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, AnyEvent]]:
         with self._news.awaited(self._run, is_written_here=True) as news:
             while not (self.is_closed or self._changes.is_lost):
