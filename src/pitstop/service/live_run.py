@@ -368,7 +368,9 @@ class LiveRun(PastRun):
     # Looking
 
     async def info(self) -> RunInfo:
-        record = await self._kept.record()
+        was_over, record = self.is_over, await self._kept.record()
+        if self.is_over and not was_over:  # then how it ended is kept by now
+            record = await self._kept.record()
         # From here on nothing is waited for: whoever follows after `last_event` misses nothing of what is told here
         stops = () if self.session is None or self.is_over else tuple(stop.id for stop in self.session.stops)
         status = "paused" if stops and record.status == "running" else record.status

@@ -114,10 +114,11 @@ class LocalDebugger:
         self._view = DebugView()
 
     async def state(self) -> DebugState:
-        run, session = self._run, self._run.session
+        run = self._run
         async for page in run.pages(self._view.last_event):
             self._view.follow(page)
-        is_ended = run.is_over
+        # From here on nothing is waited for: what is told here is as it was at `last_event`
+        session, is_ended = run.session, run.is_over
         return DebugState(
             session=self._view.past_session if session is None and is_ended else run.session_state,
             frames=self._view.frames(),
@@ -331,10 +332,11 @@ class LocalDebugger:
         activation = session.activation_at(stop)
         if run.workplace is None:
             raise NotRunning
+        workplace = await run.workplace.at(activation.home)  # before it may be left
         return await context_at(
             next(each for each in session.stops if each.id == stop),
             (await session.config(stop)).resolved,
-            workplace=await run.workplace.at(activation.home),
+            workplace=workplace,
             flow=run.flow,
             events=await self._events(),
             commit=run.commit,

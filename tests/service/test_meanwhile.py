@@ -1,0 +1,77 @@
+"""What a run does while somebody asks about it: the answer is of one moment, and of the right run."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from pitstop.events.log import EventLog
+from pitstop.service import live_run
+from pitstop.service.api import DebugRequest
+from pitstop.service.live_run import LiveRun
+from pitstop.service.log_pages import Page, pages_in_memory
+from pitstop.service.sessions import LocalSession
+from pitstop.store.port import RunRecord
+from tests.contracts.service_desk import next_stop, wait_for
+from tests.service.desk import Desk
+
+WAITS = "steps: [{id: waits, run: sleep 600}]"
+ONE_STEP = "steps: [{id: only, run: echo only}]"
+
+
+async def test_a_run_that_ends_as_it_is_asked_about_has_ended(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with desk.start(desk.write(ONE_STEP), debug=DebugRequest(stop_at_entry=True)) as run:
+        assert isinstance(run, LiveRun)
+        stop = (await next_stop(run)).id
+        read_record = run.kept.record
+
+        async def read_before_it_ends() -> RunRecord:
+            record = await read_record()
+            monkeypatch.undo()
+            await run.debugger.continue_(stop)
+            await run.wait()
+            return record
+
+        monkeypatch.setattr(run.kept, "record", read_before_it_ends)
+        info = await run.info()
+
+    assert (info.status, info.session) == ("passed", "ended")  # who follows after `last_event` would not hear of it
+
+
+async def test_a_session_that_comes_while_a_long_log_is_read_is_told_with_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read_until_somebody_comes(log: EventLog, after: int = 0) -> AsyncIterator[Page]:
+        async for page in pages_in_memory(log, after):
+            yield page
+            await run.debugger.watch(".inputs")
+            monkeypatch.undo()
+
+    async with desk.start(desk.write(WAITS)) as run:
+        await wait_for(run, "step.started")
+        monkeypatch.setattr(live_run, "pages_in_memory", read_until_somebody_comes)
+        state = await run.debugger.state()
+        watched = await wait_for(run, "debug.watches_changed")
+        await run.cancel("enough")
+
+    assert state.last_event >= watched.number
+    assert state.watches == (".inputs",)
+
+
+async def test_a_run_may_end_while_it_is_told_where_a_stop_of_it_is(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk.start(desk.write(ONE_STEP), debug=DebugRequest(stop_at_entry=True)) as run:
+        stop = (await next_stop(run)).id
+        resolve = LocalSession.config
+
+        async def resolve_before_it_ends(self: LocalSession, stop: int) -> Any:
+            config = await resolve(self, stop)
+            await run.debugger.abort()
+            await run.wait()
+            return config
+
+        monkeypatch.setattr(LocalSession, "config", resolve_before_it_ends)
+        context = await run.debugger.context(stop)
+
+    assert (context.stop, context.step) == (stop, "only")
