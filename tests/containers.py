@@ -78,7 +78,8 @@ class Docker:
         with contextlib.suppress(ProcessLookupError):  # it ends with the daemon
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         wait_ended(pidfd)
-        pid_file.unlink()  # while nobody reaps it, the next daemon would take it for one that runs
+        for left in (pid_file, self.folder / "pid"):  # the next daemon would not start while anything has these ids
+            left.unlink(missing_ok=True)
 
     def remove(self) -> None:
         self.stop()
