@@ -169,6 +169,35 @@ async def test_a_shell_that_ends_by_itself_tells_how(bench: Bench) -> None:
     await bench.executor.cancel(command, grace=0)
 
 
+async def test_a_shell_that_its_engine_is_yet_to_start_is_not_taken_for_one_that_has_ended(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = await bench.start("echo up; exec sleep 1000")
+    await bench.wait_said(command)
+    container = await bench.wait_container()
+    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    asked_twice, find, paths = asyncio.Event(), ContainerEngine.find, list[str]()
+
+    async def find_before_the_start(self: ContainerEngine, path: str) -> Any:
+        if asked_twice.is_set():
+            return await find(self, path)
+        paths.append(path)
+        not_started = await self.ask("POST", f"/containers/{container}/exec", body={"Cmd": ["true"]})
+        found = await find(self, f"/exec/{not_started['Id']}/json")
+        if len(paths) == 2:  # whether it has ended, and how
+            asked_twice.set()
+        return found
+
+    monkeypatch.setattr(ContainerEngine, "find", find_before_the_start)
+    async with asyncio.TaskGroup() as group:
+        ended = group.create_task(shell.wait())
+        await asked_twice.wait()
+        await shell.write(b"exit 3\n")
+
+    assert (ended.result().state, ended.result().exit_code) == ("failed", 3)
+    await bench.executor.cancel(command, grace=0)
+
+
 async def test_a_shell_that_has_ended_touches_no_other_connection_when_it_is_closed(bench: Bench) -> None:
     shell = await bench.executor.shell(bench.workspace, ("true",), BOX)
     await shell.wait()

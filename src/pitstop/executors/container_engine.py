@@ -159,7 +159,7 @@ class ContainerEngine:
         connection = await self._connect()
         reader, writer = await asyncio.open_unix_connection(sock=connection, limit=HEAD_LIMIT_BYTES)
         try:
-            with _told_gone(self.path):
+            with told_gone(self.path):
                 writer.write(_request_text(method, path, query, body, {"Connection": "close", **(headers or {})}))
                 await writer.drain()
                 status, found = _parse_head(await reader.readuntil(b"\r\n\r\n"))
@@ -204,7 +204,7 @@ class Answer:
         return b"".join([chunk async for chunk in self.chunks()])
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        with _told_gone(self._path):
+        with told_gone(self._path):
             async for chunk in self._parts():
                 yield chunk
 
@@ -221,7 +221,8 @@ class Answer:
 
 
 @contextlib.contextmanager
-def _told_gone(path: str) -> Iterator[None]:
+def told_gone(path: str) -> Iterator[None]:
+    """A connection that breaks off is raised as EngineGone."""
     try:
         yield
     except (OSError, EOFError, asyncio.LimitOverrunError) as error:

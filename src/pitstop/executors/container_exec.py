@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from pitstop.executors.container_engine import ContainerEngine
+from pitstop.executors.container_engine import ContainerEngine, told_gone
 
 READ_BYTES = 64 * 1024
 LOOK_SECONDS = 0.02
@@ -15,7 +15,8 @@ async def execute(engine: ContainerEngine, name: str, argv: Sequence[str]) -> tu
     request = {"AttachStdout": True, "AttachStderr": True, "Tty": True, "Cmd": list(argv)}
     execution = (await engine.ask("POST", f"/containers/{name}/exec", body=request))["Id"]
     said = b""
-    with await engine.take_over(f"/exec/{execution}/start", body={"Detach": False, "Tty": True}) as connection:
+    take_over = engine.take_over(f"/exec/{execution}/start", body={"Detach": False, "Tty": True})
+    with told_gone(engine.path), await take_over as connection:
         while chunk := await asyncio.get_running_loop().sock_recv(connection, READ_BYTES):
             said = (said + chunk)[-READ_BYTES:]
     while True:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from pitstop.engine.executor import CommandResult
 from pitstop.executors.container_engine import ContainerEngine, EngineGone, EngineRefused
@@ -76,12 +76,12 @@ class JoinedContainer:
 
     async def exit_code(self) -> int | None:
         found = await self._engine.find(f"/exec/{self._execution}/json")
-        return None if found is None or found["Running"] else int(found["ExitCode"])
+        return None if found is None else _exit_code(found)
 
     async def wait_exit(self) -> None:
         while True:
             found = await self._engine.find(f"/exec/{self._execution}/json")
-            if found is None or not found["Running"]:
+            if found is None or _exit_code(found) is not None:
                 return
             await asyncio.sleep(LOOK_SECONDS)  # an engine cannot be asked to tell
 
@@ -180,6 +180,11 @@ class ContainerShell:
             size, self._wanted_size = self._wanted_size, None
             with suppress(EngineGone, EngineRefused):  # it has ended
                 await self._place.resize(*size)
+
+
+def _exit_code(execution: dict[str, Any]) -> int | None:
+    """Docker connects us before it starts a process, which then does not run, and has no exit code either."""
+    return None if execution["Running"] or execution["ExitCode"] is None else int(execution["ExitCode"])
 
 
 async def open_streams(connection: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
