@@ -1,9 +1,12 @@
+import asyncio
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pitstop.steps import write
 from tests.steps.bench import Bench
 
 
@@ -84,3 +87,29 @@ async def test_what_is_no_file_is_not_written_to(bench: Bench) -> None:
     assert "cannot be written" in await bench.failure("write", {"path": "file/inside"})
     assert "loop" in await bench.failure("write", {"path": "loop"})
     assert "is no path" in await bench.failure("write", {"path": "a\0b"})
+
+
+async def test_a_step_that_is_cancelled_has_not_ended_while_it_still_writes(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_go_on, here = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+
+    def write_late(*given: Any) -> int:
+        here.call_soon_threadsafe(begun.set)
+        may_go_on.wait()
+        return really_write(*given)
+
+    really_write = write._write
+    monkeypatch.setattr(write, "_write", write_late)
+    async with asyncio.TaskGroup() as group:
+        step = group.create_task(bench.act("write", {"path": "a", "content": "x"}))
+        await begun.wait()
+        for _ in range(2):  # who cannot wait asks again
+            step.cancel()
+            await asyncio.wait([step], timeout=0.1)
+        has_ended = step.done()
+        may_go_on.set()
+
+    assert not has_ended
+    assert step.cancelled()
+    assert content(bench.repo / "a") == "x"

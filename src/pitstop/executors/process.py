@@ -23,6 +23,7 @@ from pitstop.engine.executor import (
     WorkspaceRef,
     listed,
 )
+from pitstop.engine.threads import in_thread
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.keeper_process import KeeperProcess, spawn_keeper
 from pitstop.executors.leftovers import EPOCH_VARIABLE
@@ -124,7 +125,7 @@ class ProcessExecutor:
             if keep:
                 held.workspace.keep()
             else:
-                await asyncio.to_thread(held.workspace.destroy)
+                await in_thread(held.workspace.destroy)
 
     async def orphans(self) -> list[str]:
         return await self._workspaces.orphans()
@@ -145,7 +146,7 @@ class ProcessExecutor:
 
         held = self._find(workspace)
         with TemporaryFile(dir=held.workspace.control) as file:
-            await asyncio.to_thread(write_snapshot, held.folders(), self._workspaces.folder.resolve(), file)
+            await in_thread(lambda: write_snapshot(held.folders(), self._workspaces.folder.resolve(), file))
             file.seek(0)
             while chunk := file.read(SNAPSHOT_CHUNK_BYTES):
                 yield chunk
@@ -160,7 +161,7 @@ class ProcessExecutor:
             async for chunk in chunks:
                 file.write(chunk)
             file.seek(0)
-            await asyncio.to_thread(apply_snapshot, held.folders(), self._workspaces.folder.resolve(), file)
+            await in_thread(lambda: apply_snapshot(held.folders(), self._workspaces.folder.resolve(), file))
 
     # --- Commands
 

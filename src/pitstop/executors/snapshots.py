@@ -10,7 +10,6 @@ access lists are not kept. Links are kept as they are and never followed. Only f
 cannot be put back.
 """
 
-import asyncio
 import contextlib
 import fcntl
 import marshal
@@ -20,13 +19,14 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pitstop.engine.amount import Amount
 from pitstop.engine.executor import WorkspaceRef
+from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable, UnknownSnapshot
 from pitstop.executors.snapshot_catalog import Catalog, IdleCatalogs
 from pitstop.executors.snapshot_diff import ChangeKind, differences
@@ -41,7 +41,6 @@ SNIFFED_BYTES = 8 * 1024
 FEW_FILES = 200
 
 Folders = Path | Mapping[str, Path]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class SnapshotStore:
         if known is not None:
             return known
         stop = threading.Event()
-        return await _in_thread(lambda: self._take(named, parent, left_alone, stop, owner, amount or Amount()), stop)
+        return await in_thread(lambda: self._take(named, parent, left_alone, stop, owner, amount or Amount()), stop)
 
     async def restore(
         self, folders: Folders, id: str, *, without: Collection[Path] = (), amount: Amount | None = None
@@ -133,38 +132,38 @@ class SnapshotStore:
         Raises Unavailable if that is not possible, and nothing was changed; RestoreIncomplete if something could then
         not be put into its place. A folder that the snapshot does not have is left alone.
         """
-        await _in_thread(lambda: self._restore(_named(folders), id, _encoded(without), amount or Amount()))
+        await in_thread(lambda: self._restore(_named(folders), id, _encoded(without), amount or Amount()))
 
     async def diff(self, before: str, after: str) -> list[FileChange]:
         """What is different in `after`, by path. A file that has only another time is not."""
-        return await _in_thread(lambda: self._diff(before, after))
+        return await in_thread(lambda: self._diff(before, after))
 
     async def file(self, id: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
         """What is in a file of a snapshot; for a link, where it points to."""
-        return await _in_thread(lambda: self._file(id, path, offset, size))
+        return await in_thread(lambda: self._file(id, path, offset, size))
 
     async def info(self, id: str) -> SnapshotInfo:
-        return await _in_thread(lambda: self._info(id))
+        return await in_thread(lambda: self._info(id))
 
     async def snapshots(self) -> list[SnapshotInfo]:
         """All of them, the oldest first."""
-        return await _in_thread(self._all)
+        return await in_thread(self._all)
 
     async def delete(self, id: str) -> None:
         """Forget a snapshot. The space comes back with the next `gc`."""
-        await _in_thread(lambda: self._delete(id))
+        await in_thread(lambda: self._delete(id))
 
     async def own(self, snapshots: Collection[str], owner: str) -> None:
         """Keep them for this owner too."""
-        await _in_thread(lambda: self._own(snapshots, owner))
+        await in_thread(lambda: self._own(snapshots, owner))
 
     async def owners(self) -> set[str]:
         """All those for whom a snapshot is kept."""
-        return await _in_thread(self._owners)
+        return await in_thread(self._owners)
 
     async def disown(self, owners: Collection[str]) -> None:
         """Forget the snapshots that are kept for them alone. The space comes back with the next `gc`."""
-        await _in_thread(lambda: self._disown(owners))
+        await in_thread(lambda: self._disown(owners))
 
     async def gc(self, keep: Collection[str] | None = None, *, unowned_before: float | None = None) -> int:
         """Forget snapshots, remove what none of those that are left needs, and return its bytes.
@@ -172,11 +171,11 @@ class SnapshotStore:
         Every snapshot goes but those to `keep`, if any are named; or those that have no owner and were taken before a
         moment, if that is told.
         """
-        return await _in_thread(lambda: self._gc(keep, unowned_before))
+        return await in_thread(lambda: self._gc(keep, unowned_before))
 
     async def size(self) -> int:
         """How many bytes the store has."""
-        return await _in_thread(self._objects.size)
+        return await in_thread(self._objects.size)
 
     def _unchanged(self, folders: dict[bytes, bytes], parent: str, without: frozenset[bytes]) -> SnapshotInfo | None:
         """The parent, where few files are as they were: that is seen sooner than a thread would begin to look."""
@@ -310,20 +309,6 @@ class SnapshotStore:
                 trees, objects = catalog.live(tops)
                 catalog.keep_only(trees)
             return self._objects.sweep(objects)
-
-
-async def _in_thread(work: Callable[[], T], stop: threading.Event | None = None) -> T:
-    """Do it in a thread, and never leave that behind: who is cancelled waits for it, after it was told to stop."""
-    working = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(working)
-    except asyncio.CancelledError:
-        if stop is not None:
-            stop.set()
-        await asyncio.wait([working])
-        if not working.cancelled():
-            working.exception()  # nobody wants to know it any more
-        raise
 
 
 def _named(folders: Folders) -> dict[bytes, bytes]:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from pitstop.engine.executor import Placement
+from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable
 from pitstop.executors.epoch import Epoch, begin_epoch
 from pitstop.executors.leftovers import sweep_epochs
@@ -112,7 +113,7 @@ class Workspaces:
 
     async def remove(self, id: str) -> None:
         """Remove one that nobody uses, if there is one. Raises WorkspaceBusy if it is in use."""
-        await asyncio.to_thread(remove_workspace, self.folder, id)
+        await in_thread(lambda: remove_workspace(self.folder, id))
 
     def _clean(self) -> None:
         with contextlib.suppress(OSError):  # who cannot clean up can still try to work

@@ -1,6 +1,5 @@
 """`run`: a script in a shell, with what it hands on."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import msgspec
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
+from pitstop.engine.threads import in_thread
 from pitstop.errors import StepFailure
 from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.values import as_json
@@ -71,7 +71,7 @@ class RunStep:
         workplace = self._workplace
         form = self._read(config)
         await self._refuse_other_places(form)
-        before = await asyncio.to_thread(self._trace_reports, form) if form.tests else {}
+        before = await in_thread(lambda: self._trace_reports(form)) if form.tests else {}
         env = await workplace.environment(activation, form.env)
         if form.image is not None:
             env = workplace.without_own_home(env)
@@ -140,10 +140,10 @@ class RunStep:
             outputs.update({name: as_json(value) for name, value in read_outputs(output_file).items()})
         if form.tests:
             with _noted_in(problems):
-                outputs["tests"] = await asyncio.to_thread(self._read_reports, form, before, problems)
+                outputs["tests"] = await in_thread(lambda: self._read_reports(form, before, problems))
         if form.artifacts:
             with _noted_in(problems):
-                outputs["artifacts"] = await asyncio.to_thread(self._collect_artifacts, form, problems)
+                outputs["artifacts"] = await in_thread(lambda: self._collect_artifacts(form, problems))
         masked: dict[str, Any] = self._workplace.masked(outputs)
         return masked, problems
 

@@ -13,6 +13,7 @@ import msgspec
 
 from pitstop.engine.executor import Executor, LogChunk, Placement, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
+from pitstop.engine.threads import in_thread
 from pitstop.errors import WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import render
@@ -97,7 +98,7 @@ class Workplace:
         place = self._homes.pop(home, None)
         if place is not None:
             try:
-                await asyncio.to_thread(_copy_all, place.workspace.artifacts, self.workspace.artifacts)
+                await in_thread(lambda: _copy_all(place.workspace.artifacts, self.workspace.artifacts))
             finally:
                 with suppress(WorkspaceLost):
                     await self.executor.release(place.workspace)

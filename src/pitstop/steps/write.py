@@ -1,6 +1,5 @@
 """`write`: a file in the workspace."""
 
-import asyncio
 import json
 import os
 import stat
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from pitstop.engine.frame import Activation
+from pitstop.engine.threads import in_thread
 from pitstop.plan.values import as_json
 from pitstop.steps.config import read_config
 from pitstop.steps.failures import CannotWrite
@@ -51,7 +51,7 @@ class WriteStep:
         path = self._workplace.path("path", form.path)
         text = form.content if isinstance(form.content, str) else json.dumps(as_json(form.content), indent=2) + "\n"
         try:
-            size = await asyncio.to_thread(_write, path, text.encode(errors="surrogateescape"), form)
+            size = await in_thread(lambda: _write(path, text.encode(errors="surrogateescape"), form))
         except OSError as error:
             raise CannotWrite(form.path, error.strerror or str(error)) from error
         return {"path": path.relative_to(self._workplace.repo.resolve()).as_posix(), "size": size}
