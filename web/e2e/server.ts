@@ -74,7 +74,7 @@ export class Server {
 }
 
 /** Below what the system hands out by itself: while the server is down nobody is given its port by chance. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
     const isFree = await new Promise<boolean>((resolve) => {

@@ -1,22 +1,25 @@
 /** The wire between a page and its server, to be cut and mended. */
 
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "./server.ts";
 
 export class Wire {
   #server: Server | null = null;
   #sockets = new Set<Socket>();
-  #port = 0;
 
-  private constructor(private target: number) {}
+  private constructor(
+    private target: number,
+    private port: number,
+  ) {}
 
   static async to(target: number): Promise<Wire> {
-    const wire = new Wire(target);
+    const wire = new Wire(target, await freePort());
     await wire.mend();
     return wire;
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   async cut(): Promise<void> {
@@ -42,8 +45,7 @@ export class Wire {
         socket.pipe(other);
       }
     });
-    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(this.port, "127.0.0.1", resolve));
     this.#server = server;
-    this.#port = (server.address() as { port: number }).port;
   }
 }

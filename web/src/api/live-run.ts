@@ -58,8 +58,8 @@ export class LiveRun {
   #stopFollowing: (() => void) | null = null;
   #users = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #isAsking = false;
-  #isAskedAgain = false;
+  #asking: Promise<void> | null = null;
+  #askingAgain: Promise<void> | null = null;
   #commands = 0; // on their way
   #shown = { event: 0, frames: 0 }; // what of `view` the snapshot was made of
 
@@ -112,7 +112,7 @@ export class LiveRun {
       this.#takeDebug(await api.command(this.id, verb, body), { pending: null });
     } catch (error) {
       this.#change({ pending: null });
-      if (error instanceof ApiError && error.isStale) this.refresh();
+      if (error instanceof ApiError && error.isStale) void this.refresh();
       throw error;
     } finally {
       this.#commands--;
@@ -123,28 +123,27 @@ export class LiveRun {
   /** The answer to a command that is on its way tells the state as well as a question would: that is asked only after it. */
   #refreshIfBehind(): void {
     const { debug } = this.#snapshot;
-    if (this.#commands === 0 && (debug === null || debug.last_event < this.#view.last_event)) this.refresh();
+    if (this.#commands === 0 && (debug === null || debug.last_event < this.#view.last_event)) void this.refresh();
   }
 
-  /** Ask for the debugger's state anew; many calls while one is on its way make one more. */
-  refresh = (): void => {
-    if (this.#isAsking) {
-      this.#isAskedAgain = true;
-      return;
-    }
-    this.#isAsking = true;
-    api
+  /** Ask for the debugger's state anew; many calls while one is on its way make one more. Done when that is here. */
+  refresh = (): Promise<void> => {
+    if (this.#asking === null) return this.#ask();
+    this.#askingAgain ??= this.#asking.then(() => this.#ask());
+    return this.#askingAgain;
+  };
+
+  #ask(): Promise<void> {
+    this.#askingAgain = null;
+    this.#asking = api
       .debug(this.id)
       .then((debug) => this.#takeDebug(debug))
       .catch(() => undefined) // the connection's state tells of it
       .finally(() => {
-        this.#isAsking = false;
-        if (this.#isAskedAgain) {
-          this.#isAskedAgain = false;
-          this.refresh();
-        }
+        this.#asking = null;
       });
-  };
+    return this.#asking;
+  }
 
   #start(): void {
     this.#stopFollowing = follow({
@@ -152,7 +151,7 @@ export class LiveRun {
       onEvents: this.#take,
       onConnection: (connection, retryAt) => {
         // A run that is being read tells more than the debugger: that is asked when the last known event is here.
-        if (connection === "live" && (this.#snapshot.isLoaded || this.known === 0)) this.refresh();
+        if (connection === "live" && (this.#snapshot.isLoaded || this.known === 0)) void this.refresh();
         const { filesProgress } = this.#snapshot;
         this.#change({
           connection,
@@ -192,7 +191,7 @@ export class LiveRun {
       if (wasLoaded) for (const onEvent of this.#onEvent) onEvent(event);
     }
     if (!wasLoaded && this.#view.last_event < this.known) return;
-    if (!wasLoaded) this.refresh();
+    if (!wasLoaded) void this.refresh();
     // What a command did is here before its answer: the next one need not wait for that.
     const isDone = isMoved || this.#view.edited !== edited;
     if (!wasLoaded || isEnded) this.#publish();

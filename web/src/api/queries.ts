@@ -2,6 +2,7 @@
 
 import { queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ApiError, api } from "@/api/client";
+import type { BreakpointRequest } from "@/api/types";
 import { isEnded } from "@/core/status";
 
 export function retryUnlessRefused(failures: number, error: Error): boolean {
@@ -44,11 +45,26 @@ export function useFlow(name: string | null) {
   return useQuery({ queryKey: ["flow", name], queryFn: () => api.flow(name ?? ""), enabled: name !== null });
 }
 
+const keeping = new Map<string, Promise<void>>(); // by the flow: what is on its way to be kept with it
+
+/** Keep breakpoints with a flow: one list after the other, so that the last one stays. */
+export function keepFlowBreakpoints(name: string, breakpoints: readonly BreakpointRequest[]): Promise<void> {
+  const before = keeping.get(name) ?? Promise.resolve();
+  const kept = before.then(() => api.keepFlowBreakpoints(name, [...breakpoints])).catch(() => undefined);
+  keeping.set(name, kept);
+  return kept;
+}
+
+/** Those that are kept with a flow, asked for anew by everybody who comes, and after what is on its way. */
 export function useFlowBreakpoints(name: string | null) {
   return useQuery({
     queryKey: ["flow-breakpoints", name],
-    queryFn: () => api.flowBreakpoints(name ?? ""),
+    queryFn: async () => {
+      await keeping.get(name ?? "");
+      return api.flowBreakpoints(name ?? "");
+    },
     enabled: name !== null,
+    gcTime: 0,
   });
 }
 

@@ -2,7 +2,7 @@ import { FileCode2 } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { api } from "@/api/client";
-import { useFlow, useFlowBreakpoints, useFlows } from "@/api/queries";
+import { keepFlowBreakpoints, useFlow, useFlowBreakpoints, useFlows } from "@/api/queries";
 import type { BreakpointRequest, FlowText } from "@/api/types";
 import { usePageTitle } from "@/app/page-title";
 import { shortFile } from "@/core/addresses";
@@ -79,7 +79,7 @@ function Chosen({ flow }: { flow: FlowText }) {
   const shown = useMemo(() => breakpoints ?? kept.data ?? [], [breakpoints, kept.data]);
   const key = useRef(crypto.randomUUID()); // a double click starts one run
   useEffect(() => {
-    if (breakpoints) void api.keepFlowBreakpoints(flow.name, [...breakpoints]).catch(() => undefined);
+    if (breakpoints) void keepFlowBreakpoints(flow.name, breakpoints);
   }, [breakpoints, flow.name]);
   if (kept.isPending) return <Loading />; // what is set now is kept in their place, and a run stops at all of them
   const toggle = (path: string) =>

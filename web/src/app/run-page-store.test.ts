@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { RunDetail, StopInfo } from "@/api/types";
+import type { RunDetail, StepInfo, StopInfo } from "@/api/types";
 import { RunPageStore, steeredFrame } from "@/app/run-page-store";
 import { RunView } from "@/core/run-view";
 
@@ -72,4 +72,23 @@ test("what has effects outside is done only after a person has agreed", async ()
 
   page.answer(true);
   expect(asked.at(-1)).toBe('POST /api/v1/runs/r1/debug/rewind {"stop":3,"point":12,"external":true}');
+});
+
+test("a breakpoint that is toggled twice at once is as it was", async () => {
+  const made: { id: number; request: object; paths: string[] }[] = [];
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (url: string, { method = "GET" } = {}) => {
+    asked.push(`${method} ${url}`);
+    if (method === "POST") made.push({ id: 7, request: { step: "build" }, paths: ["build"] });
+    if (method === "DELETE") made.pop();
+    return new Response(JSON.stringify({ stops: [], breakpoints: made, edits: [], frames: [], last_event: 1 }));
+  });
+  const page = new RunPageStore({ ...detail, id: "r2" });
+  const step = { path: "build", id: "build" } as StepInfo;
+  page.toggleBreakpoint(step);
+  page.toggleBreakpoint(step);
+
+  const path = "/api/v1/runs/r2/debug";
+  const all = [`POST ${path}/breakpoints`, `GET ${path}`, `DELETE ${path}/breakpoints/7`, `GET ${path}`];
+  await vi.waitFor(() => expect(asked).toEqual(all), 30_000);
 });

@@ -22,6 +22,7 @@ export class RunPageStore {
   #lastStop: number | null = null;
   #asking: Asking = null;
   #editing: Editing = null;
+  #toggling = Promise.resolve();
   #state: RunPageState;
   #listeners = new Set<() => void>();
   #stopListening: (() => void) | null = null;
@@ -104,19 +105,22 @@ export class RunPageStore {
       toast("The run has ended. Run it again with breakpoints to stop in it.");
       return;
     }
-    const own = this.#state.breakpoints.filter((each) => isAt(each, step));
-    const done =
-      own.length > 0
-        ? Promise.all(own.map((each) => api.removeBreakpoint(this.run.id, each.id)))
-        : api.addBreakpoint(this.run.id, { step: step.path });
-    done.then(this.run.refresh, (error: Error) => toast(error.message, "bad"));
+    const tell = (error: Error) => toast(error.message, "bad");
+    this.#toggling = this.#toggling.then(() => this.#toggle(step)).catch(tell); // twice is as it was
   };
+
+  async #toggle(step: StepInfo): Promise<void> {
+    const own = this.run.snapshot().breakpoints.filter((each) => isAt(each, step));
+    if (own.length === 0) await api.addBreakpoint(this.run.id, { step: step.path });
+    else await Promise.all(own.map((each) => api.removeBreakpoint(this.run.id, each.id)));
+    await this.run.refresh();
+  }
 
   saveBreakpoint = async (request: BreakpointRequest): Promise<string | null> => {
     try {
       if (this.#editing?.id === undefined) await api.addBreakpoint(this.run.id, request);
       else await api.changeBreakpoint(this.run.id, this.#editing.id, request);
-      this.run.refresh();
+      void this.run.refresh();
       return null;
     } catch (error) {
       return (error as Error).message;

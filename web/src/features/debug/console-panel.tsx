@@ -24,6 +24,7 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
   const [at, setAt] = useState<number | null>(null);
   const [offers, setOffers] = useState<VariableInfo[]>([]);
   const [chosen, setChosen] = useState(0);
+  const offering = useRef(0); // the text that was written last: offers for another one come too late
   const box = useRef<HTMLDivElement>(null);
   const add = (kind: Line["kind"], value: unknown) =>
     setLines((now) => [...now, { id: nextId++, kind, value, at: Date.now() / 1000 }].slice(-MOST_LINES));
@@ -44,6 +45,10 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
     if (isShown && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [lines, isShown]);
 
+  const leaveOffers = () => {
+    offering.current++;
+    setOffers([]);
+  };
   const evaluate = async () => {
     const expression = text.trim();
     if (!expression || !stop) return;
@@ -52,7 +57,7 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
     writeSetting("console", next);
     setText("");
     setAt(null);
-    setOffers([]);
+    leaveOffers();
     add("asked", expression);
     try {
       for (const value of await api.evaluate(run.id, stop.id, expression)) add("answer", value);
@@ -63,8 +68,10 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
   const offer = async (written: string) => {
     setText(written);
     const split = splitForCompletion(written);
-    if (!split || !stop) return setOffers([]);
+    if (!split || !stop) return leaveOffers();
+    const now = ++offering.current;
     const page = await api.variables(run.id, { stop: stop.id, path: split.parent, limit: 50 }).catch(() => null);
+    if (now !== offering.current) return;
     const fitting =
       page?.variables.filter((each) => each.name.toLowerCase().startsWith(split.word.toLowerCase())) ?? [];
     setOffers(fitting.slice(0, 8));
@@ -76,14 +83,14 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
     const name = parsePath(variable.path)?.at(-1) ?? variable.name;
     const part = formatPath([name]);
     setText(text.slice(0, split.from) + (split.parent !== "." && part.startsWith(".[") ? part.slice(1) : part));
-    setOffers([]);
+    leaveOffers();
   };
   const press = (event: KeyboardEvent) => {
     const offered = offers[chosen];
     if (offered && event.key === "Tab") take(offered);
     else if (offered && event.key === "ArrowDown") setChosen((chosen + 1) % offers.length);
     else if (offered && event.key === "ArrowUp") setChosen((chosen + offers.length - 1) % offers.length);
-    else if (event.key === "Escape") setOffers([]);
+    else if (event.key === "Escape") leaveOffers();
     else if (event.key === "Enter") void evaluate();
     else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       const from = at ?? asked.length;

@@ -6,13 +6,14 @@ import type { FileChangeInfo } from "@/api/types";
 import { CHANGE_COLOURS, CHANGE_SIGNS } from "@/features/debug/diff-view";
 import { classNames } from "@/ui/class-names";
 
-type Stretch = { run: string; from: number; to?: number };
+type Stretch = { run: string; from: number; to?: number; now: number };
 
-/** The files of the workspace that differ between two points, each to be opened; without `to`, from one until now. */
-export function FileChangesView({ run, from, to }: Stretch) {
+/** The files of the workspace that differ between two points, each to be opened; without `to`, from one until `now`. */
+export function FileChangesView({ run, from, to, now }: Stretch) {
   const files = useQuery({
-    queryKey: ["files", run, from, to],
+    queryKey: ["files", run, from, to, now],
     queryFn: () => api.fileChanges(run, { from, to }),
+    placeholderData: (kept) => kept,
     retry: false,
   });
   if (files.error) return <p className="text-muted text-sm">{files.error.message}</p>;
@@ -22,19 +23,20 @@ export function FileChangesView({ run, from, to }: Stretch) {
   return (
     <ul aria-label="Files that changed" className="text-sm">
       {changes.map((change) => (
-        <File key={change.path} change={change} run={run} from={from} to={to} />
+        <File key={change.path} change={change} run={run} from={from} to={to} now={now} />
       ))}
       {total > changes.length && <li className="text-muted">and {(total - changes.length).toLocaleString()} more</li>}
     </ul>
   );
 }
 
-function File({ change: { path, kind, is_text }, run, from, to }: { change: FileChangeInfo } & Stretch) {
+function File({ change: { path, kind, is_text }, run, from, to, now }: { change: FileChangeInfo } & Stretch) {
   const [isOpen, setOpen] = useState(false);
   const diff = useQuery({
-    queryKey: ["file-diff", run, path, from, to],
+    queryKey: ["file-diff", run, path, from, to, now],
     queryFn: () => api.fileDiff(run, { path, from, to }),
     enabled: isOpen,
+    placeholderData: (kept) => kept,
   });
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (

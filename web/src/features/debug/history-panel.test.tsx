@@ -9,10 +9,12 @@ import { HistoryPanel } from "@/features/debug/history-panel";
 
 afterEach(cleanup);
 
-test("a point that was chosen stays the same when others before it are gone", async () => {
+test("a point that was chosen stays the same when others before it are gone, and is compared with what is now", async () => {
   let numbers = [3, 5, 9, 14];
+  const compared: string[] = [];
   vi.stubGlobal("fetch", async (url: string) => {
     const points = numbers.map((number) => ({ number, step: "", occurrence: "", frame: "main", position: "before" }));
+    if (url.includes("/debug/files")) compared.push(url);
     const files = url.includes("/debug/files") ? { changes: [], total: 0 } : [];
     return new Response(JSON.stringify(url.endsWith("/history") ? points : files));
   });
@@ -51,4 +53,5 @@ test("a point that was chosen stays the same when others before it are gone", as
   await userEvent.click(screen.getByRole("button", { name: "Go back to here" }));
 
   expect(acted).toHaveBeenCalledWith("rewind", { stop: 4, point: 9 });
+  expect(compared).toEqual(Array(2).fill("/api/v1/runs/r1/debug/files?from=9&limit=200"));
 });

@@ -104,7 +104,13 @@ export function HistoryPanel() {
           ) : (
             <DiffView changes={diff.data} nothing="No value has changed since." />
           )}
-          <FileChangesView run={run.id} from={point.number} to={isLive ? undefined : end.number} />
+          <FileChangesView
+            key={point.number}
+            run={run.id}
+            from={point.number}
+            to={isLive ? undefined : end.number}
+            now={end.number}
+          />
         </Differences>
       )}
       <div

@@ -64,6 +64,11 @@ export function ShellTerminal({ run, stop, mode, record, isShown, onEnd }: Shell
     terminal.current = screen;
     let socket: WebSocket | null = null;
     let isLeft = false;
+    const unsent: (string | Uint8Array<ArrayBuffer>)[] = []; // what is typed while it opens, and another size
+    const say = (message: string | Uint8Array<ArrayBuffer>) => {
+      if (socket?.readyState === WebSocket.OPEN) socket.send(message);
+      else if ((socket?.readyState ?? WebSocket.CONNECTING) === WebSocket.CONNECTING) unsent.push(message);
+    };
 
     const connect = async () => {
       try {
@@ -78,18 +83,18 @@ export function ShellTerminal({ run, stop, mode, record, isShown, onEnd }: Shell
           screen.write(`\r\n\u001b[2m${reason || "the shell has ended"}\u001b[0m\r\n`);
           if (!isLeft) ended.current();
         });
-        socket.addEventListener("open", () => screen.focus());
+        socket.addEventListener("open", () => {
+          for (const message of unsent.splice(0)) say(message);
+          screen.focus();
+        });
       } catch (error) {
         screen.write(`\u001b[31m${(error as Error).message}\u001b[0m\r\n`);
         ended.current();
       }
     };
     const encoder = new TextEncoder();
-    screen.onData((text) => socket?.readyState === WebSocket.OPEN && socket.send(encoder.encode(text)));
-    screen.onResize(
-      ({ rows, cols }) =>
-        socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify({ resize: { rows, cols } })),
-    );
+    screen.onData((text) => say(encoder.encode(text)));
+    screen.onResize(({ rows, cols }) => say(JSON.stringify({ resize: { rows, cols } })));
     const watching = new ResizeObserver(() => box.current?.clientWidth && fit.fit());
     watching.observe(box.current);
     void connect();

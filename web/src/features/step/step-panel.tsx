@@ -119,7 +119,7 @@ export function StepPanel() {
         </Section>
       )}
       {ownStop && ownStop.id === stop?.id ? (
-        <StepConfig stop={ownStop} />
+        <StepConfig key={ownStop.id} stop={ownStop} />
       ) : (
         step?.detail && (
           <Section title="What it does">

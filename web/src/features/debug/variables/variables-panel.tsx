@@ -36,7 +36,8 @@ function Tree({ stop }: { stop: StopInfo }) {
   const wanted = useDebounced(search.trim(), 40);
   const [pins, setPins] = useSetting<string[]>("pins", []);
   const [showsDiff, setShowsDiff] = useState(false);
-  const [editing, setEditing] = useState<{ path: string; isLarge: boolean } | null>(null);
+  const [edit, setEditing] = useState<{ stop: number; path: string; isLarge: boolean } | null>(null);
+  const editing = edit?.stop === stop.id ? edit : null; // what is written at one stop is not set at the next
   const [chosen, setChosen] = useState({ key: "", at: 0 });
   const tree = useVariableTree(run.id, stop.id, edited);
   const { found, prepareSearch } = useValueSearch(run.id, stop.id, edited, wanted);
@@ -73,7 +74,7 @@ function Tree({ stop }: { stop: StopInfo }) {
     return {
       activate: (path: string, index: number) => setChosen({ key: path, at: index }),
       toggle: tree.toggle,
-      edit: (each: VariableInfo) => setEditing({ path: each.path, isLarge: isLarge(each) }),
+      edit: (each: VariableInfo) => setEditing({ stop: stop.id, path: each.path, isLarge: isLarge(each) }),
       save: (path: string, value: unknown) => void save(path, value),
       cancel: () => setEditing(null),
       unset: (path: string) => void act("unset", { stop: stop.id, path }),
