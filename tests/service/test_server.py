@@ -13,7 +13,7 @@ import pytest
 
 from pitstop.app import server_parts
 from pitstop.engine.executor import Placement
-from pitstop.errors import StoreUnavailable, Unavailable, UnknownRun
+from pitstop.errors import NotRunning, StoreUnavailable, Unavailable, UnknownRun
 from pitstop.service.api import (
     ActiveRun,
     BreakpointRequest,
@@ -26,6 +26,7 @@ from pitstop.service.api import (
 from pitstop.service.run_ids import reserved_run
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
+from pitstop.service.server_run import ServerRun
 from pitstop.settings import Settings
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import SqlStore, open_sql_store
@@ -330,12 +331,52 @@ async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
     async def refuse(self: SqlRun, **changes: Any) -> None:
         raise StoreUnavailable("not this one")
 
+    monkeypatch.setattr(SqlRun, "update", refuse)
     async with server.open() as service:
+        may_release = hold_workspaces(service, monkeypatch)
         run = await service.start(server.request("steps: [{run: 'true'}]"))
-        monkeypatch.setattr(SqlRun, "update", refuse)
-        with pytest.raises(StoreUnavailable, match="not this one"):
-            async with asyncio.timeout(60):
-                await run.wait()
+        assert isinstance(run, ServerRun)
+        try:
+            with pytest.raises(StoreUnavailable, match="not this one"):
+                async with asyncio.timeout(60):
+                    await run.wait()
+            run.leave()  # as a server does that ends before the workspace is given up
+        finally:
+            may_release.set()
+
+
+async def test_a_run_that_is_found_as_it_is_made_is_this_servers(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, owner_of = SqlStore.create, SqlStore.owner_of
+    found: list[ActiveRun] = []
+    has_begun = asyncio.Event()
+
+    async def create_and_be_found(self: SqlStore, *args: Any, **more: Any) -> Any:
+        kept = await create(self, *args, **more)
+        found.append(await service.run(kept.id))
+        others.create_task(find_later(kept.id))
+        return kept
+
+    async def find_later(run: str) -> None:
+        monkeypatch.setattr(SqlStore, "owner_of", tell_when_it_has_begun)
+        found.append(await service.run(run))
+
+    async def tell_when_it_has_begun(self: SqlStore, run: str) -> Any:
+        owner = await owner_of(self, run)
+        await has_begun.wait()
+        return owner
+
+    monkeypatch.setattr(SqlStore, "create", create_and_be_found)
+    async with server.open() as service, asyncio.TaskGroup() as others:
+        run = await service.start(server.request(WAITS))
+        has_begun.set()
+        with pytest.raises(NotRunning):  # yet
+            await found[0].cancel("enough")
+        await wait_for(lambda: len(found) == 2)
+        await found[1].cancel("enough")
+
+        assert found[1] is run
 
 
 async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:

@@ -297,11 +297,13 @@ class LiveRun(PastRun):
                 await self._execute_to_end(run)
             except LogLost:
                 self._lose()
+            except BaseException as error:
+                self._tell_that_its_end_is_not_kept(type(error), error, None)  # there is nothing left to be ended
+                raise
 
     def _tell_that_its_end_is_not_kept(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         """Nobody is to wait for what does not come any more."""
         if not self._ended.done():
-            error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error
             self._ended.set_exception(error if isinstance(error, Exception) else LogLost(self.id))
             self._ended.exception()  # nobody has to ask
 

@@ -182,9 +182,9 @@ class ServerService(LocalService):
             secrets = self._seal.open(record.sealed_secrets)
             found.mask = self._parts.new_masking(secrets).masker.mask_text
         owner = None if found.is_over else await self._server_store.owner_of(run)
-        if owner is not None:
+        if owner is not None and owner.id != self.id:  # ours is about to begin
             found.refusal = Elsewhere(run, owner.address)
-        return found
+        return self._live.get(run, found)  # it may have begun, or was taken over, as we looked
 
     async def _files_left(self, record: RunRecord) -> str | None:
         """A snapshot of the workspace of a run that has ended, if it is still there."""
