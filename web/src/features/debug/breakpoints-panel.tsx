@@ -20,8 +20,15 @@ export function BreakpointsPanel() {
     "isLive",
   );
   const groups = [...new Set(breakpoints.map(({ request }) => request.group ?? ""))].sort();
-  const tell = (error: Error) => toast(error.message, "bad");
-  const change = (done: Promise<unknown>) => done.then(run.refresh, tell);
+  const change = async (done: Promise<unknown>): Promise<boolean> => {
+    const refusal = await done.then(
+      () => null,
+      (error: Error) => error,
+    );
+    if (refusal) toast(refusal.message, "bad");
+    else void run.refresh();
+    return refusal === null;
+  };
   const hits = new Map([...view.breakpoints.values()].map((each) => [each.id, each.hit_count]));
   return (
     <div className="flex h-full flex-col">
@@ -70,19 +77,21 @@ export function BreakpointsPanel() {
                       isLive={isLive}
                       onSwitch={() =>
                         change(
+                          // and nothing else: the rest may be another by now
                           api.changeBreakpoint(run.id, breakpoint.id, {
-                            ...breakpoint.request,
                             enabled: breakpoint.request.enabled === false,
                           }),
                         )
                       }
                       onEdit={() => editBreakpoint(breakpoint.request, breakpoint.id)}
                       onRemove={() =>
-                        change(api.removeBreakpoint(run.id, breakpoint.id)).then(() =>
-                          toast(`Breakpoint ${breakpoint.id} is removed`, "info", {
-                            label: "Undo",
-                            onSelect: () => void change(api.addBreakpoint(run.id, breakpoint.request)),
-                          }),
+                        change(api.removeBreakpoint(run.id, breakpoint.id)).then(
+                          (isRemoved) =>
+                            isRemoved &&
+                            toast(`Breakpoint ${breakpoint.id} is removed`, "info", {
+                              label: "Undo",
+                              onSelect: () => void change(api.addBreakpoint(run.id, breakpoint.request)),
+                            }),
                         )
                       }
                     />
