@@ -48,15 +48,17 @@ class WorkspaceContract:
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
             following = group.create_task(collected(run.events()))
             held = HeldFiles("c", monkeypatch)
-            await run.debugger.run_to(stop.id, "last")
+            await run.debugger.run_to(stop.id, "spoil")
             await held.came()
             await until(lambda: told("keeping the files of the workspace: 2 of 4 files, 2 of 4 kB"))
             held.let_go()
-            stop = await next_stop(run, stop.id)
+            stop = await next_stop(run, stop.id)  # where no more is kept: whoever is slow is told the newest
             await until(lambda: told("kept the files of the workspace: 4 files, 4 kB, in "))
+            await run.debugger.run_to(stop.id, "last")
+            stop = await next_stop(run, stop.id)
 
             held.hold_again()
-            (point,) = (each for each in await run.debugger.history() if (each.step, each.position) == BEFORE_SPOIL)
+            point, *_ = (each for each in await run.debugger.history() if (each.step, each.position) == BEFORE_SPOIL)
             group.create_task(run.debugger.rewind(stop.id, point.number))
             await held.came()
             await until(lambda: told("putting the files of the workspace back: 2 of 3 files, 2 of 3 kB"))
