@@ -149,7 +149,7 @@ async def test_two_processes_may_write_what_is_kept_with_a_flow(
 COUNTS_SIGNALS = """
 import asyncio, pathlib, signal, sys
 from pitstop.store.folder import FolderStore
-from pitstop.store.port import Artifact, RunRecord
+from pitstop.store.port import RunRecord
 
 async def main(home):
     heard, count = asyncio.Event(), 0
