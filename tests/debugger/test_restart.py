@@ -426,6 +426,21 @@ async def test_a_step_on_its_way_comes_to_its_end(verb: str, leads_to: list[str]
         assert ([at(stop)], stop.reasons) == (leads_to, ("step",))
 
 
+@pytest.mark.parametrize("is_passed", [False, True])
+async def test_a_step_on_its_way_past_a_stop_comes_to_its_end(is_passed: bool) -> None:
+    plan = flow(sequence("s", leaf("x"), leaf("y")), leaf("c"))
+    async with debugging(plan, {}, breaking("s", "y")) as run:
+        await run.session.step_over(await run.stop())
+        await run.session.continue_(await run.stop(), keeps_step=True)
+        await run.stop()
+        log = killed(run, number_of(run.log, Resumed, 1) - (not is_passed))
+    async with debugging(plan, {}, Session(), log=log) as run:
+        if not is_passed:
+            await run.session.continue_(await run.stop(), keeps_step=True)
+        stop = await run.stop()
+        assert (at(stop), stop.reasons) == ("before c", ("step",))
+
+
 async def test_a_run_to_on_its_way_comes_to_its_end() -> None:
     async with debugging(THREE, {}, breaking("a")) as run:
         await run.session.run_to(await run.stop(), "c")

@@ -227,6 +227,34 @@ async def test_a_breakpoint_is_hit_while_stepping_over_it_and_ends_the_step() ->
         await run.end()
 
 
+async def test_a_step_that_a_stop_has_ended_goes_on_when_that_is_passed_by() -> None:
+    async with debugging(NESTED, {}, breaking("s", "x", "y")) as run:
+        stop = await run.over(await run.stop())
+        for place in ("before s.x", "before s.y"):
+            assert (at(stop), stop.reasons) == (place, ("breakpoint",))
+            await run.session.continue_(stop, keeps_step=True)
+            stop = await run.stop()
+
+        assert (at(stop), stop.reasons) == ("before z", ("step",))
+
+
+@pytest.mark.parametrize("verb", ["skip", "force"])
+async def test_a_frame_whose_step_is_decided_stops_right_after_it_if_that_is_wanted(verb: str) -> None:
+    async with debugging(PLAIN, {}, breaking("a")) as run:
+        stop = await run.stop()
+        if verb == "skip":
+            await run.session.skip(stop, pauses=True)
+        else:
+            await run.session.force(stop, "passed", pauses=True)
+        stop = await run.stop()
+
+        assert (at(stop), stop.reasons) == ("after a", ("pause",))
+        await run.session.force(stop, "passed", pauses=True)
+        stop = await run.stop()
+        assert (at(stop), stop.reasons) == ("before b", ("pause",))
+        assert run.does.ran == []
+
+
 # --- Frames that a step opens ----------------------------------------------------------------------------------------
 
 

@@ -215,7 +215,8 @@ class Gatekeeper(Returning):
         left = [each for each in self._returning.values() if each.event.frame == frame.id]
         self._end_returning(left, "its place did not come again")
         lineage = [each.id for each in frame.lineage()]
-        self._goals = [goal for goal in self._goals if not is_ended_by(goal, frame.id, lineage, base, path)]
+        ended = tuple(goal for goal in self._goals if is_ended_by(goal, frame.id, lineage, base, path))
+        self._goals = [goal for goal in self._goals if goal not in ended]
         self._last_stop += 1
         told = tuple(reason for reason in ORDER if reason in reasons)
         where = (frame.id, path, activation.occurrence, point.position)
@@ -223,7 +224,8 @@ class Gatekeeper(Returning):
         self._append(Stopped(run.now(), self._last_stop, *where, told, *more))
         stop = describe(point, self._last_stop, told, len(self.log), breakpoints=more[0], problems=more[1])
         loop = asyncio.get_running_loop()
-        return await self._keep(Held(stop, point, loop.create_future(), began_at=loop.time()), self.lease_seconds)
+        held = Held(stop, point, loop.create_future(), began_at=loop.time(), ended=ended)
+        return await self._keep(held, self.lease_seconds)
 
     async def _hit_breakpoints(self, point: Point) -> tuple[list[Breakpoint], list[str]]:
         """The breakpoints to stop for, and what is wrong with any. All that fit are counted; log texts are written."""

@@ -42,6 +42,7 @@ Place = tuple[str, str]  # an occurrence and a position
 
 LEASE_LIMIT_SECONDS = 4 * 3600.0
 _STEPPING: dict[str, StepVerb] = {"step_into": "into", "step_over": "over", "step_out": "out", "run_to": "to"}
+PASS = "pass"  # gone on from as if nobody had stopped there: the steps that the stop has ended are on their way again
 GOING_BACK = ("step_back", "rewind", "goto")  # the last of them may go ahead as well: then it has a target
 _ATTEMPT = re.compile(r"#\d+$")
 _TURNS = re.compile(r"(\[\d+\]|#\d+)+$")
@@ -64,6 +65,7 @@ class Remembered:
     injected: list[str] = field(default_factory=list)  # the paths of the steps that were put in
     steps: dict[str, list[Step]] = field(default_factory=dict)  # these steps, by where they are to run
     verb: str | None = None  # what was said to it, when that is known and it has not gone on
+    ended: tuple[Goal, ...] = ()  # the steps that it has ended
 
     @property
     def place(self) -> Place:
@@ -192,12 +194,13 @@ class Remains:
                 stop.injected.append(event.step)
 
     def _stop(self, number: int, event: Stopped) -> None:
-        self.lasting[event.stop] = Remembered(number, event, event.at + self.options.lease_seconds)
+        line, base = self._lineage(event.frame), _ATTEMPT.sub("", event.occurrence)
+        ended = tuple(goal for goal in self.goals if is_ended_by(goal, event.frame, line, base, event.step))
+        self.goals = [goal for goal in self.goals if goal not in ended]
+        self.lasting[event.stop] = Remembered(number, event, event.at + self.options.lease_seconds, ended=ended)
         self.arrivals.pop((event.occurrence, event.position), None)
         self._backs = [each for each in self._backs if each.event.frame != event.frame]
         self.is_entered = True
-        line, base = self._lineage(event.frame), _ATTEMPT.sub("", event.occurrence)
-        self.goals = [goal for goal in self.goals if not is_ended_by(goal, event.frame, line, base, event.step)]
 
     def _resume(self, number: int, event: Resumed) -> None:
         stop = self.lasting.pop(event.stop, None)
@@ -210,7 +213,9 @@ class Remains:
         if event.verb == "goto":
             self.arrivals[event.targets[0], "before"] = event.frame
         self.passed[stop.place] = (event.frame, number)
-        if event.verb in _STEPPING:
+        if event.verb == PASS:
+            self.goals += stop.ended
+        elif event.verb in _STEPPING:
             base = _ATTEMPT.sub("", stop.event.occurrence)
             around = _TURNS.sub("", base.rpartition(".")[0])
             self.goals.append(goal_of(_STEPPING[event.verb], event.frame, base, around, event.targets))

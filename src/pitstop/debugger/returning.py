@@ -80,7 +80,8 @@ class Returning(Holding):
         run, event, loop = self._running(), left.event, asyncio.get_running_loop()
         more = {"breakpoints": event.breakpoints, "problems": event.problems}
         stop = describe(point, event.stop, event.reasons, left.number, **more)
-        held = Held(stop, point, loop.create_future(), began_at=loop.time() - max(0.0, run.now() - event.at))
+        began_at = loop.time() - max(0.0, run.now() - event.at)
+        held = Held(stop, point, loop.create_future(), began_at=began_at, ended=left.ended)
         self._edits += [(number, stop.frame, edit, point.activation.scope) for number, edit in pending_at(left, held)]
         del self._returning[left.place]
         if left.verb is not None:

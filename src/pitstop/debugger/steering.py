@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pitstop.debugger.edits import Injectable, injected_step, outcome_of
 from pitstop.debugger.gatekeeper import Gatekeeper
+from pitstop.debugger.remains import PASS
 from pitstop.debugger.stepping import StepVerb, goal_of
 from pitstop.debugger.stops import FrameInfo, Held, Stop
 from pitstop.engine.frame import Frame
@@ -107,10 +108,16 @@ class Steering(Gatekeeper):
 
     # Moving
 
-    async def continue_(self, stop: Stop | int) -> None:
-        """Let this frame go on; the others stay as they are."""
+    async def continue_(self, stop: Stop | int, *, keeps_step: bool = False) -> None:
+        """Let this frame go on; the others stay as they are.
+
+        With `keeps_step` it goes on as if it had not stopped: a step that was on its way, and ended here, still is.
+        """
         held = self._at(stop, "continue")
-        self._resume(held, "continue", held.proceed())
+        if keeps_step:
+            self._goals += held.ended
+            self._refresh_gate()
+        self._resume(held, PASS if keeps_step else "continue", held.proceed())
 
     async def continue_all(self) -> None:
         """Let every stopped frame go on, and forget steps and pauses that are on their way."""
@@ -206,10 +213,14 @@ class Steering(Gatekeeper):
 
     # Changing
 
-    async def skip(self, stop: Stop | int, outputs: Mapping[str, Any] | None = None) -> None:
-        """Do not run the step; its outcome is `skipped`, with these outputs."""
+    async def skip(self, stop: Stop | int, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False) -> None:
+        """Do not run the step; its outcome is `skipped`, with these outputs. With `pauses` the frame stops right after
+        it, at the next point it comes to.
+        """
         held = self._at(stop, "skip")
         self._force(held, "skip", outcome_of("skipped", outputs, None, held.stop.occurrence))
+        if pauses:
+            await self.pause(held.stop.frame)
 
     async def force(
         self,
@@ -217,10 +228,14 @@ class Steering(Gatekeeper):
         status: str,
         outputs: Mapping[str, Any] | None = None,
         message: str | None = None,
+        *,
+        pauses: bool = False,
     ) -> None:
-        """Decide how the step ended, whatever it did or would have done."""
+        """Decide how the step ended, whatever it did or would have done; `pauses` as for `skip`."""
         held = self._at(stop, "force")
         self._force(held, "force", outcome_of(status, outputs, message, held.stop.occurrence))
+        if pauses:
+            await self.pause(held.stop.frame)
 
     def _force(self, held: Held, verb: str, outcome: Outcome) -> None:
         stop = held.stop

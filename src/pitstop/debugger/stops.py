@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pitstop.debugger.stepping import Goal
 from pitstop.engine.body import Start
 from pitstop.engine.frame import Activation
 from pitstop.engine.hook import Again, Force, Point, Position, Proceed, Verdict
@@ -74,6 +75,7 @@ class Held:
     lease: asyncio.TimerHandle | None = None
     lease_ends_at: float = 0.0
     began_at: float = 0.0
+    ended: tuple[Goal, ...] = ()  # the steps that were on their way, and that this stop has ended
     is_released: bool = False
 
     def release(self) -> None:

@@ -234,7 +234,9 @@ class Debugger(Protocol):
 
     # Moving
 
-    async def continue_(self, stop: int) -> None: ...
+    async def continue_(self, stop: int, *, keeps_step: bool = False) -> None:
+        """With `keeps_step` as if it had not stopped: a step that was on its way, and ended here, still is."""
+        ...
 
     async def continue_all(self) -> None: ...
 
@@ -262,9 +264,15 @@ class Debugger(Protocol):
 
     # Changing
 
-    async def skip(self, stop: int, outputs: Mapping[str, Any] | None = None) -> None: ...
+    async def skip(self, stop: int, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False) -> None:
+        """With `pauses` the frame stops at the next point it comes to."""
+        ...
 
-    async def force(self, stop: int, status: str, outputs: Mapping[str, Any] | None = None) -> None: ...
+    async def force(
+        self, stop: int, status: str, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False
+    ) -> None:
+        """With `pauses` the frame stops at the next point it comes to."""
+        ...
 
     async def retry(self, stop: int) -> None: ...
 

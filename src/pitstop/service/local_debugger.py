@@ -139,8 +139,8 @@ class LocalDebugger:
 
     # Moving
 
-    async def continue_(self, stop: int) -> None:
-        await self._kept(self._session.continue_(stop))
+    async def continue_(self, stop: int, *, keeps_step: bool = False) -> None:
+        await self._kept(self._session.continue_(stop, keeps_step=keeps_step))
 
     async def continue_all(self) -> None:
         await self._kept(self._session.continue_all())
@@ -171,11 +171,13 @@ class LocalDebugger:
 
     # Changing
 
-    async def skip(self, stop: int, outputs: Mapping[str, Any] | None = None) -> None:
-        await self._kept(self._session.skip(stop, outputs))
+    async def skip(self, stop: int, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False) -> None:
+        await self._kept(self._session.skip(stop, outputs, pauses=pauses))
 
-    async def force(self, stop: int, status: str, outputs: Mapping[str, Any] | None = None) -> None:
-        await self._kept(self._session.force(stop, status, outputs))
+    async def force(
+        self, stop: int, status: str, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False
+    ) -> None:
+        await self._kept(self._session.force(stop, status, outputs, pauses=pauses))
 
     async def retry(self, stop: int) -> None:
         await self._kept(self._session.retry(stop))

@@ -37,8 +37,8 @@ class RemoteDebugger:
 
     # Moving
 
-    async def continue_(self, stop: int) -> None:
-        await self._say("continue", stop=stop)
+    async def continue_(self, stop: int, *, keeps_step: bool = False) -> None:
+        await self._say("continue", stop=stop, keeps_step=keeps_step or None)
 
     async def continue_all(self) -> None:
         await self._say("continue", all=True)
@@ -74,11 +74,13 @@ class RemoteDebugger:
 
     # Changing
 
-    async def skip(self, stop: int, outputs: Mapping[str, Any] | None = None) -> None:
-        await self._say("skip", stop=stop, outputs=outputs)
+    async def skip(self, stop: int, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False) -> None:
+        await self._say("skip", stop=stop, outputs=outputs, pauses=pauses or None)
 
-    async def force(self, stop: int, status: str, outputs: Mapping[str, Any] | None = None) -> None:
-        await self._say("force", stop=stop, status=status, outputs=outputs)
+    async def force(
+        self, stop: int, status: str, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False
+    ) -> None:
+        await self._say("force", stop=stop, status=status, outputs=outputs, pauses=pauses or None)
 
     async def retry(self, stop: int) -> None:
         await self._say("retry", stop=stop)

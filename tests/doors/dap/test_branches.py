@@ -184,6 +184,32 @@ async def test_all_branches_go_on_while_one_is_stepped_if_that_is_wanted(adapter
     assert await place(adapter, await adapter.stopped()) == "loop"
 
 
+async def test_a_step_goes_on_past_what_was_to_wait_when_all_branches_go_on(
+    adapter: AdapterClient, folder: Path
+) -> None:
+    lines = (line_of("branches.yaml", "id: quick_two"),)
+    await adapter.launch("branches.yaml", lines=lines, steppingResumesAllBranches=True)
+    stop = await adapter.stopped()  # the other branch is at work, so it and the main one are asked to wait
+    await adapter.ask("next", threadId=stop["threadId"])
+    (folder / "go").touch()
+
+    assert await place(adapter, await adapter.stopped()) == "joined"
+
+
+async def test_a_step_goes_on_past_a_failure_that_is_not_to_stop_it(adapter: AdapterClient, folder: Path) -> None:
+    (folder / "lenient.yaml").write_text(
+        "name: lenient\nsteps:\n  - id: block\n    repeat: {times: 2}\n    steps:\n"
+        "      - {id: fails, run: exit 1, continue_on_error: true}\n"
+        "      - {id: follows, run: echo follows}\n"
+        "  - {id: last, run: echo last}\n"
+    )
+    await adapter.launch("lenient.yaml", lines=(3,), filters=("uncaught",))
+    await adapter.stopped()
+    await adapter.ask("next", threadId=1)
+
+    assert await place(adapter, await adapter.stopped()) == "last"
+
+
 async def test_each_branch_stops_alone_if_that_is_wanted(adapter: AdapterClient) -> None:
     (adapter.folder / "go").touch()
     lines = (line_of("branches.yaml", "id: slow_end"), line_of("branches.yaml", "id: quick_two"))
@@ -236,13 +262,14 @@ async def test_a_pause_in_a_long_step_tells_what_is_still_at_work(adapter: Adapt
 
 
 async def test_a_thread_can_be_ended_alone(adapter: AdapterClient) -> None:
-    await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: left"),))
+    await adapter.launch("branches.yaml", lines=(line_of("branches.yaml", "id: quick_one"),))
     stop = await adapter.stopped()
     await adapter.ask("terminateThreads", threadIds=[stop["threadId"]])
     await adapter.event("thread", lambda body: body == {"reason": "exited", "threadId": stop["threadId"]})
+    (adapter.folder / "go").touch()
 
     parked = await adapter.stopped()
-    assert (await place(adapter, parked)).startswith("checks.right")
+    assert (await place(adapter, parked)).startswith("both.slow.hold")
     await adapter.ask("continue", threadId=parked["threadId"])
     assert await adapter.ended() == 1
 

@@ -146,6 +146,30 @@ async def test_nothing_is_left_in_a_run_that_is_left_while_it_is_attached_to(
     assert (await run.wait()).status == "passed"
 
 
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [("skip", "connect (after)"), ("force passed", "connect (after)"), ("force failed", "connect (error)")],
+)
+async def test_a_step_that_is_decided_in_the_console_stops_at_its_end_however_soon_that_comes(
+    adapter: AdapterClient, server: Bench, overtake: Overtake, command: str, place: str
+) -> None:
+    lines = (line_of("broken.yaml", "id: connect"),)
+    await adapter.launch("broken.yaml", server=server.url, token=server.token, lines=lines)
+    await adapter.stopped()
+    (info,) = (await server.service.runs(RunQuery())).runs
+    run = await server.service.run(info.id)
+
+    async def further() -> None:
+        async for event in run.events():
+            if event.kind == "run.ended" or (event.kind == "debug.stopped" and event.fields["stop"] > 1):
+                return
+
+    overtake(command.partition(" ")[0], further, is_late=True)
+    await adapter.evaluate(command)
+
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == place
+
+
 async def test_a_step_that_is_tried_again_stops_at_its_end_however_soon_that_comes(
     adapter: AdapterClient, server: Bench, overtake: Overtake
 ) -> None:

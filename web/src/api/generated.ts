@@ -176,6 +176,8 @@ export type ContextInfo = {
 
 export type ContinueForm = {
   all?: boolean;
+  /** As if it had not stopped: a step that it ended is on its way again. */
+  keeps_step?: boolean;
   stop?: number | null;
 };
 
@@ -308,6 +310,8 @@ export type FlowInfo = {
 
 export type ForceForm = {
   outputs?: Record<string, unknown> | null;
+  /** Stop the frame at the next point it comes to. */
+  pauses?: boolean;
   status: "passed" | "failed" | "skipped" | "cancelled" | "timed_out";
   /** The stop that it acts on; one that is over answers 409. */
   stop: number;
@@ -605,6 +609,8 @@ export type ShellToken = {
 
 export type SkipForm = {
   outputs?: Record<string, unknown> | null;
+  /** Stop the frame at the next point it comes to. */
+  pauses?: boolean;
   /** The stop that it acts on; one that is over answers 409. */
   stop: number;
 };

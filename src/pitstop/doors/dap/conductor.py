@@ -75,8 +75,10 @@ class Conductor:
         is_parked = is_only_paused(stop) and stop.frame in self._parking
         self._parking.discard(stop.frame)
         is_passing = stop.frame in self._passing and not has_news(stop)
-        if is_passing or stop.frame in self._ending or not await self._is_worth_a_stop(stop):
+        if is_passing or stop.frame in self._ending:
             await self._let_go(stop)
+        elif not await self._is_worth_a_stop(stop):
+            await self._let_go(stop, keeps_step=True)
         elif not self.stops_all:
             await self._announce(stop, state)
         elif self.is_stopped:
@@ -84,7 +86,7 @@ class Conductor:
         elif not is_parked or self._is_pause_wanted:
             await self._announce(stop, state)
         elif not self._stepping:  # it was asked to wait for something that is over
-            await self._let_go(stop)
+            await self._let_go(stop, keeps_step=True)
 
     async def _hear_end_of_stop(self, number: int, frame: str) -> None:
         """One that others ended, or that went with its branch."""
@@ -164,10 +166,11 @@ class Conductor:
             with contextlib.suppress(CommandRefused):  # it has just ended
                 await self._debugger.pause()
 
-    async def _let_go(self, stop: StopInfo) -> None:
+    async def _let_go(self, stop: StopInfo, *, keeps_step: bool = False) -> None:
+        """With `keeps_step`, a step of the client that would come past here does not end here."""
         self._ours.add(stop.id)
         with contextlib.suppress(CommandRefused):
-            await self._debugger.continue_(stop.id)
+            await self._debugger.continue_(stop.id, keeps_step=keeps_step)
 
     def _tell_threads(self, frames: Iterable[FrameInfo]) -> None:
         """Whatever the client was not told of yet: the thread that has stopped must be known."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from pitstop.doors.dap.adapter import Adapter
@@ -125,7 +124,9 @@ async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     outputs = read_json(rest) if rest else None
-    return await _move(adapter, frame_id, lambda stop: adapter.session().live()[0].skip(stop.id, outputs), "skipped")
+    return await _move(
+        adapter, frame_id, lambda stop: adapter.session().live()[0].skip(stop.id, outputs, pauses=True), "skipped"
+    )
 
 
 async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -140,14 +141,17 @@ async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
             await debugger.remove_breakpoint(after.id)
             raise
 
-    return await _move(adapter, frame_id, again, "tried again", pauses=False)
+    return await _move(adapter, frame_id, again, "tried again")
 
 
 async def _force(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     status, _, outputs = rest.partition(" ")
     given = read_json(outputs) if outputs.strip() else None
     return await _move(
-        adapter, frame_id, lambda stop: adapter.session().live()[0].force(stop.id, status, given), f"forced to {status}"
+        adapter,
+        frame_id,
+        lambda stop: adapter.session().live()[0].force(stop.id, status, given, pauses=True),
+        f"forced to {status}",
     )
 
 
@@ -158,19 +162,11 @@ async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
         frame_id,
         lambda stop: adapter.session().live()[0].step_back(stop.id, external=is_agreed),
         "went back",
-        pauses=False,
     )
 
 
-async def _move(
-    adapter: Adapter,
-    frame_id: int | None,
-    act: Callable[[StopInfo], Awaitable[None]],
-    done: str,
-    *,
-    pauses: bool = True,
-) -> str:
-    """Carry it out, and stop the branch at the next point that it comes to."""
+async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo], Awaitable[None]], done: str) -> str:
+    """Carry out what lets the branch go on, and stops it again."""
     session = adapter.session()
     debugger, conductor = session.live()
     number = await stop_for(adapter, frame_id)
@@ -185,9 +181,6 @@ async def _move(
         except CommandRefused:
             conductor.take_back((number,), before or stop)
             raise
-        if pauses:
-            with suppress(CommandRefused):  # it is at its end already
-                await debugger.pause(stop.frame)
         thread = adapter.threads.number(stop.frame)
         adapter.tell("continued", ContinuedEvent(thread_id=thread, all_threads_continued=False))
     return f"{stop.occurrence} {done}"

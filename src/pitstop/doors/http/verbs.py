@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from pitstop.service.debugging import Debugger
 from pitstop.service.wire import Form, Number, Stop, Text, Values
 
+Pauses = Annotated[bool, Field(description="Stop the frame at the next point it comes to.")]
 External = Annotated[bool, Field(description="Agree to repeat what has effects outside that cannot be undone.")]
 
 
@@ -26,11 +27,14 @@ class AtStop(Form):
 class ContinueForm(Form):
     stop: Stop | None = None
     all: bool = False
+    keeps_step: bool = Field(False, description="As if it had not stopped: a step that it ended is on its way again.")
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
         if (self.stop is None) is not self.all:
             raise ValueError("say the `stop`, or `all`")
+        if self.all and self.keeps_step:
+            raise ValueError("`keeps_step` goes with a `stop`")
         return self
 
 
@@ -52,11 +56,13 @@ class StepForm(AtStop):
 
 class SkipForm(AtStop):
     outputs: Values | None = None
+    pauses: Pauses = False
 
 
 class ForceForm(AtStop):
     status: Literal["passed", "failed", "skipped", "cancelled", "timed_out"]
     outputs: Values | None = None
+    pauses: Pauses = False
 
 
 class InjectForm(AtStop):
@@ -113,7 +119,7 @@ async def _continue(debugger: Debugger, form: ContinueForm) -> None:
     if form.stop is None:
         await debugger.continue_all()
     else:
-        await debugger.continue_(form.stop)
+        await debugger.continue_(form.stop, keeps_step=form.keeps_step)
 
 
 async def _step(debugger: Debugger, form: StepForm) -> None:
@@ -149,12 +155,18 @@ VERBS = {
         Verb("continue", ContinueForm, _continue, "Let one stopped frame go on, or all", _STOP),
         Verb("pause", PauseForm, lambda d, f: d.pause(f.frame), "Stop a frame at its next point, or all", {}),
         Verb("step", StepForm, _step, "Go to the next point: into, over, out, to or back", {**_STOP, "kind": "over"}),
-        Verb("skip", SkipForm, lambda d, f: d.skip(f.stop, f.outputs), "Leave the step out", {**_STOP, "outputs": {}}),
+        Verb(
+            "skip",
+            SkipForm,
+            lambda d, f: d.skip(f.stop, f.outputs, pauses=f.pauses),
+            "Leave the step out",
+            {**_STOP, "outputs": {}},
+        ),
         Verb("retry", AtStop, lambda d, f: d.retry(f.stop), "Run the step again, with what was edited", _STOP),
         Verb(
             "force",
             ForceForm,
-            lambda d, f: d.force(f.stop, f.status, f.outputs),
+            lambda d, f: d.force(f.stop, f.status, f.outputs, pauses=f.pauses),
             "Decide how the step ended",
             {**_STOP, "status": "passed"},
         ),

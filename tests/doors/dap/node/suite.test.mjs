@@ -180,8 +180,8 @@ test("next, step in with a target, step out, and single threads", async () => {
   const targets = (await client.stepInTargetsRequest({ frameId: frame.id })).body.targets;
   const inside = await move(() => client.stepInRequest({ threadId: 1, targetId: targets[0].id }));
   assert.equal((await frames(inside.threadId))[0].name, "checks.left");
-  const threads = (await client.threadsRequest()).body.threads;
-  assert.equal(threads.length, 3);
+  const threads = (await client.threadsRequest()).body.threads.map((each) => each.name);
+  assert.deepEqual(threads.filter((name) => name !== "checks.right"), ["main", "checks.left"]); // that one may have ended
   const after = await move(() => client.stepOutRequest({ threadId: inside.threadId, singleThread: true }));
   assert.ok(after.threadId !== inside.threadId);
 });
