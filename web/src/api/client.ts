@@ -59,6 +59,11 @@ export class ApiError extends Error {
   get isOffline(): boolean {
     return this.code === "offline";
   }
+
+  /** The same question may be answered in a moment: the server was not reached, or had too much to do. */
+  get isPassing(): boolean {
+    return this.isOffline || this.problem.status === 429 || this.problem.status === 503;
+  }
 }
 
 type Sent = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };

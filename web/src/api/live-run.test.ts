@@ -148,3 +148,22 @@ test("how far the files of the workspace are is told while it lasts, and is no e
   expect(run.snapshot().view.last_event).toBe(2);
   stop();
 });
+
+test("a question for the debugger's state that got no answer is asked again though nothing happens", async () => {
+  const send = serve();
+  const answer = globalThis.fetch;
+  let refusals = 2;
+  vi.stubGlobal("fetch", async (url: string, request: RequestInit) => {
+    if (url.includes("/events") || refusals === 0) return answer(url, request);
+    if (--refusals === 1) throw new TypeError("the connection was reset");
+    return new Response("{}", { status: 503 });
+  });
+  const run = new LiveRun("r1", 3);
+  const stop = run.subscribe(() => undefined);
+  await vi.waitFor(() => expect(run.snapshot().connection).toBe("live"), PATIENCE);
+  send(started, opened, stopped);
+
+  await vi.waitFor(() => expect(run.snapshot().debug).not.toBeNull(), PATIENCE);
+  expect(refusals).toBe(0);
+  stop();
+});

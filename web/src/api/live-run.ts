@@ -36,6 +36,7 @@ export type RunSnapshot = {
 type Listener = () => void;
 type OnEvent = (event: RunEvent) => void;
 
+const ASKED_AGAIN_AFTER = 1000; // milliseconds
 const DRAWN_EVERY = 100; // milliseconds: many steps a second are drawn together, a stop and the end at once
 
 // What may be done at a stop, as `debugger/stops.py` has it: a key that is pressed before the server has told is not lost.
@@ -58,6 +59,7 @@ export class LiveRun {
   #stopFollowing: (() => void) | null = null;
   #users = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #askTimer: ReturnType<typeof setTimeout> | undefined;
   #asking: Promise<void> | null = null;
   #askingAgain: Promise<void> | null = null;
   #commands = 0; // on their way
@@ -138,11 +140,19 @@ export class LiveRun {
     this.#asking = api
       .debug(this.id)
       .then((debug) => this.#takeDebug(debug))
-      .catch(() => undefined) // the connection's state tells of it
+      .catch((error) => {
+        const isPassing = error instanceof ApiError && error.isPassing;
+        if (isPassing && this.#snapshot.connection !== "retrying") this.#askSoon(); // else when it is live again
+      })
       .finally(() => {
         this.#asking = null;
       });
     return this.#asking;
+  }
+
+  #askSoon(): void {
+    clearTimeout(this.#askTimer);
+    this.#askTimer = setTimeout(() => this.#stopFollowing && this.refresh(), ASKED_AGAIN_AFTER);
   }
 
   #start(): void {
@@ -167,6 +177,7 @@ export class LiveRun {
     this.#stopFollowing?.();
     this.#stopFollowing = null;
     clearTimeout(this.#timer);
+    clearTimeout(this.#askTimer);
     this.#timer = undefined;
   }
 

@@ -33,8 +33,7 @@ export function useLog(run: string, occurrence: string, isWriting: boolean): Log
         else if (isWriting) timer = setTimeout(read, pause);
       } catch (error) {
         if (leaving.signal.aborted) return;
-        const isOffline = error instanceof ApiError && error.isOffline;
-        if (isOffline) timer = setTimeout(read, SLOW);
+        if (error instanceof ApiError && error.isPassing) timer = setTimeout(read, SLOW);
         else setState({ buffer, length: buffer.length, isLoading: false, error: error as Error });
       }
     };
