@@ -44,6 +44,21 @@ def test_a_step_has_a_state_a_time_and_its_last_line() -> None:
     assert (build.state, build.seconds(99.0), build.last_line, build.reason) == ("failed", 2.5, "two", "exit code 2")
 
 
+def test_what_runs_at_the_same_time_stands_where_it_is_written_whichever_began_first() -> None:
+    progress = Progress(FLOW)
+    for occurrence in ("mx[10].e2e", "mx[1].e2e", "mx[0].e2e"):
+        progress.apply(started("mx.e2e", occurrence))
+
+    assert [node.address for node in progress.running()] == ["mx[0].e2e", "mx[1].e2e", "mx[10].e2e"]
+
+    flow = FlowInfo("shop", "flow.yaml", (*FLOW.steps, StepInfo("mx.unit", "run", "unit", id="unit", parent="mx")))
+    progress = Progress(flow)
+    for step in ("unit", "e2e"):
+        progress.apply(started(f"mx.{step}", f"mx[0].{step}"))
+
+    assert [node.address for node in progress.running()] == ["mx[0].e2e", "mx[0].unit"]
+
+
 def test_the_combinations_of_a_matrix_take_the_place_of_what_is_written() -> None:
     progress = Progress(FLOW)
     progress.apply(started("mx", "mx"))

@@ -11,7 +11,9 @@ SHOWN_LINES = 4
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INDEX = re.compile(r"(.*?)((?:\[\d+\]|@\d+)*)$", re.DOTALL)
+_NUMBER = re.compile(r"\d+")
 _LOOKED_AT_BYTES = 4096
+LAST = (float("inf"),)  # the place of what comes again, or was put in: as it comes
 
 
 @dataclass(slots=True)
@@ -57,6 +59,7 @@ class Progress:
     def __init__(self, flow: FlowInfo) -> None:
         self.root = Node("", flow.name)
         self._steps = {step.path: step for step in flow.steps}
+        self._places = {step.path: (place,) for place, step in enumerate(flow.steps)}
         self._nodes: dict[str, Node] = {"": self.root}
         self._frame_names: dict[str, str] = {}
         for step in flow.steps:
@@ -120,9 +123,22 @@ class Progress:
         else:
             title = step.title if step is not None else local
         node = Node(address, title, step)
-        parent.children[address] = node
+        self._put(parent, node)
         self._nodes[address] = node
         return node
+
+    def _put(self, parent: Node, node: Node) -> None:
+        """Add a child where it was written, or counted: those that run at the same time begin in any order."""
+        last = next(reversed(parent.children.values()), None)
+        parent.children[node.address] = node
+        if last is not None and self._place(node) < self._place(last):
+            parent.children = {each.address: each for each in sorted(parent.children.values(), key=self._place)}
+
+    def _place(self, node: Node) -> tuple[float, ...]:
+        _, index = _split_index(node.address)
+        if node.step is not None:
+            return self._places[node.step.path] if not index else LAST
+        return tuple(map(int, _NUMBER.findall(index))) or LAST
 
 
 def base_of(occurrence: str) -> tuple[str, int]:
