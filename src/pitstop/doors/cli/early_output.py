@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from pitstop.service.api import Output
+from pitstop.service.api import EventInfo, Output
 
 
 class EarlyOutput:
-    """Holds what an occurrence wrote until its start was told."""
+    """Holds what an occurrence writes until its start was told; each time, where the run went back to before it."""
 
     def __init__(self, show: Callable[[Output], None]) -> None:
         self._show = show
@@ -19,9 +19,12 @@ class EarlyOutput:
         else:
             self._held.setdefault(output.occurrence, []).append(output)
 
-    def start(self, occurrence: str) -> None:
-        self._started.add(occurrence)
-        self._let_out(occurrence)
+    def follow(self, told: EventInfo) -> None:
+        if told.kind == "step.started":
+            self._started.add(told.fields["occurrence"])
+            self._let_out(told.fields["occurrence"])
+        elif told.kind == "step.finished":
+            self._started.discard(told.fields["occurrence"])
 
     def let_out(self) -> None:
         """Show all that is held: nothing more is told."""

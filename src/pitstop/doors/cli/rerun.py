@@ -72,4 +72,5 @@ async def _rerun(service: Service, request: RerunRequest, options: argparse.Name
             return await watch_run(run, options, interrupts)
         from pitstop.doors.cli.debug import debug_run
 
-        return await debug_run(run, interrupts, is_on_server=server_of(options) is not None)
+        is_on_server = server_of(options) is not None
+        return await debug_run(run, interrupts, is_on_server=is_on_server, told=run.carried_over)

@@ -15,6 +15,7 @@ from pitstop.doors.cli.closing import Ending
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
 from pitstop.doors.cli.json_lines import JsonDisplay
+from pitstop.doors.cli.passing import pass_stops
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
 from pitstop.errors import CommandRefused
 from pitstop.service.api import ActiveRun, EventInfo, Output, WorkspaceProgress
@@ -60,11 +61,11 @@ async def watch_run(run: ActiveRun, options: argparse.Namespace, interrupts: Int
     display = _display(run, options, is_terminal=is_terminal)
     async with Watch(run, display, is_terminal=is_terminal, server=server_of(options)) as watch:
         with interrupts.taken_by(watch.interrupt):
-            must_debug = await watch.follow()
-    if must_debug:
+            stop = await watch.follow()
+    if stop is not None:
         from pitstop.doors.cli.debug import debug_run
 
-        return await debug_run(run, interrupts)
+        return await debug_run(run, interrupts, is_on_server=server_of(options) is not None, told=stop.number)
     ending = await watch.ending()
     display.finish(ending)
     return ending.exit_code
@@ -104,8 +105,8 @@ class Watch:
         except BaseExceptionGroup as group:  # such as a reader of our output who has gone: the caller knows of no group
             raise group.exceptions[0] from None
 
-    async def follow(self) -> bool:
-        """Whether the run was left at a stop."""
+    async def follow(self) -> EventInfo | None:
+        """The stop at which the run was left, if it was: what comes after it is not shown."""
         unhear, unhear_progress = self._run.hear_output(self._early.hear), self._run.hear_progress(self._show_progress)
         if self._is_terminal:
             asyncio.get_running_loop().add_reader(sys.stdin, self._read_answer)
@@ -113,7 +114,7 @@ class Watch:
             async for event in self._run.events(self._run.carried_over):
                 self._show(event)
                 if event.kind == "debug.stopped" and await self._is_for_somebody(event):
-                    return True
+                    return event
         finally:
             if self._is_terminal:
                 asyncio.get_running_loop().remove_reader(sys.stdin)
@@ -121,12 +122,11 @@ class Watch:
             unhear_progress()
             self._early.let_out()
             self._display.close()
-        return False
+        return None
 
     def _show(self, event: EventInfo) -> None:
         self._display.show(event)
-        if event.kind == "step.started":
-            self._early.start(event.fields["occurrence"])
+        self._early.follow(event)
 
     def _show_output(self, output: Output) -> None:
         """Show what a step wrote; that nobody reads it any more is no failure of the step, but the end of the run."""
@@ -186,7 +186,7 @@ class Watch:
     async def _is_for_somebody(self, event: EventInfo) -> bool:
         """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
         if self._is_interrupted or self._stopped_at is not None:
-            await _said(self._run.debugger.continue_(event.fields["stop"]))
+            await pass_stops(self._run.debugger)
             return False
         if self._is_terminal:
             return True

@@ -59,14 +59,15 @@ async def _debug(
 ) -> int:
     is_on_server = server_of(options) is not None
     async with service:
-        run = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
-        if run is None:
+        found = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
+        if found is None:
             debug = _debug_request(options, options.from_step)
             request = read_request(options, debug, can_ask=has_terminal(), server=server_of(options))
             run = await service.start(request)
         else:
-            run = await _take_up(service, run, options)
-        return await debug_run(run, interrupts, commands, is_on_server=is_on_server, record=options.record)
+            run = await _take_up(service, found, options)
+        told = None if run is found else run.carried_over  # of one that begins here, all is to be seen
+        return await debug_run(run, interrupts, commands, is_on_server=is_on_server, record=options.record, told=told)
 
 
 async def _find_run(service: "Service", name: str) -> "ActiveRun | None":
@@ -129,13 +130,17 @@ async def debug_run(
     *,
     is_on_server: bool = False,
     record: "ShellRecord | None" = None,
+    told: int | None = None,
 ) -> int:
-    """Steer a run until it is over: by these commands, then at a prompt. Gives the exit code."""
+    """Steer a run until it is over: by these commands, then at a prompt. Gives the exit code.
+
+    `told` is the event up to which it was shown already, if it was.
+    """
     from pitstop.doors.cli.debug.steering import steer
     from pitstop.settings import read_settings
 
     history_file = read_settings().home / HISTORY if has_terminal() else None
-    return await steer(run, interrupts, commands, history_file, is_on_server=is_on_server, record=record)
+    return await steer(run, interrupts, commands, history_file, is_on_server=is_on_server, record=record, told=told)
 
 
 def has_terminal() -> bool:

@@ -13,6 +13,7 @@ from pitstop.doors.cli.debug.output import OutputLine, OutputLines
 from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.trail import Trail, label_of
 from pitstop.doors.cli.early_output import EarlyOutput
+from pitstop.doors.cli.passing import pass_stops
 from pitstop.doors.cli.plain import Seldom
 from pitstop.doors.cli.signs import sign_of
 from pitstop.errors import BadCommand, CommandRefused, NotRunning
@@ -53,6 +54,8 @@ class Console:
 
     `state` is the debugger's as it was last looked at. `ask` puts a question to the person, `open_shell` gives them a
     shell or runs one command in it. A run on a server can be left alone; one in this process ends with it.
+
+    `told` is the event up to which the person knows what happened; without it, that is up to the stops that there are.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Console:
         ask: Ask = always_yes,
         is_on_server: bool = False,
         record: ShellRecord | None = None,
+        told: int | None = None,
     ) -> None:
         self.run = run
         self.record = record  # what is kept of its shells
@@ -85,10 +89,14 @@ class Console:
         self.last_move: str | None = None
         self.told_of_files = ""  # how far they are kept, or put back
         self._seldom = Seldom()
-        self._told = 0  # the last event that was told: the run may be further
+        self._known = told
+        self._turn = 0  # the event whose turn it is to be told: the run may be further
+        self._told = 0  # the last event that was told, with all that there is to say about it
+        self._settled_at = 0  # the last event that there was when `stop` was shown
         self._early = EarlyOutput(self._show_output)
         self._output = OutputLines()
         self._heard: set[str] = set()  # occurrences that have written something since this is shown
+        self._looking = asyncio.Lock()
         self._news = asyncio.Event()
         self._tasks = asyncio.TaskGroup()
         self._following: asyncio.Task[None] | None = None
@@ -170,13 +178,18 @@ class Console:
 
     async def look(self) -> None:
         """Ask the debugger how it is now, and forget a stop that is over."""
-        self.state = await self.debugger.state()
-        if self.stop is not None and self.stop.id not in (stop.id for stop in self.state.stops):
-            self.stop = None
+        async with self._looking:  # an answer that came after that to a later question would tell how it was
+            self.state = await self.debugger.state()
+            if self.stop is not None and not self._lasts(self.stop):
+                self.stop = None
+
+    def _lasts(self, stop: StopInfo) -> bool:
+        return stop.id in (each.id for each in self.state.stops)
 
     async def wait_settled(self) -> None:
-        """Until the selected frame is stopped, and that was shown, or there is nothing more to come."""
-        while self.stop is None and not self.is_ending:
+        """Until the selected frame is stopped, and that was shown with all else that had happened by then, or there is
+        nothing more to come."""
+        while not self.is_ending and (self.stop is None or self._told < self._settled_at):
             self._news.clear()
             await self._news.wait()
 
@@ -195,19 +208,20 @@ class Console:
     # Telling what happens
 
     async def _follow(self, *unhear: Callable[[], None]) -> None:
-        """Tell what happens until the run has ended. What was before the stops that there are is not told again."""
+        """Tell what happens until the run has ended. What is known already is not told again."""
         try:
             await self.look()
-            self._told = max((self.run.carried_over, *(stop.after_event for stop in self.state.stops)))
+            known = max((self.run.carried_over, *(stop.after_event for stop in self.state.stops)))
+            self._turn = self._told = known if self._known is None else self._known
             await self._refresh([stop.id for stop in self.state.stops])
             async for event in self.run.events():
                 self.trail.apply(event)
                 if event.number > self._told:
-                    self._told = event.number
+                    self._turn = event.number
                     await self._tell(event)
+                    self._told = event.number
                     self._news.set()
-                if event.kind == "step.started":
-                    self._early.start(event.fields["occurrence"])
+                self._early.follow(event)
         finally:
             for each in unhear:
                 each()
@@ -219,7 +233,7 @@ class Console:
         fields = event.fields
         match event.kind:
             case "debug.stopped" if self.has_quit:
-                await self._let_go(fields["stop"])
+                await pass_stops(self.debugger)
             case "debug.stopped":
                 await self._refresh([fields["stop"]])
             case "debug.resumed" | "debug.stop_ended":
@@ -235,11 +249,6 @@ class Console:
                 self.screen.say(Text(f"nobody attended to stop {fields['stop']}: {fields['policy']}", style="yellow"))
             case "step.finished":
                 self._tell_finished(event)
-
-    async def _let_go(self, stop: int) -> None:
-        """A step of the cleanup has stopped, and nobody is there any more to look at it."""
-        with suppress(CommandRefused):
-            await self.debugger.continue_(stop)
 
     def _tell_finished(self, event: EventInfo) -> None:
         fields = event.fields
@@ -260,7 +269,7 @@ class Console:
             chosen = stops[0].frame  # nothing else can happen
         self.frame = chosen
         await self._show_stop(chosen)
-        elsewhere = [stop for stop in stops if stop.id in new_stops and stop.frame != chosen]
+        elsewhere = [stop for stop in stops if stop.id in new_stops and stop.frame != self.frame and self._lasts(stop)]
         for stop in elsewhere:
             title = render.stop_title(stop, self.steps.get(stop.step), self.style_of(stop.frame))
             self.screen.say(title.append(f"  `frame {stop.frame}` goes there", style="dim"))
@@ -268,17 +277,21 @@ class Console:
     @property
     def _told_stops(self) -> list[StopInfo]:
         """Those whose turn has come: what led to any other, such as the failure of its step, is yet to be told."""
-        return [stop for stop in self.state.stops if stop.after_event <= self._told]
+        return [stop for stop in self.state.stops if stop.after_event <= self._turn]
 
     async def _show_stop(self, frame: str) -> None:
         stop = next((each for each in self._told_stops if each.frame == frame), None)
-        if stop is None or (self.stop is not None and self.stop.id == stop.id):
+        if stop is None or self._is_shown(stop):
             return
         lines = await self.describe(stop)
         await self.look()
-        if stop.id in (each.id for each in self.state.stops):
+        if self._lasts(stop) and self.frame == frame and not self._is_shown(stop):  # who selects a frame shows it, too
             self.screen.say(*lines)
             self.stop, self.listed_to = stop, 0
+            self._settled_at = self.state.last_event
+
+    def _is_shown(self, stop: StopInfo) -> bool:
+        return self.stop is not None and self.stop.id == stop.id
 
     async def describe(self, stop: StopInfo) -> list[Text]:
         """All that is told of a stop: where it is and what can be done first."""

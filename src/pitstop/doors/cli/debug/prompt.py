@@ -130,7 +130,7 @@ class Prompt:
 async def _leave(session: PromptSession[str], console: Console) -> None:
     """End the prompt with the run."""
     await console.wait_over()
-    if session.app.is_running:
+    if session.app.is_running and not session.app.is_done:  # it ends already where a line was entered just now
         session.app.erase_when_done = True
         session.app.exit(exception=_RunOver)
 

@@ -23,10 +23,16 @@ async def steer(
     *,
     is_on_server: bool = False,
     record: ShellRecord | None = None,
+    told: int | None = None,
 ) -> int:
-    """The exit code. `history_file` is for a terminal; without it the run goes on by itself after the commands."""
+    """The exit code. `history_file` is for a terminal; without it the run goes on by itself after the commands.
+
+    `told` is what a `Console` is to know of it.
+    """
     screen = Screen()
-    async with Console(run, screen, open_shell=open_shell, is_on_server=is_on_server, record=record) as console:
+    async with Console(
+        run, screen, open_shell=open_shell, is_on_server=is_on_server, record=record, told=told
+    ) as console:
         with interrupts.taken_by(console.take_signal):
             is_good = await run_script(console, commands)
             if is_good and not console.is_ending:

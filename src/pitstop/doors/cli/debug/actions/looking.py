@@ -46,10 +46,12 @@ async def list_source(console: Console, line: int | None) -> None:
 
 
 async def frames(console: Console, _: None) -> None:
+    await console.look()
     console.screen.say(*frame_list(console.state.frames, console.state.stops, console.frame))
 
 
 async def select_frame(console: Console, name: str) -> None:
+    await console.look()
     frame = next((each for each in console.state.frames if name in (each.id, each.name)), None)
     if frame is None:
         raise UnknownFrame(name)
@@ -110,6 +112,7 @@ async def watch(console: Console, expression: str) -> None:
 
 
 async def unwatch(console: Console, expression: str) -> None:
+    await console.look()
     if expression not in console.state.watches:
         raise BadCommand(f"{expression!r} is not watched; `watches` shows what is")
     await console.debugger.unwatch(expression)
