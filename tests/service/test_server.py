@@ -14,6 +14,7 @@ import pytest
 from pitstop.app import server_parts
 from pitstop.engine.executor import Placement
 from pitstop.errors import NotRunning, StoreUnavailable, Unavailable, UnknownRun
+from pitstop.service import server as server_module
 from pitstop.service.api import (
     ActiveRun,
     BreakpointRequest,
@@ -345,38 +346,56 @@ async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
             may_release.set()
 
 
-async def test_a_run_that_is_found_as_it_is_made_is_this_servers(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_waited_for", [True, False])
+async def test_a_run_that_is_looked_for_as_it_is_made_is_found_where_it_begins(
+    server: Server, monkeypatch: pytest.MonkeyPatch, is_waited_for: bool
 ) -> None:
     create, owner_of = SqlStore.create, SqlStore.owner_of
-    found: list[ActiveRun] = []
-    has_begun = asyncio.Event()
+    finding: list[asyncio.Task[ActiveRun]] = []
+    is_asked, has_begun = asyncio.Event(), asyncio.Event()
+
+    async def create_and_be_looked_for(self: SqlStore, *args: Any, **more: Any) -> Any:
+        kept = await create(self, *args, **more)
+        finding.append(others.create_task(service.run(kept.id)))
+        await is_asked.wait()
+        return kept
+
+    async def tell_before_or_after_it_begins(self: SqlStore, run: str) -> Any:
+        owner = await owner_of(self, run)
+        is_asked.set()
+        if not is_waited_for:
+            await has_begun.wait()
+        return owner
+
+    monkeypatch.setattr(SqlStore, "create", create_and_be_looked_for)
+    monkeypatch.setattr(SqlStore, "owner_of", tell_before_or_after_it_begins)
+    async with server.open() as service, asyncio.TaskGroup() as others:
+        run = await service.start(server.request(WAITS))
+        has_begun.set()
+        found = await finding[0]
+        await found.cancel("enough")
+
+        assert found is run
+
+
+async def test_a_run_of_a_server_that_does_not_come_to_begin_it_can_be_looked_at(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, found = SqlStore.create, []
 
     async def create_and_be_found(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
         found.append(await service.run(kept.id))
-        others.create_task(find_later(kept.id))
         return kept
 
-    async def find_later(run: str) -> None:
-        monkeypatch.setattr(SqlStore, "owner_of", tell_when_it_has_begun)
-        found.append(await service.run(run))
-
-    async def tell_when_it_has_begun(self: SqlStore, run: str) -> Any:
-        owner = await owner_of(self, run)
-        await has_begun.wait()
-        return owner
-
+    monkeypatch.setattr(server_module, "BEGIN_SECONDS", 0.1)
     monkeypatch.setattr(SqlStore, "create", create_and_be_found)
-    async with server.open() as service, asyncio.TaskGroup() as others:
-        run = await service.start(server.request(WAITS))
-        has_begun.set()
-        with pytest.raises(NotRunning):  # yet
-            await found[0].cancel("enough")
-        await wait_for(lambda: len(found) == 2)
-        await found[1].cancel("enough")
+    async with server.open() as service:
+        await service.start(server.request(WAITS))
 
-        assert found[1] is run
+        assert (await found[0].info()).status in ("pending", "running")
+        with pytest.raises(NotRunning):
+            await found[0].cancel("enough")
 
 
 async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:

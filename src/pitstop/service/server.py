@@ -28,11 +28,12 @@ from pitstop.service.server_run import ServerRun
 from pitstop.service.shared import Evaluators, Workplaces
 from pitstop.service.slots import Slots
 from pitstop.settings import Settings
-from pitstop.store.port import Claim, KeptRun, RunRecord, ServerStore
+from pitstop.store.port import Claim, KeptRun, RunRecord, ServerRecord, ServerStore
 
 BEATS_PER_LEASE = 3
 TAKEN_AT_ONCE = 10_000
 OPENED_AT_ONCE = 200
+BEGIN_SECONDS = 5.0  # at most, between when a run is ours and when it begins
 TAKE_UP_SECONDS = 10.0  # for a workspace that somebody else looks into at this moment
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,7 @@ class ServerService(LocalService):
         self._lent_parts = replace(parts, new_evaluator=self._evaluators.lend)
         self._workplaces = Workplaces(parts, self._executor, 2 * options.lease_seconds, self._leave_lost)
         self._chores: list[asyncio.Task[None]] = []
+        self._has_begun = asyncio.Event()  # whichever run is next to begin
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -155,6 +157,8 @@ class ServerService(LocalService):
         )
         run.begin()
         self._live[run.id] = run
+        self._has_begun.set()
+        self._has_begun = asyncio.Event()
         self._carrying_out[run.id] = self._tasks.create_task(self._carry_out_when_due(run, watch), name=run.id)
         return run
 
@@ -173,18 +177,32 @@ class ServerService(LocalService):
             run.set_gone()
 
     async def run(self, run: str) -> PastRun:
-        if run in self._live:
-            return self._live[run]
-        found = await super().run(run)
-        record = await found.kept.record()
+        """One that is ours and has not begun, because it is just made or taken over, is waited for: it can be told
+        what to do then.
+        """
+        deadline = time.monotonic() + BEGIN_SECONDS
+        while run not in self._live:
+            has_begun = self._has_begun
+            found = await super().run(run)
+            record = await found.kept.record()
+            owner = None if found.is_over else await self._server_store.owner_of(run)
+            is_ours = owner is not None and owner.id == self.id
+            if is_ours and self.is_ready and time.monotonic() < deadline:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(BEGIN_SECONDS):
+                        await has_begun.wait()
+            elif run not in self._live:
+                return self._as_it_was_left(found, record, None if is_ours else owner)
+        return self._live[run]
+
+    def _as_it_was_left(self, found: PastRun, record: RunRecord, owner: ServerRecord | None) -> PastRun:
         found.take_files = lambda: self._files_left(record)
         if record.sealed_secrets:
             secrets = self._seal.open(record.sealed_secrets)
             found.mask = self._parts.new_masking(secrets).masker.mask_text
-        owner = None if found.is_over else await self._server_store.owner_of(run)
-        if owner is not None and owner.id != self.id:  # ours is about to begin
-            found.refusal = Elsewhere(run, owner.address)
-        return self._live.get(run, found)  # it may have begun, or was taken over, as we looked
+        if owner is not None:
+            found.refusal = Elsewhere(found.id, owner.address)
+        return found
 
     async def _files_left(self, record: RunRecord) -> str | None:
         """A snapshot of the workspace of a run that has ended, if it is still there."""
