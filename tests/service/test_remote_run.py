@@ -18,6 +18,8 @@ STARTED = b'data: {"number": 1, "kind": "step.started", "at": 1.0, "occurrence":
 FINISHED = b'data: {"number": 2, "kind": "step.finished", "at": 2.0, "occurrence": "a"}\n\n'
 ENDED = b'data: {"number": 2, "kind": "run.ended", "at": 2.0}\n\n'
 WRITTEN = b'data: [{"occurrence": "a", "stream": "stdout", "time": 1.5, "text": "written\\n"}]\n\n'
+NO_RUN = b'{"code": "unknown.run", "detail": "there is no run"}'
+GONE = b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n%s" % (len(NO_RUN), NO_RUN)
 END = b"event: end\ndata: {}\n\n"
 TOLD = b'event: told\ndata: {"event": 2}\n\n'
 
@@ -25,8 +27,9 @@ TOLD = b'event: told\ndata: {"event": 2}\n\n'
 class Script:
     """A server that sends the events at once, and of the output what it is told to."""
 
-    def __init__(self, events: bytes = STARTED + FINISHED) -> None:
+    def __init__(self, events: bytes = STARTED + FINISHED, head: bytes = HEAD) -> None:
         self._events = events
+        self._head = head
         self.output: asyncio.Queue[bytes] = asyncio.Queue()  # nothing at all is the last
         self._answering = 0
         self.has_answered = asyncio.Event()
@@ -43,10 +46,10 @@ class Script:
 
     async def _send(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
-        writer.write(HEAD)
         if b"/events" in path:
-            writer.write(self._events)
+            writer.write(HEAD + self._events)
         else:
+            writer.write(self._head)
             while block := await self.output.get():
                 writer.write(block)
         await reader.read()  # until the client has gone
@@ -139,6 +142,13 @@ async def test_whoever_listens_again_has_the_end_of_a_step_kept_back_again() -> 
 
         assert (await ending).kind == "step.finished"
         assert [output.data for output in heard] == [b"written\n"]
+
+
+async def test_output_of_a_run_that_is_gone_keeps_nobody_from_following_it() -> None:
+    async with run_on(Script(head=GONE)) as run, aclosing(run.events()) as events:
+        run.hear_output(lambda output: None)
+
+        assert [(await anext(events)).kind for _ in range(2)] == ["step.started", "step.finished"]
 
 
 async def next_event(events: AsyncIterator[EventInfo]) -> EventInfo:

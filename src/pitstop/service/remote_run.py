@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from pitstop.errors import ServerTrouble
+from pitstop.errors import PitstopError
 from pitstop.service.api import (
     ENDED,
     WORKSPACE_PROGRESS,
@@ -126,7 +126,7 @@ class RemoteRun:
                 listener(progress)
 
     async def _listen(self) -> None:
-        """Tell the listeners what the server tells. When it cannot be reached any more there is no more to tell."""
+        """Tell the listeners what the server tells. When it has no more, or is not there, whoever follows is told."""
         after, self._heard_from = self._heard_from, None
         try:
             async with aclosing(self._connection.stream(f"{self._path}/output", after=after)) as stream:
@@ -137,7 +137,7 @@ class RemoteRun:
                         self._heard_until = msgspec.json.decode(told.data)["event"]
                         self._is_output_late = False
                         self._heard_more.set()
-        except ServerTrouble:
+        except PitstopError:  # it was deleted meanwhile, say
             pass
         finally:
             if self._listening is asyncio.current_task():  # and nobody else listens by now
