@@ -57,6 +57,7 @@ async def test_who_is_answered_has_left_a_trail() -> None:
 
 async def test_what_cannot_be_kept_now_is_kept_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trails, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(trails, "PATIENCE_SECONDS", PATIENCE_SECONDS)
     audit = LockedAudit()
     trail = Trail(audit)
     async with trail.open():
