@@ -5,7 +5,7 @@ import subprocess
 import textwrap
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -344,6 +344,38 @@ async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
             run.leave()  # as a server does that ends before the workspace is given up
         finally:
             may_release.set()
+
+
+async def test_a_server_that_ends_begins_no_step_of_a_run_that_it_takes_over_meanwhile(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, drain = SqlStore.claim, ServerService._drain
+    is_claimed, may_take = asyncio.Event(), asyncio.Event()
+
+    async def claim_and_take_long(self: SqlStore, *args: Any) -> Any:
+        claims = await claim(self, *args)
+        is_claimed.set()
+        await may_take.wait()
+        return claims
+
+    async def drain_while_it_is_taken_over(self: ServerService) -> None:
+        await drain(self)
+        may_take.set()
+        await taking_over
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await wait_for(lambda: server.done() != [])
+
+    async with asyncio.TaskGroup() as group, server.open() as service:
+        async with server.open(slots=1) as before:
+            await before.start(server.request("steps: [{run: sleep 600}]"))
+            await before.start(server.request("steps: [{run: echo begun >> done.txt}]"))
+        monkeypatch.setattr(SqlStore, "claim", claim_and_take_long)
+        monkeypatch.setattr(ServerService, "_drain", drain_while_it_is_taken_over)
+        taking_over = group.create_task(service.renew_leases())
+        await is_claimed.wait()
+
+    assert server.done() == []
 
 
 @pytest.mark.parametrize("is_waited_for", [True, False])

@@ -84,6 +84,7 @@ class ServerService(LocalService):
         self._workplaces = Workplaces(parts, self._executor, 2 * options.lease_seconds, self._leave_lost)
         self._chores: list[asyncio.Task[None]] = []
         self._has_begun = asyncio.Event()  # whichever run is next to begin
+        self._is_draining = False
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -156,6 +157,8 @@ class ServerService(LocalService):
             left_at=left_at,
         )
         run.begin()
+        if self._is_draining:  # it was claimed before
+            run.stand_still()
         self._live[run.id] = run
         self._has_begun.set()
         self._has_begun = asyncio.Event()
@@ -283,6 +286,7 @@ class ServerService(LocalService):
 
     async def _drain(self) -> None:
         """Start nothing more, and wait for what is at work."""
+        self._is_draining = True
         for run in self._live.values():
             run.stand_still()
         with suppress(TimeoutError):
