@@ -21,14 +21,21 @@ async def entrance(workplace: Workplace, activation: Activation, call: str) -> A
     Until this is left, the clock of the step stands still: somebody looks at it.
     """
     token = secrets.token_urlsafe(16)
+    hearing: set[asyncio.Task[Any]] = set()
+    is_left = False
 
     async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            hearing.add(task)
         try:
-            told = json.loads(await reader.readline() or b"{}")
-            if secrets.compare_digest(str(told.pop("token", "")), token):
+            told = {} if is_left else json.loads(await reader.readline() or b"{}")
+            if secrets.compare_digest(str(told.pop("token", "")), token) and not is_left:
                 tell_entered(workplace, activation, call, told)
-        except ValueError:
-            pass  # somebody else has found the port
+        except (ValueError, TypeError, AttributeError, OSError):
+            pass  # somebody else has found the port, or the process was ended
+        except asyncio.CancelledError:
+            if not is_left:
+                raise
         finally:
             writer.close()
 
@@ -36,7 +43,14 @@ async def entrance(workplace: Workplace, activation: Activation, call: str) -> A
     activation.hold()
     try:
         async with server:
-            yield {"port": server.sockets[0].getsockname()[1], "token": token}
+            try:
+                yield {"port": server.sockets[0].getsockname()[1], "token": token}
+            finally:
+                is_left = True  # what is heard later would be told of a step that has ended
+                for task in hearing:  # and who says nothing would keep it from its end
+                    task.cancel()
+                if hearing:
+                    await asyncio.wait(hearing)
     finally:
         activation.release()
 
