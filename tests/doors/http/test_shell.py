@@ -297,15 +297,23 @@ async def test_a_shell_is_not_closed_while_somebody_is_on_their_way_to_it(
 
 
 class StubbornTerminal:
-    """A terminal that says what it is given, and takes its time to close."""
+    """A terminal that says what it is given, and takes its time to take a word and to close."""
 
     def __init__(self) -> None:
         self.closing = asyncio.Event()
         self.closes = asyncio.Event()
+        self.takes = asyncio.Event()
+        self.taking: list[bytes] = []
+        self.is_taking = asyncio.Event()
         self.says: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def read(self) -> bytes:
         return await self.says.get()
+
+    async def write(self, data: bytes) -> None:
+        self.taking.append(data)
+        self.is_taking.set()
+        await self.takes.wait()
 
     async def close(self) -> None:
         self.closing.set()
@@ -358,6 +366,19 @@ async def test_nobody_comes_back_to_a_shell_that_is_being_closed() -> None:
         await terminal.closing.wait()
         with pytest.raises(Unknown):
             sessions.find(session.id, "run", "somebody")
+
+
+async def test_what_is_typed_by_who_came_back_waits_for_what_was_typed_before() -> None:
+    terminal = StubbornTerminal()
+    async with stubborn(terminal, Limits()) as (_, session, tasks):
+        tasks.create_task(session.type(b"first"))
+        await terminal.is_taking.wait()
+        second = tasks.create_task(session.type(b"second"))
+        await asyncio.wait([second], timeout=0.05)
+        assert terminal.taking == [b"first"]
+        terminal.takes.set()
+        await second
+    assert terminal.taking == [b"first", b"second"]
 
 
 async def test_who_does_not_read_is_left_and_is_still_there() -> None:

@@ -70,6 +70,7 @@ class ShellSession:
         self._limits = limits
         self._screen = bytearray()
         self._lock = asyncio.Lock()  # around what is shown, so that a client that comes sees all of it in order
+        self._typing = asyncio.Lock()  # around what is typed: who came back may find their last words on their way yet
         self._client: Send | None = None
         self._sending: asyncio.Timeout | None = None
         self._connections = 0
@@ -129,7 +130,8 @@ class ShellSession:
             self._client = None
 
     async def type(self, data: bytes) -> None:
-        await self._terminal.write(data)
+        async with self._typing:
+            await self._terminal.write(data)
 
     def resize(self, rows: int, cols: int) -> None:
         self._terminal.resize(rows, cols)
