@@ -24,6 +24,7 @@ class Script:
         self.was_come_back_to = asyncio.Event()
         self.lets_back = asyncio.Event()
         self.was_ended = asyncio.Event()
+        self.heard: asyncio.Queue[bytes | str] = asyncio.Queue()
 
     async def answer(self, socket: ServerConnection) -> None:
         self.sockets.append(socket)
@@ -35,6 +36,7 @@ class Script:
             await socket.send(b"as it was\n")
         try:
             async for said in socket:
+                self.heard.put_nowait(said)
                 if said == json.dumps({"close": True}):
                     self.was_ended.set()
         except ConnectionClosed:
@@ -86,3 +88,15 @@ async def test_a_shell_that_is_closed_while_the_connection_is_made_again_is_ende
         script.lets_back.set()
 
         await script.was_ended.wait()
+
+
+async def test_what_is_typed_when_the_connection_is_known_to_be_broken_reaches_the_shell() -> None:
+    script = Script()
+    script.lets_back.set()
+    async with shell_on(script) as terminal:
+        assert terminal._socket is not None
+        script.sockets[0].transport.abort()
+        await terminal._socket.wait_closed()
+        await terminal.write(b"ls")
+
+        assert await script.heard.get() == b"ls"

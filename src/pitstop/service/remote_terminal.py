@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.protocol import State
 
 from pitstop.errors import PitstopError, ServerUnreachable
 from pitstop.service.api import ShellMode, ShellRecord
@@ -89,6 +90,8 @@ class RemoteTerminal:
 
     async def write(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
+            while not self._is_closed and self._socket is not None and self._socket.state is not State.OPEN:
+                await self._reconnect(self._socket)  # what is typed is not to be lost where that is known before
             socket = self._socket
             if socket is None:
                 return
