@@ -29,8 +29,9 @@ _EXIT_CODE = re.compile(rb"\x1e(\d+)\x1e")
 async def open_shell(console: Console, command: str | None, mode: ShellMode) -> None:
     """A shell on the person's terminal, or one command and what it says. The run goes on meanwhile, unseen."""
     stop = console.stopped()
+    size = _size()
     if command is not None:
-        terminal = await _open(console, stop.id, mode)
+        terminal = await _open(console, stop.id, mode, size)
         try:
             await _run_command(console, terminal, command)
         finally:
@@ -38,25 +39,25 @@ async def open_shell(console: Console, command: str | None, mode: ShellMode) -> 
         return
     if not sys.stdin.isatty():
         raise BadCommand("sh: there is no terminal for a shell; give it a command: sh make test")
-    terminal = await _open(console, stop.id, mode)
+    terminal = await _open(console, stop.id, mode, size)
     told = f"{SHELLS[mode].format(stop.occurrence)}; exit or Ctrl-D comes back, @help tells more"
     console.screen.say(Text(told, style="dim"))
     with console.screen.held():
         try:
-            await join_terminals(terminal, sys.stdin.fileno(), sys.stdout.fileno())
+            await join_terminals(terminal, sys.stdin.fileno(), sys.stdout.fileno(), size)
         finally:
             await terminal.close()
     if console.record is not None:
         console.screen.say(Text("recorded: it is an artifact of the run, in shells/", style="dim"))
 
 
-async def _open(console: Console, stop: int, mode: ShellMode) -> Terminal:
-    rows, cols = _size()
+async def _open(console: Console, stop: int, mode: ShellMode, size: tuple[int, int]) -> Terminal:
+    rows, cols = size
     return await console.run.shell(stop, mode=mode, rows=rows, cols=cols, record=console.record)
 
 
-async def join_terminals(shell: Terminal, stdin: int, stdout: int) -> None:
-    """Pass bytes both ways until the shell ends; its window follows that of the person's terminal."""
+async def join_terminals(shell: Terminal, stdin: int, stdout: int, size: tuple[int, int]) -> None:
+    """Pass bytes both ways until the shell ends; its window, of this size now, follows the person's terminal."""
     loop = asyncio.get_running_loop()
     typed: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -70,6 +71,8 @@ async def join_terminals(shell: Terminal, stdin: int, stdout: int) -> None:
     with _raw(stdin):
         loop.add_reader(stdin, lambda: typed.put_nowait(_read(stdin)))
         loop.add_signal_handler(signal.SIGWINCH, lambda: shell.resize(*_size()))
+        if _size() != size:  # nobody heard of that while the shell was opened
+            shell.resize(*_size())
         try:
             async with asyncio.TaskGroup() as group:
                 typing = group.create_task(type_keys())
