@@ -13,7 +13,7 @@ import pytest
 
 from pitstop.app import server_parts
 from pitstop.engine.executor import Placement
-from pitstop.errors import NotRunning, StoreUnavailable, Unavailable, UnknownRun
+from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, UnknownRun
 from pitstop.service import server as server_module
 from pitstop.service.api import (
     ActiveRun,
@@ -258,6 +258,39 @@ async def test_a_server_that_stands_still_as_a_run_is_made_carries_it_out_once(
         run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
 
         assert (await run.wait()).status == "passed"
+    assert server.done() == ["once"]
+
+
+async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, open_claimed = SqlStore.create, SqlStore.open_claimed
+    is_read, has_begun = asyncio.Event(), asyncio.Event()
+
+    async def create_and_stand_still(self: SqlStore, *args: Any, owner: str, **more: Any) -> Any:
+        kept = await create(self, *args, owner=owner, **more)
+        await self.renew(owner, [kept.id], 0)  # its lease is over by now
+        others.create_task(service.renew_leases())
+        await is_read.wait()
+        return kept
+
+    async def read_until_it_begins(self: SqlStore, claims: Any) -> Any:
+        opened = await open_claimed(self, claims)
+        is_read.set()
+        await has_begun.wait()
+        return opened
+
+    async with server.open() as service, asyncio.TaskGroup() as others:
+        monkeypatch.setattr(SqlStore, "create", create_and_stand_still)
+        monkeypatch.setattr(SqlStore, "open_claimed", read_until_it_begins)
+        run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
+        has_begun.set()
+        assert isinstance(run, ServerRun)
+        with pytest.raises(LogLost):
+            await run.wait()
+        await run.wait_gone()
+
+        assert (await (await service.run(run.id)).wait()).status == "passed"
     assert server.done() == ["once"]
 
 

@@ -237,10 +237,6 @@ class ServerService(LocalService):
     async def _take_over(self) -> None:
         """Go on with every run that has no server any more."""
         claims = await self._server_store.claim(self.id, self.options.lease_seconds, TAKEN_AT_ONCE)
-        for claim in claims:
-            if claim.record.id in self._live:  # it was ours, and we were too late to say so
-                self._live[claim.record.id].leave()
-                await self._live[claim.record.id].wait_gone()
         for first in range(0, len(claims), OPENED_AT_ONCE):  # the first go on while the next are read
             some = claims[first : first + OPENED_AT_ONCE]
             for claim, kept in zip(some, await self._server_store.open_claimed(some), strict=True):
@@ -258,6 +254,10 @@ class ServerService(LocalService):
             await kept.update(status="failed", ended_at=time.time(), error=f"it cannot be gone on with: {error}")
             await kept.close()
         else:
+            before = self._live.get(record.id)
+            if before is not None:  # it was ours, and we were too late to say so
+                before.leave()
+                await before.wait_gone()
             self._begin(kept, prepared, claim.left_at)
 
     async def _keep_leases(self) -> None:
