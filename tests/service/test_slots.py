@@ -87,6 +87,18 @@ async def test_a_run_that_is_cancelled_just_as_its_turn_comes_gives_the_slot_on(
     assert slots.working == 0
 
 
+async def test_a_run_that_was_cancelled_just_before_its_turn_holds_up_nobody_behind_it() -> None:
+    slots = Slots(1)
+    async with asyncio.TaskGroup() as group:
+        async with slots.taken("first"):
+            waiting = [group.create_task(_take(slots)) for _ in range(2)]
+            await _until(lambda: slots.waiting == 2)
+            waiting[0].cancel()  # it does not know yet
+        await _until(waiting[1].done)
+
+    assert (slots.working, slots.waiting) == (0, 0)
+
+
 async def _take(slots: Slots, run: str = "") -> None:
     async with slots.taken("second", run=run):
         pass

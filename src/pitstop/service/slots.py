@@ -72,8 +72,7 @@ class Slots:
     def let_in(self, run: str) -> None:
         """Let a run that waits go on now, because all it has left to do is to end."""
         for turn in [each for each in self._waiting if each.run == run]:
-            self._working[turn.flow] += 1
-            self._waiting.pop(turn).set_result(None)
+            self._call(turn)
 
     def begin(self, flow: str) -> None:
         """Count a run as at work, whether there is a slot or not."""
@@ -88,8 +87,13 @@ class Slots:
             turn = next_of(self._waiting, self._working)
             if turn is None:
                 return
+            self._call(turn)
+
+    def _call(self, turn: Waiting) -> None:
+        called = self._waiting.pop(turn)
+        if not called.done():  # else it was cancelled, and is about to leave
             self._working[turn.flow] += 1
-            self._waiting.pop(turn).set_result(None)
+            called.set_result(None)
 
 
 class Slot:
