@@ -11,11 +11,15 @@ from pitstop.service.api import DebugRequest
 from pitstop.service.live_run import LiveRun
 from pitstop.service.log_pages import Page, pages_in_memory
 from pitstop.service.sessions import LocalSession
-from pitstop.store.port import RunRecord
+from pitstop.store.folder import FolderStore
+from pitstop.store.port import RunFilter, RunRecord
 from tests.contracts.service_desk import next_stop, wait_for
 from tests.service.desk import Desk
 
 WAITS = "steps: [{id: waits, run: sleep 600}]"
+FAILING = """
+    <testsuite name="shop"><testcase classname="shop" name="buys"><failure message="no"/></testcase></testsuite>
+"""
 ONE_STEP = "steps: [{id: only, run: echo only}]"
 
 
@@ -75,3 +79,28 @@ async def test_a_run_may_end_while_it_is_told_where_a_stop_of_it_is(
         context = await run.debugger.context(stop)
 
     assert (context.stop, context.step) == (stop, "only")
+
+
+async def test_tests_are_told_though_an_earlier_run_is_deleted_after_it_was_found(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk.folder / "report.xml").write_text(FAILING)
+    flow = desk.write("steps: [{id: tests, run: 'cp report.xml out.xml', tests: out.xml}]")
+    async with desk.service as service:
+        runs = [await service.start(desk.request(flow))]
+        for _ in range(2):
+            await runs[-1].wait()
+            runs.append(await service.start(desk.request(flow)))
+        await runs[-1].wait()
+        first, second, third = runs
+
+        async def find_those_of_before(self: FolderStore, filter: RunFilter) -> tuple[RunRecord, ...]:
+            return found
+
+        found = (await FolderStore(desk.settings.home).find(RunFilter()))[1:]
+        await service.delete(second.id)
+        monkeypatch.setattr(FolderStore, "find", find_those_of_before)
+        history, (case,) = await third.test_history(), await third.tests()
+
+    assert [each.run for each in history] == [third.id, first.id]
+    assert case.change == "still_failing"

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from pitstop.errors import UnknownRun
 from pitstop.events.counting import events_that_count
 from pitstop.events.types import AnyEvent, StepFinished
 from pitstop.service.api import FailingTest, TestCase, TestedRun
@@ -20,8 +21,7 @@ async def compared_tests(store: RunStore, kept: KeptRun) -> tuple[TestCase, ...]
     own = _Reports(await events_of(kept.log))
     if not own.reporting:
         return ()
-    before = await _run_before(store, kept)
-    return tuple(compare(own, None if before is None else _Reports(await events_of(before.log))))
+    return tuple(compare(own, await _reports_before(store, kept)))
 
 
 async def tests_over_runs(store: RunStore, kept: KeptRun, limit: int) -> tuple[TestedRun, ...]:
@@ -29,8 +29,8 @@ async def tests_over_runs(store: RunStore, kept: KeptRun, limit: int) -> tuple[T
     record = await kept.record()
     earlier = RunFilter(file=record.file, status=ENDED, before=(record.created_at, record.id), limit=limit)
     found = [each for each in await store.find(earlier) if not each.is_partial][: limit - 1]
-    logs = [kept.log, *[(await store.open(each.id, events=False)).log for each in found]]
-    tested = [_tested(*pair) for pair in zip([record, *found], [await events_of(log) for log in logs], strict=True)]
+    tested = [_tested(record, await events_of(kept.log))]
+    tested += [_tested(each, await _events_of(store, each.id)) for each in found]
     return tuple(each for each in tested if each is not None)
 
 
@@ -100,9 +100,20 @@ def _tests_in(event: StepFinished) -> Mapping[str, Any] | None:
     return tests if isinstance(tests, Mapping) and isinstance(tests.get("failing"), list) else None
 
 
-async def _run_before(store: RunStore, kept: KeptRun) -> KeptRun | None:
-    """The whole run of the same flow that ended before this one began."""
+async def _reports_before(store: RunStore, kept: KeptRun) -> _Reports | None:
+    """Those of the whole run of the same flow that ended before this one began."""
     record = await kept.record()
     earlier = RunFilter(file=record.file, status=ENDED, before=(record.created_at, record.id), limit=LOOKED_AT_RUNS)
-    found = next((each for each in await store.find(earlier) if not each.is_partial), None)
-    return None if found is None else await store.open(found.id, events=False)
+    for each in await store.find(earlier):
+        events = [] if each.is_partial else await _events_of(store, each.id)
+        if events:
+            return _Reports(events)
+    return None
+
+
+async def _events_of(store: RunStore, run: str) -> list[AnyEvent]:
+    """None of a run that was deleted since it was found."""
+    try:
+        return await events_of((await store.open(run, events=False)).log)
+    except UnknownRun:
+        return []
