@@ -1,12 +1,19 @@
 """`pitstop debug` with commands and no terminal: for scripts, CI and programs."""
 
+import asyncio
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pitstop.doors.cli.debug import debug_command
+from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.service.api import RunInfo
+from pitstop.service.past_run import PastRun
 from tests.doors.cli.debug_bench import COMMAND, SECONDS, Folder
+from tests.service.desk import Desk
 
 
 @pytest.fixture
@@ -219,3 +226,21 @@ def test_a_cleanup_that_fails_does_not_hold_up_the_end(tmp_path: Path) -> None:
 
     assert "✘ tidy  failed" in said
     assert "■ the run was cancelled" in said
+
+
+def test_a_run_that_ends_just_as_somebody_comes_to_debug_it_begins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk(tmp_path)
+    ended, _ = asyncio.run(desk.run(desk.write("steps: [{id: one, run: exit 3}]\n")))
+    info = PastRun.info
+
+    async def as_it_was(run: PastRun) -> RunInfo:
+        monkeypatch.undo()
+        return replace(await info(run), status="running")
+
+    monkeypatch.setattr(PastRun, "info", as_it_was)
+    code = debug_command([ended.run, "-c", "q"], lambda: desk.service, Interrupts())
+
+    assert code == 130
+    assert "● stop 1  main  before one" in capsys.readouterr().out

@@ -93,12 +93,14 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
                 await run.debugger.add_breakpoint(wanted)
             if not (await run.debugger.state()).stops:
                 await run.debugger.pause()
+            return run
         except NotRunning as error:
-            raise CommandRefused(
-                f"run {run.id} is at work in another process: debug it in the terminal that it was started in, "
-                f"or start it on a server, where anybody can come in"
-            ) from error
-        return run
+            info = await run.info()
+            if info.status not in ENDED:  # and it has not ended just now
+                raise CommandRefused(
+                    f"run {run.id} is at work in another process: debug it in the terminal that it was started in, "
+                    f"or start it on a server, where anybody can come in"
+                ) from error
     from_step = options.from_step or next((failure.step for failure in info.failures), None)
     return await service.rerun(
         run.id,
