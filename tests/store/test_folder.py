@@ -335,3 +335,25 @@ async def test_a_file_that_is_kept_again_is_there_all_the_time(tmp_path: Path, m
 
     assert seen == [("report", b"first"), ("report", b"first")]
     assert [block async for block in run.artifact("report")] == [b"second"]
+
+
+async def test_the_files_of_a_run_that_is_deleted_meanwhile_are_those_that_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await FolderStore(tmp_path / "home").create(RECORD)
+    folder = tmp_path / "artifacts"
+    folder.mkdir()
+    for name in ("goes", "stays"):
+        (folder / name).write_text(name)
+    await run.keep_artifacts(folder)
+    is_file = Path.is_file
+
+    def is_file_and_goes(path: Path) -> bool:
+        found = is_file(path)
+        if path.name == "goes":
+            path.unlink()
+        return found
+
+    monkeypatch.setattr(Path, "is_file", is_file_and_goes)
+
+    assert await run.artifacts() == (Artifact("stays", 5),)

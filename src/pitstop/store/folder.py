@@ -19,6 +19,7 @@ import shutil
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -135,10 +136,11 @@ class FolderRun:
             _link_files(folder, self.path / "artifacts")
 
     async def artifacts(self) -> tuple[Artifact, ...]:
-        kept = self.path / "artifacts"
-        return tuple(
-            Artifact(path.relative_to(kept).as_posix(), path.stat().st_size) for path in sorted(_files_in(kept))
-        )
+        kept, found = self.path / "artifacts", []
+        for path in sorted(_files_in(kept)):
+            with suppress(FileNotFoundError):  # the run is deleted at this moment
+                found.append(Artifact(path.relative_to(kept).as_posix(), path.stat().st_size))
+        return tuple(found)
 
     async def artifact(self, path: str) -> AsyncIterator[bytes]:
         kept = self.path / "artifacts"
