@@ -2,6 +2,7 @@ import asyncio
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from pitstop.errors import BadStore
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import StepFinished
 from pitstop.store.port import RunFilter
+from pitstop.store.sql import backup
 from pitstop.store.sql.store import SqlStore, open_sql_store, restore_sql_store
 from tests.contracts.store import STARTED, collect, record, step, write
 from tests.databases import Postgres
@@ -29,6 +31,10 @@ def make_files(folder: Path) -> Path:
     folder.mkdir()
     (folder / "file").write_bytes(bytes(range(256)) * 5000)
     return folder
+
+
+def backups_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("backup*")]
 
 
 async def fill(store: SqlStore, folder: Path) -> None:
@@ -94,6 +100,28 @@ async def test_a_backup_is_of_one_moment_while_runs_go_on(store: SqlStore, tmp_p
         log = list((await again.open(f"run-{number}")).log.read())
         assert log == [step(each) for each in range(1, len(log) + 1)]
     await again.close()
+
+
+async def test_two_backups_into_one_file_at_once_are_each_whole(
+    store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(store, make_files(tmp_path / "artifacts"))
+    write_rows, path = backup._write_rows, tmp_path / "backup.zip"
+    whole: list[bool] = []
+
+    async def write_rows_while_another_backs_up(*of: Any) -> None:
+        await write_rows(*of)
+        if not whole:
+            monkeypatch.undo()
+            await store.backup(path)
+            whole.append(zipfile.ZipFile(path).testzip() is None)
+
+    monkeypatch.setattr(backup, "_write_rows", write_rows_while_another_backs_up)
+    await store.backup(path)
+    whole.append(zipfile.ZipFile(path).testzip() is None)
+
+    assert whole == [True, True]
+    assert backups_in(tmp_path) == ["backup.zip"]
 
 
 async def test_a_store_that_is_in_use_is_not_restored_into(store: SqlStore, database_url: str, tmp_path: Path) -> None:

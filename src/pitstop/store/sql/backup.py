@@ -37,7 +37,7 @@ class Backup:
 
     async def backup(self, path: Path) -> None:
         """Copy everything, as it is at one moment, into a file; it is there when it is whole. Runs go on meanwhile."""
-        unfinished = path.with_name(f"{path.name}.unfinished")
+        unfinished = path.with_name(f"{path.name}.{os.urandom(4).hex()}.unfinished")  # others may do the same
         try:
             with (
                 _create(unfinished) as file,
@@ -99,7 +99,7 @@ def _as_kind(kind: str, value: Any) -> Any:
 
 def _create(path: Path) -> IO[bytes]:
     """What is in a store is nobody else's business."""
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b")
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
 
 async def _write_rows(connection: AsyncConnection, name: str, rows: IO[bytes]) -> None:
