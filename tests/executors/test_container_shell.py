@@ -12,7 +12,6 @@ import pytest
 from pitstop.engine.container import ContainerOptions, Service
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.container_engine import ContainerEngine, EngineGone
-from pitstop.executors.container_images import Images
 from tests.containers import BARE, BOX, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 
@@ -257,16 +256,18 @@ async def test_a_command_that_ends_when_a_shell_is_about_to_join_it_is_not_joine
     await shell.close()
 
 
+@pytest.mark.parametrize("released_at", ["/images/", "/networks/create", "/containers/create"])
 async def test_a_shell_of_a_workspace_that_is_released_while_it_opens_is_not_left_open(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, released_at: str
 ) -> None:
-    get = Images.get
+    ask = ContainerEngine.ask
 
-    async def release_and_get(self: Images, *args: Any) -> Any:
-        await bench.executor.release(bench.workspace, keep=True)
-        return await get(self, *args)
+    async def release_and_ask(self: ContainerEngine, method: str, path: str, *args: Any, **more: Any) -> Any:
+        if path.startswith(released_at):
+            await bench.executor.release(bench.workspace, keep=True)
+        return await ask(self, method, path, *args, **more)
 
-    monkeypatch.setattr(Images, "get", release_and_get)
+    monkeypatch.setattr(ContainerEngine, "ask", release_and_ask)
     shared = ContainerOptions(services=(Service(name="db", image=BOX, argv=("sleep", "1000"), shared=True),))
     with pytest.raises(WorkspaceLost):
         await bench.executor.shell(bench.workspace, None, BOX, container=shared)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk, Shell, WorkspaceRef
+from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable
 from pitstop.executors.container_command import ContainerCommand, Yard, attach, make_container
 from pitstop.executors.container_config import ContainerRequest, folder_in_repo
@@ -46,6 +47,7 @@ class ContainerLauncher:
         self._owner = new_owner()
         self._yard: Yard | None = None
         self._guard: Guard | None = None
+        self._is_closed = False
         self._finding = asyncio.Lock()
         self._started: dict[str, ContainerCommand] = {}
         self._lives: dict[str, asyncio.Task[None]] = {}
@@ -74,8 +76,10 @@ class ContainerLauncher:
         keys = self._keys_in(workspace.id)
         for key in keys:
             self._started[key].cancel(LEAVE_GRACE_SECONDS, "cancelled")
+        if keys:
+            await asyncio.wait([self._lives[key] for key in keys])  # which ends none, should this be cancelled
         for key in keys:
-            await self._lives.pop(key)
+            self._lives.pop(key).result()
         was_lost = [self._started.pop(key).ended.result().state == "lost" for key in keys]
         if self._yard is not None:
             with suppress(EngineGone, EngineRefused):  # the guard, or who comes next, removes what is left
@@ -225,14 +229,18 @@ class ContainerLauncher:
 
     async def close(self) -> None:
         """Let go of the engine; every workspace has been left."""
-        self._yard = None
-        if self._guard is not None:
-            guard, self._guard = self._guard, None
-            await asyncio.to_thread(guard.dismiss)
+        async with self._finding:  # who still looks for the engine would begin a guard that nobody dismisses
+            self._is_closed = True
+            self._yard = None
+            if self._guard is not None:
+                guard, self._guard = self._guard, None
+                await in_thread(guard.dismiss)
 
     async def _open_yard(self) -> Yard:
         """The engine and what is made with it. What the dead have left there is removed first."""
         async with self._finding:
+            if self._is_closed:
+                raise Unavailable("this executor is closed")
             if self._yard is None:
                 engine, info = await self._find()
                 self._guard = self._guard or Guard(engine.path, self._owner)

@@ -67,6 +67,7 @@ class _Group:
         self._has_network = False
         self._up: dict[str, Service] = {}
         self._turn = asyncio.Lock()
+        self._is_left = False
 
     async def bring_up(self, services: Sequence[Service], say: Say) -> str:
         """The name of the network, when every service is ready. One that is up already is not started again."""
@@ -77,21 +78,26 @@ class _Group:
                     await self._start(service, say)
                 for service in new:
                     await self._wait_ready(service, say)
+                if self._is_left:
+                    raise NotRun("the workspace was released while its services were started")
             except BaseException:
                 await self._remove(*(service.name for service in new))  # who comes next shall not take them for ready
+                if self._is_left:  # it was taken down before all of it was there
+                    await self.take_down()
                 raise
         return self._name
 
     async def take_down(self) -> None:
+        """Remove all that is there by now. Who is about to bring something up does so himself, and fails."""
+        self._is_left = True
         await self._remove(*self._up)
         if self._has_network:
-            self._has_network = False
             await remove_network(self._engine, self._name)
 
     async def _remove(self, *services: str) -> None:
         for name in services:
-            if self._up.pop(name, None) is not None:
-                await remove_container(self._engine, self._container(name))
+            self._up.pop(name, None)
+            await remove_container(self._engine, self._container(name))
 
     def _is_new(self, service: Service) -> bool:
         known = self._up.get(service.name)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from pitstop.engine.container import ContainerOptions
@@ -16,8 +17,10 @@ from pitstop.engine.executor import (
     Shell,
     WorkspaceRef,
 )
+from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.container_traces import traces_of
 from pitstop.executors.process import ProcessExecutor
+from pitstop.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pitstop.executors.container import ContainerLauncher
@@ -42,7 +45,7 @@ class PlacingExecutor:
         self._new_launcher = new_launcher
         self._launcher: ContainerLauncher | None = None
         self._image = image
-        self._held: dict[str, WorkspaceRef] = {}
+        self._held: dict[str, _Held] = {}
         self._sentries: dict[str, asyncio.Task[None]] = {}
 
     async def runners(self) -> list[RunnerInfo]:
@@ -61,13 +64,20 @@ class PlacingExecutor:
         except BaseException:
             await self._processes.release(workspace, keep=True)
             raise
-        self._held[workspace.id] = workspace
+        self._held[workspace.id] = _Held(workspace)
         return workspace
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
-        if self._held.pop(workspace.id, None) is not None:
-            await self._leave(workspace)
-        await self._processes.release(workspace, keep=keep)
+        held = self._held.get(workspace.id)
+        if held is None:
+            await self._processes.release(workspace, keep=keep)
+            return
+        held.is_left, held.is_kept = True, held.is_kept or keep
+        async with held.turn:  # who releases it meanwhile, or closes all, waits until it is done
+            if self._held.get(workspace.id) is held:
+                await self._leave(workspace)
+                await self._processes.release(workspace, keep=held.is_kept)
+                del self._held[workspace.id]
 
     async def _leave(self, workspace: WorkspaceRef) -> None:
         if self._launcher is not None:
@@ -98,7 +108,7 @@ class PlacingExecutor:
         image = command.image or self._image
         if image is None:
             return await self._processes.start(workspace, command)
-        self._processes.check_held(workspace)
+        self._check_held(workspace)
         await self._post_sentry(workspace)
         return await self._containers.start(workspace, command, image)
 
@@ -135,7 +145,7 @@ class PlacingExecutor:
         image = image or self._image
         if image is None:
             return await self._processes.shell(workspace, argv, None, rows, cols, cwd=cwd, env=env, read_only=read_only)
-        self._processes.check_held(workspace)
+        self._check_held(workspace)
         await self._post_sentry(workspace)
         try:
             shell = await self._containers.shell(
@@ -150,10 +160,13 @@ class PlacingExecutor:
                 read_only=read_only,
                 beside=beside,
             )
+            self._check_held(workspace)
+        except (Unavailable, OSError):
+            self._check_held(workspace)
+            raise
         finally:
-            if workspace.id not in self._held:  # released while it was opened, which may take as long as a pull does
+            if self._is_left(workspace):  # released while it was opened, which may take as long as a pull does
                 await self._containers.leave_late(workspace)
-        self._processes.check_held(workspace)
         return shell
 
     async def image_digest(self, image: str) -> str:
@@ -161,9 +174,13 @@ class PlacingExecutor:
 
     async def close(self, *, keep: bool = False) -> None:
         try:
-            for workspace in [*self._held.values()]:
-                del self._held[workspace.id]
-                await self._leave(workspace)
+            for held in [*self._held.values()]:
+                held.is_left = True
+                async with held.turn:
+                    if self._held.pop(held.workspace.id, None) is held:
+                        await self._leave(held.workspace)
+                        if held.is_kept:
+                            await self._processes.release(held.workspace, keep=True)
         finally:
             await self._processes.close(keep=keep)
             if self._launcher is not None:
@@ -174,6 +191,15 @@ class PlacingExecutor:
         if self._launcher is None:
             self._launcher = self._new_launcher()
         return self._launcher
+
+    def _check_held(self, workspace: WorkspaceRef) -> None:
+        self._processes.check_held(workspace)
+        if self._is_left(workspace):
+            raise WorkspaceLost(workspace.id, "it was released")
+
+    def _is_left(self, workspace: WorkspaceRef) -> bool:
+        held = self._held.get(workspace.id)
+        return held is None or held.is_left
 
     def _runs_in_container(self, command: CommandRef) -> bool:
         return self._launcher is not None and self._launcher.knows(command)
@@ -188,3 +214,13 @@ class PlacingExecutor:
         result = await self._processes.wait(sentry)
         if result.state == "lost":
             self._containers.lose(sentry.workspace, result.reason)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A workspace that somebody acquired. When it `is_left`, nothing more may begin there."""
+
+    workspace: WorkspaceRef
+    is_left: bool = False
+    is_kept: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -109,20 +109,33 @@ class ProcessExecutor:
         return workspace.ref(self._runner)
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
-        held = self._held.pop(workspace.id, None)
+        held = self._held.get(workspace.id)
         if held is None:
             return
+        held.is_left, held.is_kept = True, held.is_kept or keep
+        async with held.turn:  # who releases it meanwhile, or closes all, waits until it is done
+            if self._held.get(workspace.id) is held:
+                await self._end_all_in(held)
+                try:
+                    await self._give_up(held)
+                finally:
+                    del self._held[workspace.id]
+
+    async def _end_all_in(self, held: "_Held") -> None:
         for shell in held.shells:
             await shell.close()
-        keys = [key for key, (ref, _) in self._started.items() if ref.workspace == workspace.id]
-        for key in keys:
-            self._started[key][1].cancel(RELEASE_GRACE_SECONDS, "cancelled")
-        for key in keys:
-            await self._started.pop(key)[1].wait_ended()
+        started = {key: it for key, (ref, it) in self._started.items() if ref.workspace == held.workspace.id}
+        for supervised in started.values():
+            supervised.cancel(RELEASE_GRACE_SECONDS, "cancelled")
+        for key, supervised in started.items():
+            await supervised.wait_ended()
+            del self._started[key]
+
+    async def _give_up(self, held: "_Held") -> None:
         if self._has_lost(held):
             return  # it may be somebody else's by now
         with contextlib.suppress(WorkspaceLost):
-            if keep:
+            if held.is_kept:
                 held.workspace.keep()
             else:
                 await in_thread(held.workspace.destroy)
@@ -303,16 +316,16 @@ class ProcessExecutor:
                 await self.release(held.workspace.ref(self._runner), keep=keep and held.workspace.named)
         finally:
             await self._supervisors.close()
-            self._workspaces.end_epoch()
+            self._workspaces.close()
 
     def check_held(self, workspace: WorkspaceRef) -> None:
         """Raises WorkspaceLost if it is not this executor's, or not any more."""
         self._find(workspace)
 
     def _find(self, workspace: WorkspaceRef) -> "_Held":
-        if workspace.id not in self._held:
+        held = self._held.get(workspace.id)
+        if held is None or held.is_left:
             raise WorkspaceLost(workspace.id, "it was released, or belongs to another executor")
-        held = self._held[workspace.id]
         if self._has_lost(held):
             raise WorkspaceLost(workspace.id, self._why_lost())
         return held
@@ -336,13 +349,16 @@ class ProcessExecutor:
 
 @dataclass(slots=True)
 class _Held:
-    """A workspace that somebody acquired, and what runs in it."""
+    """A workspace that somebody acquired, and what runs in it. When it `is_left`, nothing more may begin there."""
 
     workspace: Workspace
     env: dict[bytes, bytes]
     epoch: str
     started_count: int = 0
     shells: list[Shell] = field(default_factory=list)
+    is_left: bool = False
+    is_kept: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def roots(self) -> list[bytes]:
         """All that belongs to the workspace."""

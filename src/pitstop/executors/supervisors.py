@@ -118,10 +118,11 @@ class Supervisors:
             self._next_beat = None
         self._epoch = None
         if self._keeper_socket is not None and self._keeper is not None:
-            asyncio.get_running_loop().remove_reader(self._keeper_socket)
-            self._keeper_socket.close()
-            await _wait_ended(self._keeper)
+            keeper, control = self._keeper, self._keeper_socket
             self._keeper = self._keeper_socket = None
+            asyncio.get_running_loop().remove_reader(control)
+            control.close()
+            await _wait_ended(keeper)
 
     def take_back(self, supervisor: "_Supervisor") -> None:
         """It has nothing to do any more."""

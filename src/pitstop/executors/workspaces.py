@@ -35,10 +35,13 @@ class Workspaces:
         self.folder = folder
         self._epoch: Epoch | None = None
         self._cleaned = False
+        self._closed = False
 
     @property
     def epoch(self) -> Epoch:
         """The epoch that lasts, which is a new one if there was none."""
+        if self._closed:
+            raise Unavailable("this executor is closed")
         if self._epoch is None:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -47,7 +50,12 @@ class Workspaces:
                 raise Unavailable(f"no workspace could be made in {self.folder}: {error}") from error
         return self._epoch
 
-    def end_epoch(self) -> None:
+    def close(self) -> None:
+        """Begin no epoch any more. Who still waits for a workspace does not get it."""
+        self._closed = True
+        self._end_epoch()
+
+    def _end_epoch(self) -> None:
         """Give everything up: what is still in use can be taken up by others."""
         if self._epoch is not None:
             self._epoch.end()
@@ -60,7 +68,7 @@ class Workspaces:
     def forget_epoch(self, path: str) -> None:
         """Give the epoch with that file up, if it is not another one that lasts now."""
         if self._epoch is not None and self._epoch.path == path:
-            self.end_epoch()
+            self._end_epoch()
 
     def is_in(self, epoch: str) -> bool:
         """Is that the name of the epoch that lasts?"""
@@ -82,6 +90,8 @@ class Workspaces:
                 workspace = await self._open(placement.workspace, folder)
                 if self.is_in(workspace.epoch):
                     return workspace
+                if self._closed:
+                    workspace.keep()
             except WorkspaceBusy as busy:
                 if time.monotonic() >= (wait_shortly_until if busy.soon_over else wait_until):
                     raise
