@@ -100,20 +100,20 @@ async def debug(session: Session) -> None:
     await session.step_over(fetched)
 
     title("2. After a fan-out each branch has a stop of its own")
-    at_lint, at_types, at_tests = [await stopped(session) for _ in range(3)]
+    branches = {stop.step: stop for stop in [await stopped(session) for _ in range(3)]}  # in whichever order they come
 
     title("3. Step two of the branches, one at a time")
     do("step_over(lint)")
-    await session.step_over(at_lint)
+    await session.step_over(branches["lint"])
     at_layout = await stopped(session)
 
     do("step_over(types)")
-    await session.step_over(at_types)
+    await session.step_over(branches["types"])
     at_docs = await stopped(session)
 
     title("4. Let the third one run into its failure")
     do("continue_(tests)")
-    await session.continue_(at_tests)
+    await session.continue_(branches["tests"])
     failed = await stopped(session)
 
     title("5. Look, repair, try again")
