@@ -61,6 +61,7 @@ class Changes:
         self._is_awaited = False  # whether the writer is going to take something
         self._splitters: dict[str, LineSplitter] = {}
         self._pieces: dict[str, list[Piece]] = {}
+        self._pieces_made: dict[str, int] = {}
         self._updates: dict[str, Any] = {}
         self._made = 0
         self._kept = 0
@@ -101,10 +102,10 @@ class Changes:
         if splitter is not None:
             self._add_pieces(occurrence, list(splitter.end()))
 
-    def begun_output(self, occurrence: str) -> bytes:
-        """The lines that have not ended."""
+    def begun_output(self, occurrence: str) -> tuple[int, bytes]:
+        """The lines that have not ended, and how many pieces that have were made before them."""
         splitter = self._splitters.get(occurrence)
-        return b"" if splitter is None else splitter.begun
+        return self._pieces_made.get(occurrence, 0), b"" if splitter is None else splitter.begun
 
     def end_all_output(self) -> None:
         for occurrence in list(self._splitters):
@@ -161,6 +162,7 @@ class Changes:
     def _add_pieces(self, occurrence: str, pieces: list[Piece]) -> None:
         if pieces:
             self._pieces.setdefault(occurrence, []).extend(pieces)
+            self._pieces_made[occurrence] = self._pieces_made.get(occurrence, 0) + len(pieces)
             self._changed()
 
     def _changed(self) -> None:

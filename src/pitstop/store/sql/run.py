@@ -15,6 +15,8 @@ from pitstop.store.sql.news import News
 from pitstop.store.sql.output import read_bytes, read_end, read_lines
 from pitstop.store.sql.records import checked_changes, read_record
 
+READ_AGAIN = 5  # times, when a step writes while the end of what it wrote is read
+
 
 class SqlRun:
     """A KeptRun. With an epoch it is written here; without one it is read, and only its record can be changed."""
@@ -67,10 +69,16 @@ class SqlRun:
         return read_lines(self._database, self.id, occurrence, after, search)
 
     async def output_end(self, occurrence: str, most_bytes: int) -> bytes:
-        """With what is on its way, and the line that has not ended."""
-        await self._changes.settled()
-        kept = await read_end(self._database, self.id, occurrence, most_bytes)
-        return (kept + self._changes.begun_output(occurrence))[-most_bytes:] if most_bytes > 0 else b""
+        """With what is on its way, and the line that has not ended; only whole lines of one that writes on and on."""
+        kept = b""
+        for _ in range(READ_AGAIN):
+            before, _ = self._changes.begun_output(occurrence)
+            await self._changes.settled()
+            kept = await read_end(self._database, self.id, occurrence, most_bytes)
+            after, begun = self._changes.begun_output(occurrence)
+            if before == after:
+                return (kept + begun)[-most_bytes:] if most_bytes > 0 else b""
+        return kept
 
     def output_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
         return read_bytes(self._database, self.id, occurrence)
