@@ -1,8 +1,10 @@
 """The live tree, in a true terminal."""
 
+import os
 import re
 import shlex
 import signal
+from collections.abc import Mapping
 
 import pexpect
 import pytest
@@ -15,13 +17,13 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class Terminal:
     """A terminal with the command in it."""
 
-    def __init__(self, cli: CommandLine, *words: str, rows: int = 30) -> None:
+    def __init__(self, cli: CommandLine, *words: str, rows: int = 30, env: Mapping[str, str] | None = None) -> None:
         command, *arguments = cli.command(*words)
         self.child = pexpect.spawn(
             command,
             arguments,
             cwd=str(cli.folder),
-            env={**cli.environment, "TERM": "xterm-256color", "COLUMNS": "100"},
+            env={**cli.environment, "TERM": "xterm-256color", "COLUMNS": "100", **(env or {})},
             dimensions=(rows, 100),
             encoding="utf-8",
             timeout=PATIENCE_SECONDS,
@@ -138,6 +140,31 @@ def test_a_stop_hands_the_terminal_to_the_debugger(cli: CommandLine) -> None:
     code, _ = terminal.wait()
 
     assert code == 0
+
+
+# Interrupts the command when it begins to load what the prompt is made of
+INTERRUPTING = """\
+    import os, signal, sys
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name == "pitstop.doors.cli.debug.steering":
+                os.kill(os.getpid(), signal.SIGINT)
+
+    sys.meta_path.insert(0, Finder())
+    """
+
+
+def test_ctrl_c_on_the_way_to_the_debugger_ends_the_run_and_cleans_up(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{id: tests, run: exit 3}]\ncleanup: [{id: tidy, run: echo > tidied}]")
+    interrupting = cli.write("interrupting/sitecustomize.py", INTERRUPTING).parent
+    path = f"{interrupting}:{os.environ.get('PYTHONPATH', '')}"
+
+    code, lines = Terminal(cli, "run", "flow.yaml", "--debug-on-error", env={"PYTHONPATH": path}).wait()
+
+    assert code == 130
+    assert "■ the run was cancelled" in lines
+    assert (cli.folder / "tidied").exists()
 
 
 def test_plain_lines_can_be_had_in_a_terminal_too(cli: CommandLine) -> None:

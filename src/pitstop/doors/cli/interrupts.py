@@ -36,14 +36,15 @@ class Interrupts:
 
     @contextmanager
     def taken_by(self, on_interrupt: OnInterrupt) -> Iterator[None]:
-        """Hand signals to `on_interrupt`, in the event loop that runs now."""
+        """Hand signals to `on_interrupt`, in the event loop that runs now; then to whoever had them before."""
         from asyncio import get_running_loop  # a command that runs nothing is done without it
 
+        before = self._call_soon, self._on_interrupt
         self._call_soon, self._on_interrupt = get_running_loop().call_soon_threadsafe, on_interrupt
         try:
             yield
         finally:
-            self._call_soon = self._on_interrupt = None
+            self._call_soon, self._on_interrupt = before
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:

@@ -62,13 +62,20 @@ async def watch_run(run: ActiveRun, options: argparse.Namespace, interrupts: Int
     async with Watch(run, display, is_terminal=is_terminal, server=server_of(options)) as watch:
         with interrupts.taken_by(watch.interrupt):
             stop = await watch.follow()
-    if stop is not None:
-        from pitstop.doors.cli.debug import debug_run
-
-        return await debug_run(run, interrupts, is_on_server=server_of(options) is not None, told=stop.number)
+            if stop is not None:  # where a signal still ends the run, until the debugger has them
+                return await _debug(run, options, interrupts, watch, stop)
     ending = await watch.ending()
     display.finish(ending)
     return ending.exit_code
+
+
+async def _debug(
+    run: ActiveRun, options: argparse.Namespace, interrupts: Interrupts, watch: "Watch", stop: EventInfo
+) -> int:
+    from pitstop.doors.cli.debug import debug_run
+
+    code = await debug_run(run, interrupts, is_on_server=server_of(options) is not None, told=stop.number)
+    return exit_codes.INTERRUPTED if watch.is_interrupted else code
 
 
 def _display(run: ActiveRun, options: argparse.Namespace, *, is_terminal: bool) -> Display:
@@ -89,7 +96,7 @@ class Watch:
         self._display = display
         self._is_terminal = is_terminal
         self._server = server
-        self._is_interrupted = False
+        self.is_interrupted = False
         self._stopped_at: str | None = None
         self._began = time.monotonic()
         self._commands = asyncio.TaskGroup()
@@ -143,7 +150,7 @@ class Watch:
 
     def interrupt(self, name: str, count: int) -> None:
         """Once: end the steps and clean up. Twice: end all of it now. Three times: not even wait for that."""
-        self._is_interrupted = True
+        self.is_interrupted = True
         where = " on the server" if self._server is not None else ""
         if count == 1:
             self._say(self._run.cancel(f"interrupted ({name})"))
@@ -157,7 +164,7 @@ class Watch:
 
     async def ending(self) -> Ending:
         summary = await self._run.wait()
-        if self._is_interrupted:
+        if self.is_interrupted:
             code = exit_codes.INTERRUPTED
         elif self._stopped_at is not None:
             code = exit_codes.DETACHED
@@ -185,7 +192,7 @@ class Watch:
 
     async def _is_for_somebody(self, event: EventInfo) -> bool:
         """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
-        if self._is_interrupted or self._stopped_at is not None:
+        if self.is_interrupted or self._stopped_at is not None:
             await pass_stops(self._run.debugger)
             return False
         if self._is_terminal:
