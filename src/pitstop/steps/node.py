@@ -15,7 +15,7 @@ from pitstop.steps.code_thread import CodeThread
 from pitstop.steps.entering import tell_entered
 from pitstop.steps.failures import BadCall
 from pitstop.steps.fields import StepConfig
-from pitstop.steps.workplace import Workplace
+from pitstop.steps.workplace import Listener, Workplace
 
 OUR_FILES = (__file__, code_thread.__file__)  # in which nobody wants to find themselves who steps out of a node
 
@@ -40,9 +40,12 @@ class NodeStep:
         if activation.enters_code:
             call.tell = lambda told: tell_entered(self._workplace, activation, activation.step.path, told)
             activation.hold()
+        listener = self._workplace.listener(activation)
         try:
-            update = await self._thread.run(call.made, self._hear(activation))
+            update = await self._thread.run(call.made, self._hear(activation, listener))
         finally:
+            if listener is not None:
+                listener.finish()
             if activation.enters_code:
                 activation.release()
                 call.give_up()
@@ -51,9 +54,9 @@ class NodeStep:
     async def close(self) -> None:
         await self._thread.close()
 
-    def _hear(self, activation: Activation) -> Callable[[Stream, bytes], None]:
+    def _hear(self, activation: Activation, listener: Listener | None) -> Callable[[Stream, bytes], None]:
         """What the thread says is told here, where everything else of the run happens."""
-        listener, here = self._workplace.listener(activation), _Here()
+        here = _Here()
         offset = 0
 
         def hear(stream: Stream, data: bytes) -> None:
