@@ -70,3 +70,14 @@ async def test_a_question_is_withdrawn_when_nobody_answers_in_time(tmp_path: Pat
         assert approvals.open_questions == ()
         with pytest.raises(NotAsked):
             approvals.answer("it", Decision(True))
+
+
+async def test_an_answer_to_a_question_that_was_just_withdrawn_is_refused() -> None:
+    asked = asyncio.Event()
+    approvals = MemoryApprovals("", lambda _question: asked.set())
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(approvals.ask("it", "Shall we?"))
+        await asked.wait()
+        asking.cancel()  # which it does not know yet
+        with pytest.raises(NotAsked):
+            approvals.answer("it", Decision(True))

@@ -69,11 +69,10 @@ class MemoryApprovals:
 
     def answer(self, occurrence: str, decision: Decision) -> None:
         """Answer an open question; NotAsked when there is none."""
-        if occurrence not in self._open:
+        _, answer = self._open.pop(occurrence, (None, None))
+        if answer is None or answer.done():  # done: withdrawn, which whoever asked has not seen yet
             raise NotAsked(occurrence)
-        _, answer = self._open.pop(occurrence)
-        if not answer.done():
-            answer.set_result(decision)
+        answer.set_result(decision)
 
 
 class NoApprovals:
