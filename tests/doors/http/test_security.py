@@ -4,9 +4,10 @@ import asyncio
 import base64
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -84,13 +85,17 @@ class SlowFiles(TokenFiles):
 
     def __init__(self, token_file: Path) -> None:
         super().__init__(token_file)
+        self.looked = asyncio.Event()
+        self.answers = asyncio.Event()
+        self.answers.set()
         self.asked = asyncio.Event()
         self.goes_on = asyncio.Event()
         self.goes_on.set()
 
     async def all(self) -> tuple[KeptToken, ...]:
         found = await super().all()
-        await asyncio.sleep(0)
+        self.looked.set()
+        await self.answers.wait()
         return found
 
     async def logged_out(self) -> frozenset[str]:
@@ -114,14 +119,30 @@ async def test_a_token_that_is_taken_away_while_it_is_looked_up_lets_nobody_in_a
 
 
 async def test_of_two_who_change_the_tokens_at_once_the_second_sees_what_the_first_has_done(tmp_path: Path) -> None:
-    access = TokenAccess(SlowFiles(tmp_path / "token"))
+    keeper = SlowFiles(tmp_path / "token")
+    access = TokenAccess(keeper)
 
-    added = await asyncio.gather(*(access.add_token("ci", "operator") for _ in range(2)), return_exceptions=True)
-    assert [type(each) for each in added] == [str, CommandRefused]
-    removed = await asyncio.gather(
-        access.remove_token("ci"), access.remove_token("owner"), return_exceptions=True
-    )  # of whom one has to stay
-    assert [type(each) for each in removed] == [type(None), CommandRefused]
+    async def come_to(first: Coroutine[Any, Any, Any], second: Coroutine[Any, Any, Any]) -> list[type]:
+        keeper.looked.clear()
+        keeper.answers.clear()
+        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
+            both = [group.create_task(_outcome(first))]
+            await keeper.looked.wait()  # and it has changed nothing yet
+            both.append(group.create_task(_outcome(second)))
+            await asyncio.sleep(0)
+            keeper.answers.set()
+        return [each.result() for each in both]
+
+    assert await come_to(access.add_token("ci", "operator"), access.add_token("ci", "viewer")) == [str, CommandRefused]
+    # of whom one has to stay
+    assert await come_to(access.remove_token("ci"), access.remove_token("owner")) == [type(None), CommandRefused]
+
+
+async def _outcome(asked: Coroutine[Any, Any, Any]) -> type:
+    try:
+        return type(await asked)
+    except CommandRefused as refused:
+        return type(refused)
 
 
 # Browsers
