@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pitstop.errors import ServerBusy
 from pitstop.service.api import RunQuery
 from pitstop.service.local_debugger import LocalDebugger
 from tests.doors.dap.adapter_client import AdapterClient
@@ -46,6 +47,11 @@ def overtake(monkeypatch: pytest.MonkeyPatch) -> Overtake:
         monkeypatch.setattr(LocalDebugger, name, act_overtaken)
 
     return overtake
+
+
+async def the_run(server: Bench) -> Any:
+    (info,) = (await server.service.runs(RunQuery())).runs
+    return await server.service.run(info.id)
 
 
 async def happens(run: Any, kind: str, **fields: Any) -> None:
@@ -90,8 +96,7 @@ async def test_a_failure_that_is_over_before_its_filter_is_asked_is_followed_by_
 ) -> None:
     await adapter.launch("failures.yaml", server=server.url, token=server.token, stopOnEntry=True)
     await adapter.stopped()
-    (info,) = (await server.service.runs(RunQuery())).runs
-    run = await server.service.run(info.id)
+    run = await the_run(server)
     options = [{"filterId": "failed", "condition": "true"}]
     await adapter.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
     overtake("evaluate", run.debugger.continue_all)
@@ -146,6 +151,104 @@ async def test_nothing_is_left_in_a_run_that_is_left_while_it_is_attached_to(
     assert (await run.wait()).status == "passed"
 
 
+async def busy() -> None:
+    raise ServerBusy("ask again in a moment")
+
+
+async def test_a_server_that_is_busy_for_a_moment_is_asked_again_what_its_run_does(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    run = await paused_run(server)
+    await attach(adapter, server, run.id)
+    await adapter.stopped()
+    overtake("state", busy)
+    await run.debugger.step_over(1)
+
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
+    await adapter.ask("continue", threadId=1)
+    assert await adapter.ended() == 0
+
+
+async def test_a_stop_that_is_told_later_is_told_though_the_server_is_busy_for_a_moment(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    lines = (line_of("shop.yaml", "id: left"), line_of("shop.yaml", "id: right"))
+    await adapter.launch("shop.yaml", server=server.url, token=server.token, lines=lines)
+    first = await adapter.stopped()
+    await happens(await the_run(server), "debug.stopped", stop=2)
+
+    async def answer_and_be_busy_then() -> None:
+        overtake("state", busy)
+
+    async def be_busy_later() -> None:
+        overtake("state", answer_and_be_busy_then)
+
+    overtake("continue_", be_busy_later)
+    await adapter.ask("continue", threadId=first["threadId"])
+    second = await adapter.stopped()
+
+    assert second["threadId"] != first["threadId"]
+    await adapter.ask("continue", threadId=second["threadId"])
+    assert await adapter.ended() == 0
+
+
+async def test_a_step_whose_answer_is_lost_is_told_by_what_comes_of_it(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    run = await paused_run(server)
+    await attach(adapter, server, run.id)
+    await adapter.stopped()
+    overtake("step_over", busy, is_late=True)
+    refused = await adapter.refusal("next", threadId=1)
+
+    assert refused.message == "ask again in a moment"
+    assert (await adapter.event("continued"))["threadId"] == 1
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
+
+
+NESTED = """\
+name: nested
+steps:
+  - id: both
+    parallel:
+      - id: left
+        steps:
+          - {id: first, run: echo first}
+          - {id: second, run: until test -e second; do sleep 0.05; done}
+          - {id: third, run: echo third}
+      - id: right
+        steps:
+          - {id: hold, run: until test -e hold; do sleep 0.05; done}
+          - id: inner
+            parallel:
+              - {id: one, run: until test -e inner; do sleep 0.05; done}
+              - {id: two, run: until test -e inner; do sleep 0.05; done}
+"""
+
+
+async def test_a_branch_that_opens_while_the_others_are_asked_to_wait_waits_as_they_do(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    folder = adapter.folder
+    (folder / "nested.yaml").write_text(NESTED.replace("test -e ", f"test -e {folder}/"))
+
+    async def open_more() -> None:
+        (folder / "hold").touch()
+        await happens(await the_run(server), "step.started", occurrence="both.right.inner.two")
+
+    overtake("pause", open_more)
+    await adapter.launch("nested.yaml", server=server.url, token=server.token, lines=(7,))
+    stop = await adapter.stopped()
+    await adapter.ask("next", threadId=stop["threadId"])
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "both.left.second"
+    await adapter.ask("next", threadId=stop["threadId"])
+    (folder / "inner").touch()
+    await happens(await the_run(server), "debug.stopped", occurrence="both.right.inner.two")
+    (folder / "second").touch()
+
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "both.left.third"
+
+
 @pytest.mark.parametrize(
     ("command", "place"),
     [("skip", "connect (after)"), ("force passed", "connect (after)"), ("force failed", "connect (error)")],
@@ -156,8 +259,7 @@ async def test_a_step_that_is_decided_in_the_console_stops_at_its_end_however_so
     lines = (line_of("broken.yaml", "id: connect"),)
     await adapter.launch("broken.yaml", server=server.url, token=server.token, lines=lines)
     await adapter.stopped()
-    (info,) = (await server.service.runs(RunQuery())).runs
-    run = await server.service.run(info.id)
+    run = await the_run(server)
 
     async def further() -> None:
         async for event in run.events():
@@ -176,8 +278,7 @@ async def test_a_step_that_is_tried_again_stops_at_its_end_however_soon_that_com
     filters = ("failed",)
     await adapter.launch("broken.yaml", server=server.url, token=server.token, filters=filters)
     await adapter.stopped()
-    (info,) = (await server.service.runs(RunQuery())).runs
-    run = await server.service.run(info.id)
+    run = await the_run(server)
     await adapter.evaluate("set .vars.port 5432")
 
     async def at_its_end() -> None:

@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 
 from pitstop.doors.dap import bodies
 from pitstop.doors.dap.adapter import Adapter
 from pitstop.doors.dap.announcing import description_of, has_news, is_only_paused, reason_of, text_of
 from pitstop.doors.dap.exceptions import is_wanted
-from pitstop.errors import CommandRefused
+from pitstop.doors.dap.failures import RequestFailed
+from pitstop.doors.dap.patience import patiently
+from pitstop.errors import CommandRefused, PitstopError
 from pitstop.service.api import EventInfo
 from pitstop.service.debugging import Debugger, DebugState, FrameInfo, StopInfo
 
@@ -73,7 +76,6 @@ class Conductor:
         if stop is None:  # it is over already
             return
         is_parked = is_only_paused(stop) and stop.frame in self._parking
-        self._parking.discard(stop.frame)
         is_passing = stop.frame in self._passing and not has_news(stop)
         if is_passing or stop.frame in self._ending:
             await self._let_go(stop)
@@ -87,6 +89,7 @@ class Conductor:
             await self._announce(stop, state)
         elif not self._stepping:  # it was asked to wait for something that is over
             await self._let_go(stop, keeps_step=True)
+        self._parking.discard(stop.frame)
 
     async def _hear_end_of_stop(self, number: int, frame: str) -> None:
         """One that others ended, or that went with its branch."""
@@ -132,6 +135,8 @@ class Conductor:
     async def _announce(self, stop: StopInfo, state: DebugState, description: str | None = None) -> None:
         adapter = self._adapter
         hit = adapter.breakpoints.hit(stop.breakpoints)
+        if self.stops_all:  # first, for it may have to be asked again
+            await self._park(state)
         self.current, self.is_stopped = stop, True
         self._told.add(stop.id)
         if "breakpoint" in stop.reasons:
@@ -139,8 +144,6 @@ class Conductor:
         self._stepping = self._is_pause_wanted = False
         self._passing.clear()
         expected, self._expected = self._expected, None
-        if self.stops_all:
-            await self._park(state)
         adapter.session().outputs.flush()
         self._tell_threads(state.frames)
         for problem in stop.problems:
@@ -178,6 +181,12 @@ class Conductor:
             if frame.state != "done":
                 self.tell_thread(frame.id, frame.name)
 
+    def hear_opened(self, frame: str, name: str, parent: str | None) -> None:
+        """A branch of one that was asked to stand still is asked, too, whether we knew of it then or not."""
+        if parent in self._parking:
+            self._parking.add(frame)
+        self.tell_thread(frame, name)
+
     def tell_thread(self, frame: str, name: str) -> None:
         if self._adapter.threads.open(frame, name) and self._adapter.client.quirks.hears_threads:
             number = self._adapter.threads.number(frame)
@@ -206,10 +215,21 @@ class Conductor:
         self._passing.clear()
         self._expected = expected
 
-    def take_back(self, stops: Iterable[int], current: StopInfo) -> None:
-        """The command was refused: everything is as it was."""
-        self._ours.difference_update(stops)
-        self.is_stopped, self.current, self._stepping, self._expected = True, current, False, None
+    @contextlib.contextmanager
+    def moving(
+        self, stop: StopInfo | None, stops: Collection[int], *, is_step: bool = False, expected: str | None = None
+    ) -> Iterator[None]:
+        """As `move_on`, with the command inside. If that fails, all is as it was; what has happened all the same, as
+        when only the answer of a server is lost, is heard as if others had done it.
+        """
+        before = (self.is_stopped or stop is not None, self.current or stop)
+        self.move_on(stops, is_step=is_step, expected=expected)
+        try:
+            yield
+        except (PitstopError, RequestFailed):
+            self._ours.difference_update(stops)
+            (self.is_stopped, self.current), self._stepping, self._expected = before, False, None
+            raise
 
     def let_through(self, branches: Iterable[str]) -> None:
         """These run to their ends: where they come to stand because of an earlier command, they go on."""
@@ -230,6 +250,10 @@ class Conductor:
     async def tell_pause_later(self, thread: int) -> None:
         """When no branch has come to a point for a while, tell the pause all the same, with what is still at work."""
         await asyncio.sleep(PAUSE_SECONDS)
+        with contextlib.suppress(PitstopError):
+            await patiently(partial(self._tell_at_work, thread))
+
+    async def _tell_at_work(self, thread: int) -> None:
         async with self._adapter.turn:
             if self.is_stopped or self._is_silent or not self._is_pause_wanted:
                 return
@@ -260,19 +284,23 @@ class Conductor:
         state = await self._debugger.state()
         untold = [stop for stop in state.stops if stop.id not in self._told and has_news(stop)]
         if not untold:
+            with self.moving(None, [stop.id for stop in state.stops]):
+                await self._debugger.continue_all()
             self._parking.clear()
-            self.move_on(stop.id for stop in state.stops)
-            await self._debugger.continue_all()
             return
         going = [stop.id for stop in state.stops if stop not in untold]
-        self.move_on(going)
-        for number in going:
-            with contextlib.suppress(CommandRefused):  # somebody else was quicker
-                await self._debugger.continue_(number)
+        with self.moving(None, going):
+            for number in going:
+                with contextlib.suppress(CommandRefused):  # somebody else was quicker
+                    await self._debugger.continue_(number)
         self._adapter.spawn(self._announce_later(untold[0].id), name="announce")
 
     async def _announce_later(self, number: int) -> None:
         """After the answer to what was asked."""
+        with contextlib.suppress(PitstopError):  # then nothing can be told of the run any more, which is said
+            await patiently(partial(self._announce_if_it_lasts, number))
+
+    async def _announce_if_it_lasts(self, number: int) -> None:
         async with self._adapter.turn:
             state = await self._debugger.state()
             stop = _stop(state.stops, number)

@@ -174,13 +174,8 @@ async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo]
         stop = next((each for each in (await debugger.state()).stops if each.id == number), None)
         if stop is None:
             raise RequestFailed("that stop is over", show_user=False)
-        before = conductor.current
-        conductor.move_on((number,), is_step=True, expected="step")
-        try:
+        with conductor.moving(stop, (number,), is_step=True, expected="step"):
             await act(stop)
-        except CommandRefused:
-            conductor.take_back((number,), before or stop)
-            raise
         thread = adapter.threads.number(stop.frame)
         adapter.tell("continued", ContinuedEvent(thread_id=thread, all_threads_continued=False))
     return f"{stop.occurrence} {done}"

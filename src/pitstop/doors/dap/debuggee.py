@@ -5,6 +5,7 @@ import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from pitstop.doors.dap import bodies
@@ -14,6 +15,7 @@ from pitstop.doors.dap.conductor import Conductor
 from pitstop.doors.dap.failures import not_stopped
 from pitstop.doors.dap.file_watch import watch_files
 from pitstop.doors.dap.outputs import Outputs
+from pitstop.doors.dap.patience import patiently
 from pitstop.doors.dap.places import Places
 from pitstop.errors import CommandRefused, NotRunning, PitstopError
 from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service, WorkspaceProgress
@@ -186,7 +188,7 @@ class Debuggee:
         self.run = await launch.service.start(request)
         if not self._is_wanted:
             await self._kill(self.run)
-        state = await self.run.debugger.state()
+        state = await patiently(self.run.debugger.state)
         self._adapter.breakpoints.bind(state.breakpoints)
         self._prepare(self.run, is_local=launch.is_local)
         return replace(state, last_event=self.run.carried_over)
@@ -221,10 +223,10 @@ class Debuggee:
         if run is None:
             return
         try:
-            async for event in run.events(state.last_event):
-                async with self._adapter.turn:
-                    await self._hear(event)
-            code = 0 if (await run.wait()).status == "passed" else 1
+            async with contextlib.aclosing(run.events(state.last_event)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    await patiently(partial(self._hear_in_turn, event))
+            code = 0 if (await patiently(run.wait)).status == "passed" else 1
         except (PitstopError, OSError) as error:  # the server is gone, say
             self._adapter.say(f"the run cannot be followed any more: {error}", "stderr")
             code = 1
@@ -239,11 +241,15 @@ class Debuggee:
             percentage = 100 * min(progress.bytes, size) / size if size else None
             self._adapter.progress.report(key, "Snapshot", progress.text, percentage)
 
+    async def _hear_in_turn(self, event: EventInfo) -> None:
+        async with self._adapter.turn:
+            await self._hear(event)
+
     async def _hear(self, event: EventInfo) -> None:
         fields = event.fields
         match event.kind:
             case "frame.opened":
-                self.conductor.tell_thread(fields["frame"], fields["name"])
+                self.conductor.hear_opened(fields["frame"], fields["name"], fields["parent"])
             case "frame.ended":
                 self.conductor.tell_thread_ended(fields["frame"])
             case "step.started":

@@ -25,13 +25,8 @@ async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Continu
     if stop is None:
         await conductor.continue_all()
         return Continued(all_threads_continued=True)
-    before = conductor.current
-    conductor.move_on((stop.id,), is_step=True)
-    try:
+    with conductor.moving(stop, (stop.id,), is_step=True):
         await debugger.continue_(stop.id)
-    except CommandRefused:
-        conductor.take_back((stop.id,), before or stop)
-        raise
     return Continued(all_threads_continued=False)
 
 
@@ -67,14 +62,9 @@ async def step(adapter: Adapter, arguments: given.MoveArguments, command: Comman
     state = await debugger.state()
     others = [each.id for each in state.stops if each.id != stop.id]
     moves_others = bool(session.options.stepping_resumes_all_branches) and not arguments.single_thread
-    before = conductor.current
     moved = (stop.id, *others) if moves_others else (stop.id,)
-    conductor.move_on(moved, is_step=not moves_others)
-    try:
+    with conductor.moving(stop, moved, is_step=not moves_others):
         await command(debugger, stop.id)
-    except CommandRefused:
-        conductor.take_back(moved, before or stop)
-        raise
     for each in others if moves_others and conductor.stops_all else ():
         with contextlib.suppress(CommandRefused):
             await debugger.continue_(each)

@@ -8,7 +8,6 @@ from pitstop.doors.dap.bodies import Targets
 from pitstop.doors.dap.dispatcher import Route
 from pitstop.doors.dap.failures import RequestFailed, not_stopped
 from pitstop.doors.dap.messages import Target
-from pitstop.errors import CommandRefused
 from pitstop.service.debugging import Debugger, PointInfo, StopInfo
 
 Travel = Callable[[Debugger, StopInfo], Awaitable[None]]
@@ -95,13 +94,8 @@ async def _travel(adapter: Adapter, thread: int, travel: Travel, expected: str) 
     stop = await session.stop_of(thread)
     if stop is None:
         raise not_stopped()
-    before = conductor.current
-    conductor.move_on((stop.id,), is_step=True, expected=expected)
-    try:
+    with conductor.moving(stop, (stop.id,), is_step=True, expected=expected):
         await travel(session.live()[0], stop)
-    except (CommandRefused, RequestFailed):
-        conductor.take_back((stop.id,), before or stop)
-        raise
 
 
 ROUTES = {
