@@ -409,10 +409,14 @@ class Debuggee:
 
     async def outlive(self) -> None:
         """A run of this process that was left to itself is over when it is over, not when its client has gone. What is
-        still on its way ends here, or has to come about on its server to be ended there.
+        still on its way ends here, or has to come about on its server to be ended there. A server is not asked any more
+        then, for there is soon nobody to ask with.
         """
         if not self.is_here:
             await self.wait_begun()
+            if self._beginning is not None:
+                self._beginning.cancel()
+                await asyncio.wait([self._beginning])
         elif self._is_left_to_itself:
             await self._ended.wait()
         elif self._beginning is not None and not self.begun.done():
