@@ -269,7 +269,7 @@ async def test_a_thread_can_be_ended_alone(adapter: AdapterClient) -> None:
     (adapter.folder / "go").touch()
 
     parked = await adapter.stopped()
-    assert (await place(adapter, parked)).startswith("both.slow.hold")
+    assert (await place(adapter, parked)).startswith("both.slow")
     await adapter.ask("continue", threadId=parked["threadId"])
     assert await adapter.ended() == 1
 
