@@ -1,16 +1,19 @@
 """Runs of a server that are further than the adapter has heard: somebody else moves them in the middle of a request."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pitstop.doors.dap.serving import serve_client
 from pitstop.errors import ServerBusy
-from pitstop.service.api import RunQuery
+from pitstop.service.api import RunQuery, Service
 from pitstop.service.local_debugger import LocalDebugger
-from tests.doors.dap.adapter_client import AdapterClient
+from pitstop.service.remote_http import Connection
+from tests.doors.dap.adapter_client import PATIENCE_SECONDS, AdapterClient, frame
 from tests.doors.dap.flows import line_of
 from tests.doors.dap.test_attach import attach, paused_run
 from tests.doors.http.bench import Bench
@@ -204,6 +207,43 @@ async def test_a_step_whose_answer_is_lost_is_told_by_what_comes_of_it(
     assert refused.message == "ask again in a moment"
     assert (await adapter.event("continued"))["threadId"] == 1
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
+
+
+def nobody() -> Service:
+    raise AssertionError("nothing runs here")
+
+
+async def test_a_server_is_asked_nothing_more_once_it_is_left(server: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await paused_run(server)
+    close = Connection.close
+
+    async def close_and_see_who_asks(connection: Connection) -> None:
+        await close(connection)
+        following = [task for task in asyncio.all_tasks() if task.get_name() == "run"]
+        if following:
+            await asyncio.wait(following)
+
+    monkeypatch.setattr(Connection, "close", close_and_see_who_asks)
+    reader = asyncio.StreamReader()
+    has_begun = asyncio.Event()
+
+    def hear(data: bytes) -> None:
+        if b'"stopped"' in data:
+            has_begun.set()
+
+    def say(seq: int, command: str, **arguments: Any) -> None:
+        request = {"seq": seq, "type": "request", "command": command, "arguments": arguments}
+        reader.feed_data(frame(json.dumps(request).encode()))
+
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
+        serving = tasks.create_task(serve_client(reader, hear, nobody))
+        say(1, "initialize", adapterID="pitstop")
+        say(2, "attach", run=run.id, server=server.url, token=server.token)
+        say(3, "configurationDone")
+        await has_begun.wait()
+        say(4, "disconnect", suspendDebuggee=True)
+
+    assert serving.result(), "something was debugged, and nothing was raised"
 
 
 NESTED = """\
