@@ -268,6 +268,11 @@ class AdapterClient:
         await self.ask("disconnect", **more)
         return await self.exit_code()
 
+    def kill(self) -> None:
+        """As some editors do once they have left, if it is still there."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
     async def exit_code(self) -> int:
         async with asyncio.timeout(PATIENCE_SECONDS):
             return await self._process.wait()

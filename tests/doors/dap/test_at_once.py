@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -79,7 +78,7 @@ async def test_of_two_restarts_at_once_the_second_ends_what_the_first_has_begun(
     while len(list((two / "home/runs").iterdir())) < 3:
         await adapter.stopped()
     await adapter.ask("disconnect")
-    os.kill(adapter.pid, signal.SIGKILL)
+    adapter.kill()
     await adapter.exit_code()
 
     logs = [log.read_text() for log in (two / "home").glob("runs/*/events.jsonl")]

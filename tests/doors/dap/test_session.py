@@ -1,8 +1,6 @@
 """The life of a session, as an editor drives it."""
 
 import json
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +203,7 @@ async def test_the_log_of_the_run_is_written_before_disconnect_is_answered(
     await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: last"),))
     await adapter.stopped()
     await adapter.ask("disconnect")
-    os.kill(adapter.pid, signal.SIGKILL)
+    adapter.kill()
     await adapter.exit_code()
 
     (log,) = (folder / "home").glob("runs/*/events.jsonl")
