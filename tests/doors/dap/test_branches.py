@@ -1,9 +1,10 @@
 """Branches as threads: one stop at a time, steps that stick to their branch, joins that never hang."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.doors.dap.adapter_client import AdapterClient, written
+from tests.doors.dap.adapter_client import PATIENCE_SECONDS, AdapterClient, written
 from tests.doors.dap.flows import BRANCHES, line_of
 
 CHECKS = line_of("shop.yaml", "id: checks")
@@ -95,7 +96,9 @@ async def test_a_branch_that_was_parked_is_shown_before_its_step_and_next_runs_t
     await adapter.ask("stepIn", threadId=1)
     stop = await adapter.stopped()
     other = ({2, 3} - {stop["threadId"]}).pop()
-    parked = await place(adapter, {"threadId": other})
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (parked := await place(adapter, {"threadId": other})) not in ("checks.left", "checks.right"):
+            pass  # it is on its way
     await adapter.ask("next", threadId=other)
 
     after = await adapter.stopped()

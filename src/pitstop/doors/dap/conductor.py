@@ -52,6 +52,10 @@ class Conductor:
         """Whether the client can know of a stop: what it says of its branch is said of no later one."""
         return stop in self._heard
 
+    def has_shown(self, stop: int) -> None:
+        """The client has seen a stop that we may be yet to hear of: what it says of the branch is said of that."""
+        self._heard.add(stop)
+
     # What happens
 
     async def hear(self, event: EventInfo) -> None:

@@ -36,6 +36,8 @@ async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) ->
     frame = next((each for each in state.frames if each.id == branch), None)
     if stop is None and (frame is None or not conductor.stops_all):
         raise not_stopped(f"branch {branch} is not stopped")
+    if stop is not None:
+        conductor.has_shown(stop.id)
     shown = _steps(debuggee, stop, frame)
     first = max(0, arguments.start_frame or 0)
     last = first + arguments.levels if arguments.levels else len(shown)
