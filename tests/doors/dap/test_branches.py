@@ -295,11 +295,12 @@ async def test_a_thread_is_ended_whatever_its_steps_make_of_failures(adapter: Ad
         "name: lenient\nsteps:\n  - parallel:\n"
         "      - id: one\n        steps:\n          - {id: a, run: echo a, continue_on_error: true}\n"
         "          - {id: b, run: echo b}\n"
-        "      - {id: two, run: echo two}\n"
+        "      - {id: two, run: until test -e go; do sleep 0.1; done}\n"
     )
     await adapter.launch("lenient.yaml", lines=(6,))
     stop = await adapter.stopped()
     await adapter.ask("terminateThreads", threadIds=[stop["threadId"]])
+    (folder / "go").touch()
     parked = await adapter.stopped()
     await adapter.ask("continue", threadId=parked["threadId"])
 
