@@ -43,6 +43,13 @@ cleanup:
   - id: tidy
     run: echo tidying up
 """
+WAITING = """\
+steps:
+  - {id: slow, run: cat fifo}
+  - {id: after, run: 'true'}
+cleanup:
+  - {id: tidy, run: 'true'}
+"""
 
 
 class Folder:

@@ -24,6 +24,7 @@ from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, EventInfo, Output
 from pitstop.service.debugging import ChangeInfo, DebugState
 from tests.contracts.service_desk import PATIENCE_SECONDS, next_stop, wait_for
+from tests.doors.cli.debug_bench import WAITING
 from tests.service.desk import Desk
 
 FLOW = """\
@@ -42,13 +43,6 @@ BRANCHES = """\
           - {id: tests, run: 'true'}
     """
 BOTH = DebugRequest(breakpoints=(BreakpointRequest(step="lint"), BreakpointRequest(step="tests")))
-WAITING = """\
-    steps:
-      - {id: slow, run: cat fifo}
-      - {id: after, run: 'true'}
-    cleanup:
-      - {id: tidy, run: 'true'}
-    """
 ENTRY = DebugRequest(stop_at_entry=True, breakpoints=(BreakpointRequest(step="after"), BreakpointRequest(step="tidy")))
 
 

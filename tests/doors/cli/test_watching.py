@@ -12,15 +12,8 @@ from pitstop.doors.cli.plain import PlainDisplay
 from pitstop.doors.cli.watching import Watch
 from pitstop.service.api import BreakpointRequest, DebugRequest
 from tests.contracts.service_desk import PATIENCE_SECONDS, next_stop
+from tests.doors.cli.debug_bench import WAITING
 from tests.service.desk import Desk
-
-FLOW = """\
-    steps:
-      - {id: slow, run: cat fifo}
-      - {id: after, run: 'true'}
-    cleanup:
-      - {id: tidy, run: 'true'}
-    """
 
 
 async def test_an_interrupt_lets_nothing_go_on_that_stops_meanwhile(
@@ -30,7 +23,7 @@ async def test_an_interrupt_lets_nothing_go_on_that_stops_meanwhile(
     os.mkfifo(desk.folder / "fifo")
     stops = DebugRequest(breakpoints=(BreakpointRequest(step="after"), BreakpointRequest(step="tidy")))
 
-    async with desk.start(desk.write(FLOW), debug=stops) as run:
+    async with desk.start(desk.write(WAITING), debug=stops) as run:
         display, cancel = PlainDisplay(run.flow, BytesIO(), Namespace(log_level="info")), run.cancel
 
         async def late(reason: str) -> None:

@@ -223,7 +223,8 @@ class Debuggee:
         if run is None:
             return
         try:
-            async with contextlib.aclosing(run.events(state.last_event)) as events:  # type: ignore[type-var]
+            following = run.events(state.last_event)
+            async with contextlib.aclosing(following) as events:  # type: ignore[type-var] # it is a generator
                 async for event in events:
                     await patiently(partial(self._hear_in_turn, event))
             code = 0 if (await patiently(run.wait)).status == "passed" else 1
