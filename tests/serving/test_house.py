@@ -1,10 +1,13 @@
 import asyncio
+import errno
+import socket
 from pathlib import Path
 
 import pytest
 
+from pitstop.doors.http.server import open_socket
 from pitstop.service.api import RunRequest
-from pitstop.serving.house import Serving, open_house
+from pitstop.serving.house import Serving, listen, open_house
 from pitstop.settings import Settings
 
 PATIENCE_SECONDS = 60
@@ -22,6 +25,27 @@ async def test_a_house_that_is_left_by_an_error_is_closed_and_the_error_comes_ou
     assert not settings.address_file.exists()
     async with asyncio.timeout(PATIENCE_SECONDS), open_house(serving(settings)) as house:
         assert (await (await house.service.run(run.id)).info()).status == "running"
+
+
+async def test_a_port_that_becomes_free_in_a_moment_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of a server which is killed while it starts a process, and started again at once."""
+    refused: list[int | None] = []
+    with open_socket("127.0.0.1", 0) as held_a_little_longer:
+        port = held_a_little_longer.getsockname()[1]
+
+        def open_and_free(host: str, port: int) -> socket.socket:
+            try:
+                return open_socket(host, port)
+            except OSError as error:
+                refused.append(error.errno)
+                held_a_little_longer.close()
+                raise
+
+        monkeypatch.setattr("pitstop.serving.house.open_socket", open_and_free)
+        with await listen("127.0.0.1", port) as listening:
+            assert listening.getsockname()[1] == port
+
+    assert refused == [errno.EADDRINUSE]
 
 
 def serving(settings: Settings) -> Serving:

@@ -1,12 +1,14 @@
 """A whole server, from its database to its socket."""
 
 import asyncio
+import errno
 import gc
 import logging
 import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +29,8 @@ from pitstop.store.sql.store import open_sql_store
 
 PORT = 7878
 TRIED_PORTS = 10
+# A process that a killed server was about to start has its socket until it becomes what it was started for.
+FREED_SECONDS, LOOK_SECONDS = 3.0, 0.02
 SWITCH_SECONDS = 0.0005  # how long the loop keeps a thread waiting, at each call of the database that the thread makes
 
 log = logging.getLogger("pitstop")
@@ -75,7 +79,7 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
     settings = serving.settings
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     allow_connections()
-    with listen(serving.host, serving.port) as listening:
+    with await listen(serving.host, serving.port) as listening:
         url = url_of(serving.host, listening)
         store = await open_sql_store(settings.database)
         seal = read_seal(settings.key_file)
@@ -141,16 +145,21 @@ async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
             loop.add_signal_handler(number, os._exit, 1)
 
 
-def listen(host: str, port: int | None) -> socket.socket:
-    """NoPort when nothing is free there."""
+async def listen(host: str, port: int | None) -> socket.socket:
+    """NoPort when nothing is free there; a port that is named has a moment to become free."""
     wanted = range(PORT, PORT + TRIED_PORTS) if port is None else [port]
-    reason = ""
-    for each in wanted:
-        try:
-            return open_socket(host, each)
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-    raise NoPort(host, wanted[0], reason)
+    gives_up_at = time.monotonic() + (0 if port is None else FREED_SECONDS)
+    while True:
+        refused: list[Exception] = []
+        for each in wanted:
+            try:
+                return open_socket(host, each)
+            except (OSError, OverflowError) as error:
+                refused.append(error)
+        last = refused[-1]
+        if getattr(last, "errno", None) != errno.EADDRINUSE or time.monotonic() > gives_up_at:
+            raise NoPort(host, wanted[0], getattr(last, "strerror", None) or str(last)) from last
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 def url_of(host: str, listening: socket.socket) -> str:
