@@ -541,6 +541,34 @@ async def test_back_into_a_sub_flow_and_its_cleanup() -> None:
         assert (await run.end()).status is Status.PASSED
 
 
+async def test_back_into_the_cleanup_does_not_clean_up_again_what_is_before_it() -> None:
+    plan = flow(leaf("a"), cleanup=[leaf("j"), leaf("k"), leaf("l")])
+    async with debugging(plan, {}, breaking("k", "l")) as run:
+        stop = await run.on(await run.stop())
+        await run.session.rewind(stop, point(run, "before k"))
+        assert at(await run.stop()) == "before k"
+        await run.session.detach()
+
+        assert (await run.end()).status is Status.PASSED
+    assert run.ran == ["a", "j", "k", "k", "l"]
+
+
+async def test_a_run_that_was_aborted_stays_so_though_somebody_goes_back_in_the_cleanup_of_a_sub_flow() -> None:
+    plan = flow(call("c", leaf("x"), leaf("y"), cleanup=(leaf("k"),)), leaf("z"), cleanup=[leaf("j")])
+    async with debugging(plan, {}, breaking("y", "k")) as run:
+        await run.stop()
+        await run.session.abort()
+        stop = await run.stop()
+        assert at(stop) == "before c.k"
+        await run.session.rewind(stop, point(run, "before c.y"))
+        stop = await run.stop()
+        assert at(stop) == "before c.k"
+        await run.session.continue_(stop)
+
+        assert (await run.end()).status is Status.CANCELLED
+    assert run.ran == ["c", "c.x", "c.k", "j"]
+
+
 async def test_going_back_and_on_again_comes_to_the_same_end() -> None:
     plain = await undebugged(LEFT_RIGHT)
     async with debugging(LEFT_RIGHT, {}, breaking("x", "w", "z")) as run:

@@ -137,13 +137,14 @@ def flow_of(root: Step) -> Plan:
     return Plan(_placed(replace(root, path=""), ""), "flow")
 
 
-def _placed(step: Step, path: str) -> Step:
+def _placed(step: Step, path: str, *, is_cleanup: bool = False) -> Step:
     prefix = f"{path}." if path else ""
     return replace(
         step,
         path=path,
-        children=tuple(_placed(child, prefix + child.path) for child in step.children),
-        cleanup=tuple(_placed(replace(child, is_cleanup=True), prefix + child.path) for child in step.cleanup),
+        is_cleanup=is_cleanup,
+        children=tuple(_placed(child, prefix + child.path, is_cleanup=is_cleanup) for child in step.children),
+        cleanup=tuple(_placed(child, prefix + child.path, is_cleanup=True) for child in step.cleanup),
     )
 
 

@@ -1,6 +1,7 @@
 """Cleanup: always, in order, and never in the way of the first failure."""
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -136,6 +137,79 @@ async def test_a_second_abort_ends_the_cleanup_at_once() -> None:
     assert (outcome.status, now()) == (Status.CANCELLED, 5)
     assert bench.ran == ["a", "c1"]
     assert living_tasks() == set()
+
+
+@virtual_time
+async def test_an_abort_while_it_runs_ends_the_step_and_the_rest_is_done() -> None:
+    steps = [leaf("c1", takes(60)), leaf("c2", takes(1)), sequence("s", leaf("c3", takes(1)))]
+    bench = Bench(flow(leaf("a"), cleanup=steps))
+    asyncio.get_running_loop().call_later(2, bench.run.abort, "enough")
+
+    outcome = await bench.execute()
+
+    assert (outcome.status, now()) == (Status.CANCELLED, 4)
+    assert bench.finished == {
+        "a": Status.PASSED,
+        "c1": Status.CANCELLED,
+        "c2": Status.PASSED,
+        "s.c3": Status.PASSED,
+        "s": Status.PASSED,
+    }
+    assert living_tasks() == set()
+
+
+@virtual_time
+async def test_a_second_abort_while_it_runs_ends_the_rest_too() -> None:
+    bench = Bench(flow(leaf("a"), cleanup=[leaf("c1", takes(60)), leaf("c2", takes(60)), leaf("c3")]))
+    asyncio.get_running_loop().call_later(2, bench.run.abort, "enough")
+    asyncio.get_running_loop().call_later(5, bench.run.abort, "really")
+
+    outcome = await bench.execute()
+
+    assert (outcome.status, now()) == (Status.CANCELLED, 5)
+    assert bench.ran == ["a", "c1", "c2"]
+    assert bench.finished["c2"] is Status.CANCELLED
+    assert living_tasks() == set()
+
+
+@virtual_time
+async def test_a_cancel_from_outside_while_it_runs_ends_the_step_and_the_rest_is_done() -> None:
+    bench = Bench(flow(leaf("a"), cleanup=[leaf("c1", takes(60)), leaf("c2", takes(1)), leaf("c3", takes(1))]))
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(2):
+            await bench.execute()
+
+    assert now() == 4
+    assert bench.finished["c1"] is Status.CANCELLED
+    assert (bench.finished["c2"], bench.finished["c3"]) == (Status.PASSED, Status.PASSED)
+    assert living_tasks() == set()
+
+
+@virtual_time
+async def test_the_rest_is_done_although_the_step_took_the_cancel_for_its_own() -> None:
+    async def deaf(activation: Activation) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+    bench = Bench(flow(leaf("a"), cleanup=[leaf("c1", deaf), leaf("c2"), leaf("c3")]))
+    asyncio.get_running_loop().call_later(2, bench.run.abort, "enough")
+
+    await bench.execute()
+
+    assert bench.ran == ["a", "c1", "c2", "c3"]
+    assert bench.finished["c2"] is Status.PASSED
+
+
+@virtual_time
+async def test_an_abort_while_a_sub_flow_cleans_up_ends_the_step_and_the_rest_is_done() -> None:
+    sub = call("sub", leaf("a"), cleanup=(leaf("c1", takes(60)), leaf("c2")))
+    bench = Bench(flow(sub, leaf("b"), cleanup=[leaf("outer")]))
+    asyncio.get_running_loop().call_later(2, bench.run.abort, "enough")
+
+    await bench.execute()
+
+    assert bench.ran == ["sub.a", "sub.c1", "sub.c2", "outer"]
 
 
 @virtual_time

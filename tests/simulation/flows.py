@@ -48,7 +48,8 @@ class Flows:
         children = tuple(self.step(str(index + 1), self.depth) for index in range(self.random.randint(1, 4)))
         cleanup: tuple[Step, ...] = ()
         if self.random.random() < 0.3:
-            cleanup = (Step("cleanup", "do", {"yields": 1}, id="cleanup", is_cleanup=True),)
+            names = ("cleanup-1", "cleanup-2")
+            cleanup = tuple(Step(name, "do", {"yields": 1}, id=name, is_cleanup=True) for name in names)
         return Plan(Step("", "sequence", {}, children, cleanup), "random")
 
     def step(self, path: str, depth: int) -> Step:

@@ -167,7 +167,7 @@ def test_a_run_that_was_edited_goes_on_from_wherever_its_log_ends(seed: int) -> 
     done = {
         step.occurrence
         for step in fold(kept).steps.values()
-        if step.outcome is not None and step.outcome.status is not Status.CANCELLED and step.step != "cleanup"
+        if step.outcome is not None and step.outcome.status is not Status.CANCELLED and not is_cleanup(step.step)
     }  # what is done again is cleaned up after again
 
     resumed = run_seeded(run_plan(plan, MemoryLog(kept)), seed + 1)
@@ -196,12 +196,16 @@ def killed_and_resumed(
     return ended, driver
 
 
+def is_cleanup(path: str) -> bool:
+    return path.startswith("cleanup")
+
+
 def finished_leaves(events: list[AnyEvent]) -> set[str]:
     """What a run with this log has no reason to do again; what is done again is cleaned up after again."""
     return {
         step.occurrence
         for step in fold(events).steps.values()
-        if step.outcome is not None and step.outcome.status is not Status.CANCELLED and step.step != "cleanup"
+        if step.outcome is not None and step.outcome.status is not Status.CANCELLED and not is_cleanup(step.step)
     }
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -286,14 +287,15 @@ class Run:
         root = Activation(self, main, self.plan.root, self.scope, "", None)
         main.activation = root
         self._main = main
+        acts_before, left = self.acts, deque(root.step.cleanup)
         try:
             outcome: Outcome = await self._until_aborted(self._work(root))
+            while left and not self.ends_at_once:  # an abort ends the one that runs, and then the rest is done
+                cleaned = await self._until_aborted(clean_up(root, self.scope, outcome, acts_before, left))
+                outcome = cleaned if outcome.status is Status.PASSED else outcome
         except asyncio.CancelledError:
-            await clean_up_aside(root, self.scope, 0)
+            await clean_up_aside(root, self.scope, acts_before, left)
             raise
-        if root.step.cleanup and not self.ends_at_once:
-            cleaned = await self._until_aborted(clean_up(root, self.scope, outcome, 0))
-            outcome = cleaned if outcome.status is Status.PASSED else outcome
         if self.hook is not None and not self.ends_at_once:
             verdict = await self._until_aborted(self.hook.run_ending(root, outcome))
             if isinstance(verdict, GoBack):
