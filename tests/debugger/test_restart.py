@@ -12,6 +12,9 @@ from pitstop.events.outcome import Status
 from pitstop.events.types import (
     AllContinued,
     BreakpointSet,
+    FrameCancelled,
+    FrameEnded,
+    FrameOpened,
     OutcomeForced,
     Resumed,
     Rewound,
@@ -24,7 +27,7 @@ from pitstop.events.types import (
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from tests.debugger.bench import Debugged, at, debugging, undebugged
-from tests.engine.flows import background, fails, flow, give, leaf, parallel, sequence, takes
+from tests.engine.flows import background, call, fails, flow, give, leaf, parallel, sequence, takes
 from tests.engine.virtual_time import virtual_time
 
 THREE = flow(leaf("a"), leaf("b"), leaf("c"))
@@ -104,6 +107,70 @@ async def test_the_last_look_at_a_run_lasts_too() -> None:
         await run.end()
 
     assert run.does.ran == []
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2, 3, None])
+async def test_a_branch_that_was_ended_by_hand_does_not_begin_again(keep: int | None) -> None:
+    """Whatever is in the log of what came of it: only that somebody wanted it, or its end too."""
+    tidy = call("c", leaf("x2"), leaf("x3"), cleanup=(leaf("tidy"),))
+    inside = parallel("q", sequence("i", leaf("i1"), tidy), leaf("j"))
+    plan = flow(parallel("p", sequence("x", leaf("x1"), inside), sequence("y", leaf("y1"), leaf("y2"))), leaf("z"))
+    async with debugging(plan, {}, breaking("x3", "y2")) as run:
+        assert list(await run.stops(2)) == ["before p.x.q.i.c.x3", "before p.y.y2"]
+        await run.session.cancel_frame("p.x", "enough of it")
+        await run.event(FrameEnded, frame="p.x", reason="enough of it")
+        log = killed(run, None if keep is None else number_of(run.log, FrameCancelled) + keep)
+    async with debugging(plan, {}, Session(), log=log) as run:
+        stop = await run.stop()
+        assert at(stop) == "before p.y.y2"
+        await run.event(FrameEnded, frame="p.x", reason="enough of it")
+        assert [each.step for each in run.session.stops] == ["p.y.y2"]
+        await run.session.continue_(stop)
+        result = await run.end()
+
+    assert result.status is Status.FAILED
+    assert result.error is not None
+    assert result.error.message == "enough of it"
+    assert "p.x.q.i.c.x3" not in run.ran
+    assert run.ran.count("p.x.q.i.c.x2") == 1
+    assert [event.reason for event in run.told(FrameEnded) if event.frame == "p.x"][-1] == "enough of it"
+    assert "p.x.q.i.c.tidy" in run.ran
+
+
+async def test_a_part_beside_can_be_ended_in_the_moment_in_which_it_comes_back() -> None:
+    """Before it has begun: those that wait for it to be where it was do not wait for ever."""
+    plan = flow(background("bg", sequence("s", leaf("s1"), leaf("s2")), leaf("a"), leaf("b")))
+    async with debugging(plan, {}, breaking("s2", "b")) as run:
+        await run.stops(2)
+        log = killed(run)
+    async with debugging(plan, {}, Session(), log=log) as run:
+        async for event in run.log.follow(len(log)):
+            if isinstance(event, FrameOpened) and event.frame == "bg.s":
+                break
+        await run.session.cancel_frame("bg.s")
+        stop = await run.stop()
+        assert at(stop) == "before bg.b"
+        await run.session.continue_(stop)
+
+        assert (await run.end()).status is Status.PASSED
+    assert "bg.s.s2" not in run.ran
+
+
+async def test_a_branch_that_was_ended_by_hand_and_gone_back_over_begins_again() -> None:
+    async with debugging(BRANCHES, {}, breaking("p", "x2", "y2")) as run:
+        await run.session.continue_(await run.stop())
+        stops = await run.stops(2)
+        await run.session.cancel_frame("p.x")
+        await run.event(FrameEnded, frame="p.x")
+        await run.session.rewind(stops["before p.y.y2"], run.session.history()[0].number)
+        assert at(await run.stop()) == "before p"
+        log = killed(run)
+    async with debugging(BRANCHES, {}, Session(), log=log) as run:
+        await run.stop()
+        await run.session.detach()
+
+        assert (await run.end()).status is Status.PASSED
+    assert "p.x.x2" in run.ran
 
 
 async def test_every_branch_is_stopped_where_it_was_and_goes_on_alone() -> None:

@@ -636,6 +636,36 @@ async def test_a_branch_that_is_cancelled_while_paused_says_why() -> None:
 
 
 @virtual_time
+async def test_a_branch_that_is_ended_by_hand_while_it_waits_for_its_turn_is_over_at_once() -> None:
+    plan = flow(parallel("p", leaf("a"), leaf("b"), config={"max_parallel": 1}))
+    async with debugging(plan, {}, breaking("a")) as run:
+        stop = await run.stop()
+        await run.session.cancel_frame("p.b")
+        assert (await run.event(FrameEnded, frame="p.b")).reason == "ended by hand"
+        assert at(stop) in [at(each) for each in run.session.stops], "the other one stands where it stood"
+        await run.session.continue_(stop)
+        result = await run.end()
+
+    assert result.status is Status.FAILED
+    assert run.ran == ["p", "p.a"]
+    assert len(run.told(FrameEnded)) == 3
+
+
+@virtual_time
+async def test_a_branch_that_is_ended_by_hand_before_it_has_begun_counts_as_one_that_was() -> None:
+    async def end_the_other(activation: Activation) -> None:
+        await run.session.cancel_frame("p.b")
+
+    plan = flow(parallel("p", leaf("a", end_the_other), leaf("b")))
+    async with debugging(plan, {}, breaking()) as run:
+        result = await run.end()
+
+    assert result.status is Status.FAILED
+    assert run.ran == ["p", "p.a"]
+    assert [event.reason for event in run.told(FrameEnded) if event.frame == "p.b"] == ["ended by hand"]
+
+
+@virtual_time
 async def test_a_frame_in_a_branch_that_is_cancelled_says_why_too() -> None:
     inner = parallel("q", leaf("x"), leaf("w"))
     plan = flow(parallel("p", inner, leaf("y", takes_then_fails(5)), config={"fail_fast": True}))

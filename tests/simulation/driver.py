@@ -9,14 +9,18 @@ from typing import Any
 from pitstop.debugger.remains import remains_of
 from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Stop
+from pitstop.engine.frame import MAIN
 from pitstop.engine.ports import Ports
 from pitstop.engine.run import Run
 from pitstop.errors import BadExpression, CommandRefused
+from pitstop.events.counting import events_that_count
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import (
     Aborted,
     AnyEvent,
+    FrameCancelled,
+    FrameOpened,
     Resumed,
     Rewound,
     RunEnded,
@@ -186,7 +190,7 @@ class Driver:
         breakpoints: list[int] = []
         for _ in range(chance.randint(0, 12)):
             await asyncio.sleep(chance.choice([0.0, 0.0, 0.5, 3.0]))
-            what = chance.choice(["pause", "continue_all", "add", "remove", "check", "frame", "abort", "detach"])
+            what = chance.choice(["pause", "continue_all", "add", "remove", "check", "frame", "end", "abort", "detach"])
             if what == "check":
                 self._check_next_session()
             elif what == "pause":
@@ -202,6 +206,9 @@ class Driver:
             elif what == "frame" and session.frames:
                 frame = chance.choice(session.frames).id
                 await self._try(lambda frame=frame: session.pause(frame))  # type: ignore[misc]
+            elif what == "end" and self.may_edit and len(session.frames) > 1:
+                frame = chance.choice([each.id for each in session.frames if each.id != MAIN])
+                await self._try(lambda frame=frame: session.cancel_frame(frame))  # type: ignore[misc]
             elif what == "abort" and self.may_edit and chance.random() < 0.2:
                 await self._try(session.abort)
             elif what == "detach" and chance.random() < 0.1:
@@ -276,6 +283,29 @@ def check_aborted(events: list[AnyEvent]) -> None:
             assert not is_aborted or event.step.startswith("cleanup"), f"{event.occurrence} ran after the abort"
 
 
+def check_ended_by_hand(events: list[AnyEvent]) -> None:
+    """A branch that somebody has ended starts nothing more, in another process neither, unless somebody goes back."""
+    ended: set[str] = set()
+    parents: dict[str, str | None] = {}
+    for number, event in enumerate(events, 1):
+        if isinstance(event, FrameOpened):
+            parents[event.frame] = event.parent
+        elif isinstance(event, FrameCancelled):
+            ended.add(event.frame)
+        elif isinstance(event, Rewound) and ended:
+            counting = events_that_count(events[:number])
+            ended = {each.frame for _, each in counting if isinstance(each, FrameCancelled)}
+        elif isinstance(event, RunStarted):  # those in it were told at once, and may have begun something before
+            ended |= {frame for frame in parents if ended & set(lineage(frame, parents))}
+        elif isinstance(event, StepStarted):
+            assert event.frame not in ended, f"{event.occurrence} ran although its branch was ended by hand"
+
+
+def lineage(frame: str, parents: dict[str, str | None]) -> list[str]:
+    around = parents.get(frame)
+    return [frame] if around is None else [frame, *lineage(around, parents)]
+
+
 async def walk_back_and_forth(session: Session, plan: Plan, chance: random.Random, log: MemoryLog) -> int:
     """Step into, over and back along a plan with one frame: back always leads to the stop before, as it was then."""
     road: list[tuple[str, str, Values]] = []
@@ -315,6 +345,7 @@ def check_log(events: list[AnyEvent]) -> None:
             open_stops.remove(event.stop)
     assert not open_stops, f"stops {open_stops} never ended"
     assert isinstance(events[-1], RunEnded)
+    check_ended_by_hand(events)
 
 
 def check_interrupted(plan: Plan, events: list[AnyEvent]) -> None:

@@ -194,7 +194,7 @@ class Remains:
                 stop.injected.append(event.step)
 
     def _stop(self, number: int, event: Stopped) -> None:
-        line, base = self._lineage(event.frame), _ATTEMPT.sub("", event.occurrence)
+        line, base = self.lineage(event.frame), _ATTEMPT.sub("", event.occurrence)
         ended = tuple(goal for goal in self.goals if is_ended_by(goal, event.frame, line, base, event.step))
         self.goals = [goal for goal in self.goals if goal not in ended]
         self.lasting[event.stop] = Remembered(number, event, event.at + self.options.lease_seconds, ended=ended)
@@ -250,7 +250,7 @@ class Remains:
                 parent, opener = first.parent, first.step or ""
                 self.goals = [new for goal in self.goals for new in at_fork(goal, parent, opener, children)]
 
-    def _lineage(self, frame: str) -> list[str]:
+    def lineage(self, frame: str) -> list[str]:
         line: list[str] = []
         name: str | None = frame
         while name is not None and name in self.view.frames:

@@ -55,6 +55,11 @@ class Returning(Holding):
                 self._revisits.setdefault(left.place, []).append(left)
             elif event.frame in run.recordings:
                 take_out(left, run.recordings[event.frame])
+        for left in list(self._returning.values()):
+            around = (run.recordings[name] for name in remains.lineage(left.event.frame) if name in run.recordings)
+            reason = next((each.cancelled for each in around if each.cancelled is not None), None)
+            if reason is not None:
+                self._end_returning([left], reason)
         if remains.aborts:
             self._is_aborted = True
             self._end_returning(list(self._returning.values()), remains.abort_reason)

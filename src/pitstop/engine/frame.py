@@ -75,6 +75,16 @@ class Frame:
                 frame.has_caught_up.set()
             frame = frame.parent
 
+    async def leave_if_cancelled_before(self) -> None:
+        """End the frame that its log says somebody has ended: this one, or one that it came from."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.recorded.cancelled is not None:
+                if frame.cancel_reason is None:
+                    frame.cancel(frame.recorded.cancelled)
+                await asyncio.Event().wait()  # until the news of it is here
+            frame = frame.parent
+
     def lineage(self) -> list["Frame"]:
         """This frame and those it came from, up to main."""
         frames: list[Frame] = []

@@ -9,6 +9,7 @@ from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     ConfigOverridden,
     EditUndone,
+    FrameCancelled,
     FrameEnded,
     FrameOpened,
     OutcomeForced,
@@ -53,11 +54,13 @@ class Recorded:
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     edits: dict[tuple[str, str], list[Edit]] = field(default_factory=dict)
     injected: dict[tuple[str, str], list[Step]] = field(default_factory=dict)
+    cancelled: str | None = None  # why somebody has ended the whole frame
     unasked: str | None = None  # what ended last, when nothing says that the frame went on from there
 
     def __bool__(self) -> bool:
         """Whether anything is left to be taken."""
-        return bool(self.outcomes or self.routes or self.edits or self.injected or self.configs or self.interrupted)
+        some = self.outcomes or self.routes or self.edits or self.injected or self.configs or self.interrupted
+        return bool(some) or self.cancelled is not None
 
     def forget(self, address: str) -> None:
         """Let an occurrence, and what is in it, run again."""
@@ -77,8 +80,8 @@ NOTHING_RECORDED = Recorded()  # shared: taking from it changes nothing
 def recorded_in(events: Iterable[Numbered], carried_over: int = 0, base: str = "") -> dict[str, Recorded]:
     """What events that count let each frame take over; with `base` only of the step with this address.
 
-    A cancelled occurrence runs again. The first `carried_over` events are those of another run: what that one left at
-    work was not interrupted here.
+    A cancelled occurrence runs again, but not in a frame that somebody has ended. The first `carried_over` events are
+    those of another run: what that one left at work was not interrupted here, and what was ended there may begin.
     """
     by_frame: dict[str, Recorded] = {}
     for number, event in events:
@@ -89,6 +92,9 @@ def recorded_in(events: Iterable[Numbered], carried_over: int = 0, base: str = "
             _keep(recorded, event)
             if isinstance(event, StepStarted) and number <= carried_over:
                 recorded.interrupted.pop(event.occurrence)
+        elif isinstance(event, FrameCancelled):
+            if number > carried_over and (not base or _is_at(event.frame, base)):
+                by_frame.setdefault(event.frame, Recorded()).cancelled = event.reason
         elif isinstance(event, Stopped | Resumed | FrameEnded) and event.frame in by_frame:
             by_frame[event.frame].unasked = None
         elif isinstance(event, FrameOpened) and event.parent in by_frame:

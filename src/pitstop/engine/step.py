@@ -79,6 +79,8 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
         _leave_if_ending(activation)
     if activation.is_replayed and not is_begun:
         raise asyncio.CancelledError  # it never ended; what is around it did, and that is known
+    if not is_begun and not step.is_cleanup:
+        await frame.leave_if_cancelled_before()
     activation.is_replayed = activation.is_replayed or known is not None
     if not is_begun:
         frame.catch_up()

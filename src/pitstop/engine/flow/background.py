@@ -38,11 +38,16 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
             activation.cancel_reason = f"{beside.title}, which it ran beside, failed"
             limit.reschedule(asyncio.get_running_loop().time())
 
+    def end_if_it_never_began(task: asyncio.Task[None]) -> None:
+        if not frame.is_done:
+            end_frame(run, frame)
+
     try:
         async with asyncio.TaskGroup() as group:
             if frame.recorded:
                 frame.has_caught_up = asyncio.Event()
             frame.task = group.create_task(live(), name=f"frame {frame.id}")
+            frame.task.add_done_callback(end_if_it_never_began)
             if frame.has_caught_up is not None:
                 await frame.has_caught_up.wait()  # what it had done before is there when the foreground begins
             try:
@@ -62,8 +67,6 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
             if not activation.is_replayed:
                 frame.cancel("the steps it ran beside have ended")
     finally:
-        if not frame.is_done:
-            end_frame(run, frame)
         take_over(activation.scope, scope.own)
         activation.cancel_reason = None
     if rewound is not None:

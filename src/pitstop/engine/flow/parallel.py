@@ -108,8 +108,29 @@ async def live_branches(
         for frame in frames:
             frame.cancel(reason)
 
+    def end_as_cancelled(index: int) -> None:
+        frame = frames[index]
+        reason = frame.cancel_reason or "the branch was cancelled"
+        outcomes[index] = Outcome(Status.CANCELLED, error=StepError("Cancelled", reason, frame.id))
+        if not frame.is_done:  # it waited for its turn, or had not begun
+            end_frame(run, frame)
+
+    def judge(index: int) -> None:
+        nonlocal good, bad
+        outcome = outcomes[index]
+        if outcome is None:
+            return
+        if _is_good(outcome):
+            good += 1
+            if rule.is_reached(good):
+                end_the_rest(f"enough branches of {activation.step.title} passed")
+        else:
+            bad += 1
+            if rule.fail_fast and rule.is_lost(bad, len(branches)):
+                end_the_rest(f"fail fast: branch {frames[index].name} failed")
+
     async def live(index: int) -> None:
-        nonlocal rewound, good, bad
+        nonlocal rewound
         branch, frame = branches[index], frames[index]
         try:
             if turn is not None:
@@ -121,28 +142,18 @@ async def live_branches(
             rewound = going_back
             end_the_rest(f"the run went back to {going_back.target.occurrence}")
         except asyncio.CancelledError:
-            reason = frame.cancel_reason or "the branch was cancelled"
-            outcomes[index] = Outcome(Status.CANCELLED, error=StepError("Cancelled", reason, branch.id))
-        outcome = outcomes[index]
-        if outcome is None:
-            return
-        if _is_good(outcome):
-            good += 1
-            if rule.is_reached(good):
-                end_the_rest(f"enough branches of {activation.step.title} passed")
-        else:
-            bad += 1
-            if rule.fail_fast and rule.is_lost(bad, len(branches)):
-                end_the_rest(f"fail fast: branch {branch.name} failed")
+            end_as_cancelled(index)
+        judge(index)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for index, frame in enumerate(frames):
-                frame.task = group.create_task(live(index), name=frame.id)
-    finally:
-        for frame in frames:
-            if not frame.is_done:  # cancelled before it began
-                end_frame(run, frame)
+    def end_if_it_never_began(index: int) -> None:
+        if not frames[index].is_done:
+            end_as_cancelled(index)
+            judge(index)
+
+    async with asyncio.TaskGroup() as group:
+        for index, frame in enumerate(frames):
+            frame.task = group.create_task(live(index), name=frame.id)
+            frame.task.add_done_callback(lambda _, index=index: end_if_it_never_began(index))  # type: ignore[misc]
     if rewound is not None:
         raise rewound
     return outcomes
