@@ -288,8 +288,8 @@ class UnknownFrame(CommandRefused):
 
     code = "refused.unknown_frame"
 
-    def __init__(self, frame: str) -> None:
-        super().__init__(f"there is no frame {frame!r}")
+    def __init__(self, frame: str, reason: str = "") -> None:
+        super().__init__(f"there is no frame {frame!r}" + (f": {reason}" if reason else ""))
         self.frame = frame
 
 

@@ -3,12 +3,13 @@
 import asyncio
 
 from pitstop.events.outcome import Outcome, Status
-from pitstop.events.types import FrameOpened, RunStarted, StepFinished, StepStarted
+from pitstop.events.types import FrameOpened, PauseAsked, Rewound, RunStarted, StepFinished, StepStarted
 from pitstop.events.view import RunView, failed_steps, fold
 from tests.engine.flows import Bench, fails, flaky, flow, leaf, parallel, retry, run_flow, sequence, takes
 from tests.engine.virtual_time import virtual_time
 
 PASSED = Outcome(Status.PASSED)
+FRAMES = (("main", None), ("p.x", "main"), ("p.x.y", "p.x"))
 
 
 @virtual_time
@@ -123,3 +124,17 @@ def test_a_run_that_was_started_again_goes_on() -> None:
     assert {name: step.status for name, step in view.steps.items()} == {"a": "passed", "b": "running"}
     assert view.steps["b"].started_at == 9
     assert view.frames["main"].state == "running"
+
+
+def test_a_frame_that_has_not_come_back_after_a_restart_is_forgotten_when_the_run_goes_back_over_it() -> None:
+    """It waited in a branch that was open again, and that waited for its turn."""
+    main, branch, inner = (FrameOpened(0, name, name, parent, "p") for name, parent in FRAMES)
+    view = fold([RunStarted(0, "flow", {}), main, branch, inner, RunStarted(1, "flow", {}), main, branch])
+    view.apply(Rewound(2, "main", "main", "p", "before", 2))
+    view.apply(PauseAsked(3, "main"))
+    for frame in (branch, inner):
+        view.apply(frame)
+
+    assert {frame.id: frame.state for frame in view.frames.values()} == dict.fromkeys(
+        ("main", "p.x", "p.x.y"), "pausing"
+    )

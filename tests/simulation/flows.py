@@ -48,9 +48,12 @@ class Flows:
         children = tuple(self.step(str(index + 1), self.depth) for index in range(self.random.randint(1, 4)))
         cleanup: tuple[Step, ...] = ()
         if self.random.random() < 0.3:
-            names = ("cleanup-1", "cleanup-2")
-            cleanup = tuple(Step(name, "do", {"yields": 1}, id=name, is_cleanup=True) for name in names)
+            cleanup = self.cleanup("")
         return Plan(Step("", "sequence", {}, children, cleanup), "random")
+
+    def cleanup(self, prefix: str) -> tuple[Step, ...]:
+        names = ("cleanup-1", "cleanup-2")
+        return tuple(Step(f"{prefix}{name}", "do", {"yields": 1}, id=name, is_cleanup=True) for name in names)
 
     def step(self, path: str, depth: int) -> Step:
         if depth == 0 or self.random.random() < 0.45:
@@ -63,6 +66,9 @@ class Flows:
         children = tuple(self.step(f"{path}.{index + 1}", depth - 1) for index in range(count))
         if kind == "matrix":
             config = {"matrix": {"axis": ["a", "b"][: self.random.randint(1, 2)]}, "parallel": self.coin()}
+            config["max_parallel"] = self.random.choice([None, 1])
+        elif kind == "parallel":
+            config = {"max_parallel": self.random.choice([None, 1, 2])}
         elif kind == "repeat":
             config = {"times": self.random.randint(1, 3), "every_seconds": self.random.choice([0.0, 1.0])}
         elif kind == "background":
@@ -75,6 +81,7 @@ class Flows:
             kind,
             config,
             children,
+            self.cleanup(f"{path}.") if kind == "call" and self.coin() else (),
             id=self.id(),
             timeout_seconds=self.random.choice([None, LONG_SECONDS]),
             continue_on_error=self.random.random() < 0.2,

@@ -22,6 +22,7 @@ from tests.simulation.driver import (
     check_interrupted,
     check_log,
     check_stops_came_back,
+    is_cleanup,
     run_plan,
     walk_back_and_forth,
 )
@@ -194,10 +195,6 @@ def killed_and_resumed(
             again = finished_leaves(kept) & set(ended.ran)
             assert not again, f"ran again although they had finished: {again}"
     return ended, driver
-
-
-def is_cleanup(path: str) -> bool:
-    return path.startswith("cleanup")
 
 
 def finished_leaves(events: list[AnyEvent]) -> set[str]:

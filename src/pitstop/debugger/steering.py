@@ -181,11 +181,15 @@ class Steering(Gatekeeper):
     async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
         """End a branch, whatever it does, as cancelled. What becomes of those beside it, the flow says."""
         run = self._running()
-        if frame not in self._frames or self._frames[frame].parent is None:  # the main one is the run: abort that
+        found = self._frames.get(frame)
+        if found is None or found.parent is None:  # the main one is the run: abort that
             raise UnknownFrame(frame)
-        if not self._frames[frame].is_done:
+        is_held = any(found in self._frames[held.stop.frame].lineage() for held in self._held.values())
+        if found.is_replaying and not is_held:
+            raise UnknownFrame(frame, "it is still on its way back to where it was; ask again in a moment")
+        if not found.is_done:
             self._append(FrameCancelled(run.now(), frame, reason))
-            self._frames[frame].cancel(reason)
+            found.cancel(reason)
 
     async def detach(self) -> None:
         """Let all go on and never stop it again."""

@@ -37,7 +37,9 @@ class Frame:
         "cancels_before",
         "has_caught_up",
         "id",
+        "is_caught_up",
         "is_done",
+        "is_only_replayed",
         "name",
         "parent",
         "recorded",
@@ -53,6 +55,8 @@ class Frame:
         self.bodies: list[Body] = []  # that are open in it, the innermost last
         self.recorded = NOTHING_RECORDED
         self.recorded_since: int = 0 if parent is None else parent.recorded_since  # the event after which that began
+        self.is_caught_up = False  # it does what its log does not know
+        self.is_only_replayed = self.activation is not None and self.activation.is_replayed  # what opened it has ended
         self.is_done = False
         self.cancel_reason: str | None = None
         self.cancels_before = 0  # that its task was asked for, and that are none of this run's business
@@ -67,10 +71,16 @@ class Frame:
             return False
         return task.cancelling() > (self.cancels_before if task is self.task else 0)
 
+    @property
+    def is_replaying(self) -> bool:
+        """Whether it is on its way back to where it was, and not there yet."""
+        return not self.is_caught_up and (self.is_only_replayed or bool(self.recorded))
+
     def catch_up(self) -> None:
         """From here on the frame, and with it those around it, does what its log does not know."""
         frame: Frame | None = self
         while frame is not None:
+            frame.is_caught_up = True
             if frame.has_caught_up is not None:
                 frame.has_caught_up.set()
             frame = frame.parent

@@ -123,6 +123,7 @@ class Run:
                 self.recordings[name] = recorded[name]
         frame.recorded = self.recordings.pop(frame.id, NOTHING_RECORDED)
         frame.recorded_since = target.since
+        frame.is_caught_up = False
         if frame is self._main and restart is None:
             self._is_aborted = False  # it was gone back from its cleanup: the next abort is the first again
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import field
 
-from pitstop.events.counting import frames_after, opened_still
+from pitstop.events.counting import frames_after, frames_again, opened_still
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     INTERVENTIONS,
@@ -189,13 +189,9 @@ class RunView:
                 del self.steps[name]
             elif step.ended_event > event.after and (step.frame in cut or step.status == Status.CANCELLED):
                 step.ended_at, step.outcome, step.is_retried = None, None, False
-        for frames in (self.frames, self.frames_before):
-            under = {event.frame}
-            for frame in list(frames.values()):  # they are opened again as the frame comes to them
-                if frame.parent in under:
-                    under.add(frame.id)
-                    if self.opened[frame.id][0] > event.since:
-                        del frames[frame.id]
+        for name in frames_again(self.opened, event.frame, event.since) - {event.frame}:
+            self.frames.pop(name, None)
+            self.frames_before.pop(name, None)
         self.opened = opened_still(self.opened, cut, event)
 
 

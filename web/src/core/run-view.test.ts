@@ -43,6 +43,25 @@ test("an event of a later version changes nothing but the count", () => {
   expect(asJson(view)).toEqual({ ...asJson(new RunView()), last_event: 1 });
 });
 
+test("a frame that has not come back after a restart is forgotten when the run goes back over it", () => {
+  const opened = [
+    { kind: "frame.opened", frame: "main", name: "main", parent: null, step: "" },
+    { kind: "frame.opened", frame: "p.x", name: "x", parent: "main", step: "p" },
+    { kind: "frame.opened", frame: "p.x.y", name: "y", parent: "p.x", step: "p.x" },
+  ];
+  const started = { kind: "run.started", plan: "flow", values: {} };
+  const back = { kind: "debug.rewound", frame: "main", point_frame: "main", occurrence: "p", position: "before", after: 2 };
+  const paused = { kind: "debug.pause_asked", frame: "main" };
+  const told = [started, ...opened, started, ...opened.slice(0, 2), back, paused, ...opened.slice(1)];
+  const view = fold(told.map((event, index) => ({ ...event, number: index + 1, at: index }) as unknown as RunEvent));
+
+  expect([...view.frames.values()].map(({ id, state }) => [id, state])).toEqual([
+    ["main", "pausing"],
+    ["p.x", "pausing"],
+    ["p.x.y", "pausing"],
+  ]);
+});
+
 test("a step that changed is another object, and the others are the same", () => {
   const view = new RunView();
   const start = (number: number, occurrence: string): RunEvent => ({

@@ -269,14 +269,13 @@ export class RunView {
       }
     }
     this.frameChanges++;
-    for (const frames of [this.frames, this.#framesBefore]) {
-      const under = new Set([event.frame]);
-      for (const frame of [...frames.values()]) {
-        if (frame.parent === null || !under.has(frame.parent)) continue;
-        under.add(frame.id);
-        const isAgain = (this.#opened.get(frame.id)?.number ?? 0) > (event.since ?? 0);
-        if (isAgain) frames.delete(frame.id); // it is opened again as the frame comes to it
-      }
+    const under = new Set([event.frame]);
+    for (const [name, { number, parent }] of this.#opened) {
+      if (parent === null || !under.has(parent)) continue;
+      under.add(name);
+      if (number <= (event.since ?? 0) || name === event.frame) continue;
+      this.frames.delete(name); // it is opened again as the frame comes to it
+      this.#framesBefore.delete(name);
     }
     for (const [name, known] of this.#opened) {
       if (known.number > event.after && cut.has(name) && name !== event.frame) this.#opened.delete(name);
