@@ -149,6 +149,7 @@ async def listen(host: str, port: int | None) -> socket.socket:
     """NoPort when nothing is free there; a port that is named has a moment to become free."""
     wanted = range(PORT, PORT + TRIED_PORTS) if port is None else [port]
     gives_up_at = time.monotonic() + (0 if port is None else FREED_SECONDS)
+    is_told = False
     while True:
         refused: list[Exception] = []
         for each in wanted:
@@ -159,6 +160,9 @@ async def listen(host: str, port: int | None) -> socket.socket:
         last = refused[-1]
         if getattr(last, "errno", None) != errno.EADDRINUSE or time.monotonic() > gives_up_at:
             raise NoPort(host, wanted[0], getattr(last, "strerror", None) or str(last)) from last
+        if not is_told:
+            log.warning("port %s is in use: waiting %.0f s for it", port, FREED_SECONDS)
+            is_told = True
         await asyncio.sleep(LOOK_SECONDS)
 
 
