@@ -84,6 +84,7 @@ class Flows:
             self.cleanup(f"{path}.") if kind == "call" and self.coin() else (),
             id=self.id(),
             timeout_seconds=self.random.choice([None, LONG_SECONDS]),
+            retry=Retry(1, self.random.choice([0.0, 1.0])) if self.random.random() < 0.2 else NO_RETRY,
             continue_on_error=self.random.random() < 0.2,
         )
 

@@ -115,22 +115,8 @@ async def live_branches(
         if not frame.is_done:  # it waited for its turn, or had not begun
             end_frame(run, frame)
 
-    def judge(index: int) -> None:
-        nonlocal good, bad
-        outcome = outcomes[index]
-        if outcome is None:
-            return
-        if _is_good(outcome):
-            good += 1
-            if rule.is_reached(good):
-                end_the_rest(f"enough branches of {activation.step.title} passed")
-        else:
-            bad += 1
-            if rule.fail_fast and rule.is_lost(bad, len(branches)):
-                end_the_rest(f"fail fast: branch {frames[index].name} failed")
-
     async def live(index: int) -> None:
-        nonlocal rewound
+        nonlocal rewound, good, bad
         branch, frame = branches[index], frames[index]
         try:
             if turn is not None:
@@ -143,17 +129,26 @@ async def live_branches(
             end_the_rest(f"the run went back to {going_back.target.occurrence}")
         except asyncio.CancelledError:
             end_as_cancelled(index)
-        judge(index)
+        outcome = outcomes[index]
+        if outcome is None:
+            return
+        if _is_good(outcome):
+            good += 1
+            if rule.is_reached(good):
+                end_the_rest(f"enough branches of {activation.step.title} passed")
+        else:
+            bad += 1
+            if rule.fail_fast and rule.is_lost(bad, len(branches)):
+                end_the_rest(f"fail fast: branch {branch.name} failed")
 
-    def end_if_it_never_began(index: int) -> None:
-        if not frames[index].is_done:
-            end_as_cancelled(index)
-            judge(index)
-
-    async with asyncio.TaskGroup() as group:
+    try:
+        async with asyncio.TaskGroup() as group:
+            for index, frame in enumerate(frames):
+                frame.task = group.create_task(live(index), name=frame.id)
+    finally:
         for index, frame in enumerate(frames):
-            frame.task = group.create_task(live(index), name=frame.id)
-            frame.task.add_done_callback(lambda _, index=index: end_if_it_never_began(index))  # type: ignore[misc]
+            if not frame.is_done:
+                end_as_cancelled(index)
     if rewound is not None:
         raise rewound
     return outcomes
