@@ -353,6 +353,43 @@ def test_whoever_asks_whether_an_epoch_lasts_does_not_make_a_dead_one_last(
     dead.end()
 
 
+def test_whoever_stands_still_while_he_ends_what_is_left_keeps_nobody_from_taking_it_up(
+    workspaces: Path, epoch: Epoch
+) -> None:
+    orphan(workspaces, "run-1")
+    (path,) = (path for path in workspaces.glob("*.epoch") if not lasts(str(path)))
+    standing_still = take_dead(str(path))
+    assert standing_still is not None
+
+    taken = open_workspace(workspaces, epoch.name, "run-1")
+
+    assert taken.state is WorkspaceState.IN_USE
+    assert not path.exists()
+    standing_still.end()  # when he goes on
+    assert not lasts(str(path))
+
+
+def test_an_epoch_that_somebody_takes_for_a_dead_one_as_it_begins_is_given_up_for_another(
+    workspaces: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock, others = fcntl.flock, list[Epoch]()
+
+    def take_first(fd: int, operation: int) -> None:
+        if not others and operation & fcntl.LOCK_EX:
+            others.extend(dead for path in workspaces.glob("*.epoch") if (dead := take_dead(str(path))) is not None)
+        flock(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", take_first)
+    begun = begin_epoch(str(workspaces))
+
+    (other,) = others
+    assert begun.path != other.path
+    assert lasts(begun.path)
+    assert not Path(other.path).exists()
+    other.end()
+    begun.end()
+
+
 def test_whoever_looks_for_orphans_keeps_no_owner_from_removing_its_workspace(workspaces: Path, epoch: Epoch) -> None:
     opened = open_workspace(workspaces, epoch.name)
     with ThreadPoolExecutor() as threads:

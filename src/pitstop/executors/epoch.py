@@ -13,6 +13,7 @@ import fcntl
 import os
 import struct
 
+from pitstop.executors.bare import suppress
 from pitstop.executors.process_table import start_of_process
 
 NOTE = struct.Struct("<QQ")  # the id of a process, and when it began
@@ -38,7 +39,8 @@ class Epoch:
     def end(self) -> None:
         """Let others have what was used in it."""
         if not self.is_over():
-            os.unlink(self.path)  # noqa: PTH108
+            with suppress(FileNotFoundError):  # another one who ends what is left of it was quicker
+                os.unlink(self.path)  # noqa: PTH108
         fcntl.flock(self.fd, fcntl.LOCK_UN)  # for all who share it
         os.close(self.fd)
 
@@ -62,11 +64,12 @@ def begin_epoch(workspaces: str) -> Epoch:
     while True:
         path = f"{workspaces}/{os.urandom(8).hex()}{SUFFIX}"
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        fcntl.flock(fd, fcntl.LOCK_EX)
         epoch = Epoch(path, fd)
-        if not epoch.is_over():  # else somebody took it for a dead one before it was locked
-            return epoch
-        os.close(fd)
+        with suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not epoch.is_over():
+                return epoch
+        epoch.end()  # somebody took it for a dead one before it was locked, or asked whether it lasts
 
 
 def lasts(path: str) -> bool:
@@ -85,20 +88,20 @@ def lasts(path: str) -> bool:
 
 
 def take_dead(path: str) -> Epoch | None:
-    """The epoch, with its lock, if nobody else holds it; None if it lasts or is gone."""
+    """The epoch, to end what is left of it, if nobody uses it any more; None if it lasts or is gone.
+
+    Its lock is shared: several may be at it, so that one of them who stands still keeps nobody waiting.
+    """
     try:
         fd = os.open(path, os.O_RDWR)
     except FileNotFoundError:
         return None
     epoch = Epoch(path, fd)
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:  # somebody uses it, or only asks whether it lasts
-            if lasts(path):
-                os.close(fd)
-                return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
     if epoch.is_over():
         os.close(fd)
         return None

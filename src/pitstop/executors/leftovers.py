@@ -7,6 +7,7 @@ name of the epoch in its environment. One that hid from all of these cannot be t
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from pitstop.executors.process_table import Process, all_processes, environment_
 EPOCH_VARIABLE = "PITSTOP_EPOCH"
 GIVE_UP_SECONDS = 5.0
 LOOK_AGAIN_SECONDS = 0.01
+
+_sweeping = threading.Lock()  # the first thread of this process does it, and the others find it done
 
 
 def sweep_epochs(workspaces: Path) -> list[int]:
@@ -28,12 +31,13 @@ def sweep_epochs(workspaces: Path) -> list[int]:
 
 def sweep_epoch(path: str) -> list[int]:
     """The same for one epoch. One that lasts is left alone."""
-    epoch = take_dead(path)
-    if epoch is None:
-        return []
-    ended = end_leftovers(epoch)
-    epoch.end()
-    return ended
+    with _sweeping:
+        epoch = take_dead(path)
+        if epoch is None:
+            return []
+        ended = end_leftovers(epoch)
+        epoch.end()
+        return ended
 
 
 def end_leftovers(epoch: Epoch) -> list[int]:

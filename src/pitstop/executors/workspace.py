@@ -199,6 +199,7 @@ def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: 
         raise Unavailable(f"{folder} is not a folder, so nothing can run in it")
     try:
         root = _root(workspaces, id)
+        _end_what_is_left(root, _read_record(root))  # not while it is locked: whoever stands still then holds others up
         with _locked(root):
             record = _read_record(root)
             folder = _same_folder(root.name, record, folder and folder.resolve())
@@ -224,12 +225,17 @@ def takes_long(workspaces: Path, id: str) -> bool:
 
 def _clear_way(root: Path, record: Record | None) -> None:
     """Remove the rest of an earlier workspace, the logs of this one, and end what its last user left running."""
-    if record is not None and record.epoch:
-        sweep_epoch(_epoch_file(root, record))
+    _end_what_is_left(root, record)
     remove_tree(_removing(root))
     logs = Workspace(root).logs
     if _names_in(logs):
         remove_tree(logs)
+
+
+def _end_what_is_left(root: Path, record: Record | None) -> None:
+    """End what its last user left running, if that one is dead."""
+    if record is not None and record.epoch:
+        sweep_epoch(_epoch_file(root, record))
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -247,8 +253,7 @@ def remove_workspace(workspaces: Path, id: str) -> None:
     with _locked(root, waits=True):
         record = _read_record(root)
         _check_free(root, record)
-        if record is not None and record.epoch:
-            sweep_epoch(_epoch_file(root, record))
+        _end_what_is_left(root, record)
         Workspace(root, state=_S.ORPHANED).destroy_locked()
 
 

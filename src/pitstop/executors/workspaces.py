@@ -21,7 +21,7 @@ from pitstop.executors.workspace import (
     takes_long,
 )
 
-SOON_OVER_SECONDS = 10.0  # what is left of a dead executor ends its commands in this time
+SOON_OVER_SECONDS = 60.0  # what is left of a dead executor ends its commands in this time, and who stands still goes on
 LOOK_AGAIN_SECONDS = 0.01
 
 
