@@ -31,6 +31,7 @@ class Script:
         self._events = events
         self._head = head
         self.output: asyncio.Queue[bytes] = asyncio.Queue()  # nothing at all is the last
+        self.asked_for_output: asyncio.Queue[None] = asyncio.Queue()  # once by each who listens
         self._answering = 0
         self.has_answered = asyncio.Event()
 
@@ -50,6 +51,7 @@ class Script:
             writer.write(HEAD + self._events)
         else:
             writer.write(self._head)
+            self.asked_for_output.put_nowait(None)
             while block := await self.output.get():
                 writer.write(block)
         await reader.read()  # until the client has gone
@@ -132,10 +134,11 @@ async def test_whoever_listens_again_has_the_end_of_a_step_kept_back_again() -> 
     async with run_on(script) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
         unhear = run.hear_output(lambda output: None)
         await anext(events)
+        await script.asked_for_output.get()
         unhear()
         run.hear_output(heard.append)
         ending = group.create_task(next_event(events))
-        await asyncio.wait([ending], timeout=0.1)
+        await script.asked_for_output.get()
         script.output.put_nowait(b"")  # for whoever listened first
         script.output.put_nowait(WRITTEN)
         script.output.put_nowait(TOLD)
