@@ -50,7 +50,14 @@ test("a frame that has not come back after a restart is forgotten when the run g
     { kind: "frame.opened", frame: "p.x.y", name: "y", parent: "p.x", step: "p.x" },
   ];
   const started = { kind: "run.started", plan: "flow", values: {} };
-  const back = { kind: "debug.rewound", frame: "main", point_frame: "main", occurrence: "p", position: "before", after: 2 };
+  const back = {
+    kind: "debug.rewound",
+    frame: "main",
+    point_frame: "main",
+    occurrence: "p",
+    position: "before",
+    after: 2,
+  };
   const paused = { kind: "debug.pause_asked", frame: "main" };
   const told = [started, ...opened, started, ...opened.slice(0, 2), back, paused, ...opened.slice(1)];
   const view = fold(told.map((event, index) => ({ ...event, number: index + 1, at: index }) as unknown as RunEvent));
