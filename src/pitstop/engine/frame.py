@@ -35,7 +35,7 @@ class Frame:
         "bodies",
         "cancel_reason",
         "cancels_before",
-        "has_caught_up",
+        "caught_up_event",
         "id",
         "is_caught_up",
         "is_done",
@@ -60,7 +60,7 @@ class Frame:
         self.is_done = False
         self.cancel_reason: str | None = None
         self.cancels_before = 0  # that its task was asked for, and that are none of this run's business
-        self.has_caught_up: asyncio.Event | None = None
+        self.caught_up_event: asyncio.Event | None = None
         self.task: asyncio.Task[Any] | None = None
 
     @property
@@ -81,8 +81,8 @@ class Frame:
         frame: Frame | None = self
         while frame is not None:
             frame.is_caught_up = True
-            if frame.has_caught_up is not None:
-                frame.has_caught_up.set()
+            if frame.caught_up_event is not None:
+                frame.caught_up_event.set()
             frame = frame.parent
 
     async def leave_if_cancelled_before(self) -> None:

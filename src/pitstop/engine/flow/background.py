@@ -45,11 +45,11 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
     try:
         async with asyncio.TaskGroup() as group:
             if frame.recorded:
-                frame.has_caught_up = asyncio.Event()
+                frame.caught_up_event = asyncio.Event()
             frame.task = group.create_task(live(), name=f"frame {frame.id}")
             frame.task.add_done_callback(end_if_it_never_began)
-            if frame.has_caught_up is not None:
-                await frame.has_caught_up.wait()  # what it had done before is there when the foreground begins
+            if frame.caught_up_event is not None:
+                await frame.caught_up_event.wait()  # what it had done before is there when the foreground begins
             try:
                 async with limit:
                     is_foreground_open = not activation.is_replayed
