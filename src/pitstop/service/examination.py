@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from pitstop.engine.executor import Command, Placement
@@ -18,6 +18,17 @@ from pitstop.settings import Settings
 LEAST_FREE_BYTES = 1024**3
 ANSWER_SECONDS = 10.0
 CGROUP = Path("/sys/fs/cgroup")
+# What resolves the names of containers for Podman: the first with CNI networks, the second with Netavark
+PODMAN_DNS = ("dnsname", "aardvark-dns")
+PODMAN_PLUGIN_FOLDERS = (
+    "/usr/lib/cni",
+    "/usr/libexec/cni",
+    "/usr/local/lib/cni",
+    "/opt/cni/bin",
+    "/usr/lib/podman",
+    "/usr/libexec/podman",
+    "/usr/local/libexec/podman",
+)
 
 
 async def examine_machine(parts: Parts, settings: Settings) -> tuple[Finding, ...]:
@@ -33,6 +44,7 @@ async def examine_machine(parts: Parts, settings: Settings) -> tuple[Finding, ..
         _cgroup(),
         _tool("docker", ("--version",), "steps with an `image` need it, or podman", is_needed=False),
         _tool("podman", ("--version",), "steps with an `image` need it, or docker", is_needed=False),
+        *find_podman_dns(),
         await _containers(parts),
         *_step_types(parts),
     )
@@ -48,6 +60,19 @@ def _tool(name: str, words: tuple[str, ...], without: str, *, is_needed: bool = 
         return Finding(name, False, f"{path} does not answer: {error}", is_needed)
     said = (asked.stdout or asked.stderr).partition("\n")[0]
     return Finding(name, asked.returncode == 0, f"{said} ({path})", is_needed)
+
+
+def find_podman_dns(folders: Iterable[str] = PODMAN_PLUGIN_FOLDERS) -> list[Finding]:
+    """Whether Podman, if it is installed, can resolve the name of a service."""
+    if shutil.which("podman") is None:
+        return []
+    search = os.pathsep.join(folders)
+    for program in PODMAN_DNS:
+        if found := shutil.which(program, path=search):
+            return [Finding("podman dns", True, f"services are reached by name ({found})", False)]
+    without = "no DNS plugin: a step cannot reach a service by its name with Podman"
+    cure = "install aardvark-dns, or on Debian 12 `apt install golang-github-containernetworking-plugin-dnsname`"
+    return [Finding("podman dns", False, f"{without}; {cure}", False)]
 
 
 async def _containers(parts: Parts) -> Finding:
