@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pitstop.engine.executor import Command, Placement
-from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 
 FEW, MANY = 1, 101
 ROUNDS = 10

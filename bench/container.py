@@ -30,10 +30,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from pitstop.engine.executor import Command, CommandRef, Placement, WorkspaceRef  # noqa: E402
-from pitstop.executors.container import ContainerLauncher  # noqa: E402
-from pitstop.executors.container_finding import find_engine  # noqa: E402
-from pitstop.executors.placing import PlacingExecutor  # noqa: E402
-from pitstop.executors.process import ProcessExecutor  # noqa: E402
+from pitstop.executors.machine.containers.finding import find_engine  # noqa: E402
+from pitstop.executors.machine.containers.launcher import ContainerLauncher  # noqa: E402
+from pitstop.executors.machine.placing import PlacingExecutor  # noqa: E402
+from pitstop.executors.machine.processes.executor import ProcessExecutor  # noqa: E402
 from tests.containers import BOX, Docker  # noqa: E402
 
 TABLES = ("step", "flow", "shell", "echo", "flood")

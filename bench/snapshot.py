@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pitstop.executors.snapshots import SnapshotStore
+from pitstop.executors.machine.snapshots.store import SnapshotStore
 
 HERE = Path(__file__).parent
 FILES_IN_FOLDER = 25

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.engine.amount import Amount
-from pitstop.executors.snapshot_objects import SnapshotObjects, Stored
+from pitstop.executors.machine.snapshots.objects import SnapshotObjects, Stored
 
 
 class HeldFiles:

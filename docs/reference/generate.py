@@ -9,12 +9,12 @@ import argparse
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+from pitstop.__main__ import COMMANDS, load_command
 from pitstop.app import open_service
 from pitstop.definition.durations import format_duration
 from pitstop.definition.forms import (
@@ -27,8 +27,9 @@ from pitstop.definition.forms import (
     TriggersForm,
 )
 from pitstop.definition.step_kinds import combining_kinds
-from pitstop.doors.cli.app import COMMANDS
 from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.doors.http.app import create_app
+from pitstop.doors.http.openapi import text_of
 from pitstop.steps.reference import kind_of
 from pitstop.steps.registry import BUILT_IN, DescribedStepType, StepTypes
 
@@ -115,7 +116,7 @@ def default_text(name: str, kind: str, field: Mapping[str, Any], schema: Mapping
 
 
 def command_line_parts() -> dict[str, str]:
-    summaries = [(f"[`pitstop {name}`](#pitstop-{name})", command.summary) for name, command in COMMANDS.items()]
+    summaries = [(f"[`pitstop {name}`](#pitstop-{name})", summary) for name, (summary, _) in COMMANDS.items()]
     return {
         "commands": table(("command", "does"), summaries),
         "options": "\n\n".join(part for name in COMMANDS for part in command_section(name)),
@@ -125,7 +126,7 @@ def command_line_parts() -> dict[str, str]:
 def command_section(name: str) -> Iterator[str]:
     parser = parser_of(name)
     yield f"## `pitstop {name}`"
-    yield (parser.description or COMMANDS[name].summary).strip()
+    yield (parser.description or COMMANDS[name][0]).strip()
     rows = [row for action in parser._actions if (row := option_row(action)) is not None]
     if rows:
         yield table(("argument", "meaning"), rows)
@@ -145,9 +146,8 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     caught: list[argparse.ArgumentParser] = []
     print_help = argparse.ArgumentParser.print_help
     argparse.ArgumentParser.print_help = lambda self, file=None: caught.append(self)  # type: ignore[method-assign]
-    module, _, attribute = COMMANDS[name].home.partition(":")
     try:
-        getattr(import_module(module), attribute)(["--help"], open_service, Interrupts())
+        load_command(name)(["--help"], open_service, Interrupts())
     except SystemExit:
         pass
     finally:
@@ -169,6 +169,13 @@ def cell_text(text: str) -> str:
     return "`".join(part if number % 2 else part.replace("<", "&lt;") for number, part in enumerate(parts))
 
 
+def openapi_text() -> str:
+    """The OpenAPI description of an app that serves nothing."""
+    nothing: Any = None
+    return text_of(create_app(nothing, nothing, web=None))
+
+
 if __name__ == "__main__":
+    (FOLDER / "openapi.json").write_text(openapi_text(), encoding="utf-8")
     for page in PAGES:
         page.write_text(made_page(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from functools import partial
+from importlib import import_module
 
 from pitstop.doors.cli.interrupts import Interrupts
 
@@ -12,11 +13,39 @@ TYPE_CHECKING = False  # that of `typing`, whose import `--help` need not wait f
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pitstop.executors.keeper_process import EarlyKeeper, KeeperProcess
+    from pitstop.doors.cli.app import Act
+    from pitstop.executors.machine.processes.keeper_process import EarlyKeeper, KeeperProcess
     from pitstop.service.api import Service
 
 
 GARBAGE_THRESHOLD = 100_000  # objects: with the usual 700 there is a search every few modules, all of which stay
+# Each command: its line in the help, and where it is. It is imported when it is called for, so that `--help` is fast.
+COMMANDS = {
+    "run": ("Run a flow", "pitstop.doors.cli.run:run_command"),
+    "debug": ("Run a flow and stop in it, at a prompt", "pitstop.doors.cli.debug:debug_command"),
+    "up": ("Start Pitstop on this machine and open it in the browser", "pitstop.serving.commands:up_command"),
+    "login": ("Print a link to the server that runs, for a browser", "pitstop.serving.login:login_command"),
+    "runs": ("List runs, the newest first", "pitstop.doors.cli.runs:runs_command"),
+    "logs": ("Show what the steps of a run wrote", "pitstop.doors.cli.logs:logs_command"),
+    "artifacts": ("List the files that a run handed on, or print one", "pitstop.doors.cli.artifacts:artifacts_command"),
+    "history": ("List the points of a run, and what changed between two", "pitstop.doors.cli.history:history_command"),
+    "pin": ("Keep a run, and the files of its workspace", "pitstop.doors.cli.pin:pin_command"),
+    "rerun": ("Run again, whole or from a step on", "pitstop.doors.cli.rerun:rerun_command"),
+    "cancel": ("End a run, and clean up after it", "pitstop.doors.cli.cancel:cancel_command"),
+    "dap": ("Serve an editor that speaks the Debug Adapter Protocol", "pitstop.doors.dap.command:dap_command"),
+    "check": ("Tell every mistake in flow files", "pitstop.doors.cli.check:check_command"),
+    "show": ("Show a flow as a tree, or as a Mermaid chart", "pitstop.doors.cli.show:show_command"),
+    "steps": ("List the types of steps, or explain one", "pitstop.doors.cli.steps:steps_command"),
+    "schema": ("Print the JSON Schema of flow files, for editors", "pitstop.doors.cli.schema:schema_command"),
+    "init": ("Write a first flow for this folder", "pitstop.doors.cli.init:init_command"),
+    "serve": ("Start Pitstop as a service, for a team", "pitstop.serving.commands:serve_command"),
+    "gc": ("Forget old runs of a server", "pitstop.serving.commands:gc_command"),
+    "backup": ("Write the database of a server into a file", "pitstop.serving.commands:backup_command"),
+    "restore": ("Fill an empty database with a backup", "pitstop.serving.commands:restore_command"),
+    "doctor": ("Tell what works on this machine, and what is missing", "pitstop.doors.cli.doctor:doctor_command"),
+    "completion": ("Print the completion script of a shell", "pitstop.doors.cli.completion:completion_command"),
+}
+HIDDEN = {"complete": "pitstop.doors.cli.completion:complete_command"}
 RUNNING = ("run", "debug", "rerun")
 RUNNING_NOTHING_HERE = ("--server", "--dry-run", "--help", "-h")
 
@@ -28,13 +57,21 @@ def main() -> None:
     interrupts.listen()
     words = sys.argv[1:]
     keeper = prepare_run() if will_run_commands(words, os.environ) else None
-    from pitstop.doors.cli.app import run_cli
+    from pitstop.doors.cli.app import Commands, run_cli
 
+    commands = Commands({name: summary for name, (summary, _) in COMMANDS.items()}, frozenset(HIDDEN), load_command)
     try:
-        code = run_cli(words, partial(open_service, keeper.take if keeper is not None else None), interrupts)
+        code = run_cli(words, commands, partial(open_service, keeper.take if keeper is not None else None), interrupts)
     except SystemExit as asked:  # by argparse: its messages are written
         code = asked.code if isinstance(asked.code, int) else 1
     leave(code, keeper)
+
+
+def load_command(name: str) -> "Act":
+    home = HIDDEN[name] if name in HIDDEN else COMMANDS[name][1]
+    module, _, attribute = home.partition(":")
+    act: Act = getattr(import_module(module), attribute)
+    return act
 
 
 def open_standard_files() -> None:
@@ -54,7 +91,7 @@ def will_run_commands(words: "Sequence[str]", environment: "Mapping[str, str]") 
 
 def prepare_run() -> "EarlyKeeper":
     """Do what has to be done first for a run to start fast."""
-    from pitstop.executors.keeper_process import EarlyKeeper
+    from pitstop.executors.machine.processes.keeper_process import EarlyKeeper
     from pitstop.lazy_modules import load_lazily
 
     keeper = EarlyKeeper()

@@ -26,8 +26,8 @@ from pitstop.plan.planner import plan_graph
 if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.debugger.session import Session
     from pitstop.engine.executor import Executor
-    from pitstop.executors.container import ContainerLauncher
-    from pitstop.executors.keeper_process import KeeperProcess
+    from pitstop.executors.machine.containers.launcher import ContainerLauncher
+    from pitstop.executors.machine.processes.keeper_process import KeeperProcess
     from pitstop.service.api import DebugRequest, Terminal
     from pitstop.service.debugging import Debugger
     from pitstop.service.graphs import Graphs
@@ -218,16 +218,16 @@ def _parts(new_keeper: "Callable[[], KeeperProcess] | None" = None) -> "Parts":
 def _new_executor(
     new_keeper: "Callable[[], KeeperProcess] | None", workspaces: Path, lease_seconds: float | None
 ) -> "Executor":
-    from pitstop.executors.keeper_process import spawn_keeper
-    from pitstop.executors.placing import PlacingExecutor
-    from pitstop.executors.process import ProcessExecutor
+    from pitstop.executors.machine.placing import PlacingExecutor
+    from pitstop.executors.machine.processes.executor import ProcessExecutor
+    from pitstop.executors.machine.processes.keeper_process import spawn_keeper
 
     processes = ProcessExecutor(workspaces, lease_seconds=lease_seconds, new_keeper=new_keeper or spawn_keeper)
     return PlacingExecutor(processes, _new_launcher)
 
 
 async def _describe_containers() -> str:
-    from pitstop.executors.container_finding import find_engine
+    from pitstop.executors.machine.containers.finding import find_engine
 
     engine, info = await find_engine()
     rootless = ", rootless" if info.is_rootless else ""
@@ -235,7 +235,7 @@ async def _describe_containers() -> str:
 
 
 def _new_launcher() -> "ContainerLauncher":
-    from pitstop.executors.container import ContainerLauncher
+    from pitstop.executors.machine.containers.launcher import ContainerLauncher
 
     return ContainerLauncher()
 
@@ -249,7 +249,7 @@ def _new_masking(secrets: Mapping[str, str]) -> "Masking":
 
 
 def _new_snapshots(folder: Path) -> "SnapshotKeeping":
-    from pitstop.executors.snapshots import SnapshotStore
+    from pitstop.executors.machine.snapshots.store import SnapshotStore
     from pitstop.settings import read_settings
 
     limits = read_settings()

@@ -7,7 +7,7 @@ import pytest
 
 from pitstop.engine.executor import Command, Executor
 from pitstop.executors.fake import FakeDisk, FakeExecutor
-from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.contracts.executor import PROGRAMS, ExecutorContract
 
 SHORT_LEASE_SECONDS = 6.0  # long enough for a machine that stands still by itself

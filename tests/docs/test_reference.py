@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from docs.reference.generate import PAGES, made_page
+from pitstop.__main__ import COMMANDS
 from pitstop.definition.forms import COMBINING_FORMS
-from pitstop.doors.cli.app import COMMANDS
 from pitstop.steps.registry import BUILT_IN
 
 

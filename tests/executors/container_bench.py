@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, WorkspaceRef
-from pitstop.executors.container import ContainerLauncher
-from pitstop.executors.container_finding import find_engine
-from pitstop.executors.placing import PlacingExecutor
-from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.machine.containers.finding import find_engine
+from pitstop.executors.machine.containers.launcher import ContainerLauncher
+from pitstop.executors.machine.placing import PlacingExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.containers import BOX, Docker
 
 WAIT_SECONDS = 90.0

@@ -9,10 +9,10 @@ import pytest
 
 from pitstop.engine.executor import Command, Placement, WorkspaceRef
 from pitstop.errors import Unavailable, WorkspaceLost
-from pitstop.executors.container import ContainerLauncher
-from pitstop.executors.placing import PlacingExecutor
-from pitstop.executors.process import ProcessExecutor
-from pitstop.executors.workspaces import Workspaces
+from pitstop.executors.machine.containers.launcher import ContainerLauncher
+from pitstop.executors.machine.placing import PlacingExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
+from pitstop.executors.machine.workspaces.held import Workspaces
 
 DEAF = "trap '' TERM; echo up; while :; do sleep 0.1; done"
 

@@ -14,9 +14,9 @@ import pytest
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Placement
 from pitstop.errors import Unavailable
-from pitstop.executors import container_command
-from pitstop.executors.container_engine import ContainerEngine, EngineRefused
-from pitstop.executors.container_log import CommandLog
+from pitstop.executors.machine.containers import command as container_command
+from pitstop.executors.machine.containers.engine import ContainerEngine, EngineRefused
+from pitstop.executors.machine.containers.log import CommandLog
 from tests.containers import BARE, BOX, OTHER_ARCH, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, new_executor, open_bench
 

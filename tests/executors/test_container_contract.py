@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pitstop.engine.executor import Command, Executor
-from pitstop.executors.container import ContainerLauncher
-from pitstop.executors.container_finding import find_engine
-from pitstop.executors.placing import PlacingExecutor
-from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.machine.containers.finding import find_engine
+from pitstop.executors.machine.containers.launcher import ContainerLauncher
+from pitstop.executors.machine.placing import PlacingExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.containers import BOX, Docker
 from tests.contracts.executor import PROGRAMS, ExecutorContract
 

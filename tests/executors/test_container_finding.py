@@ -9,12 +9,12 @@ import pytest
 
 from pitstop.engine.executor import Command, Placement
 from pitstop.errors import NoEngine
-from pitstop.executors.container import ContainerLauncher
-from pitstop.executors.container_config import user_of
-from pitstop.executors.container_engine import EngineInfo
-from pitstop.executors.container_finding import candidates, find_engine
-from pitstop.executors.placing import PlacingExecutor
-from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.machine.containers.config import user_of
+from pitstop.executors.machine.containers.engine import EngineInfo
+from pitstop.executors.machine.containers.finding import candidates, find_engine
+from pitstop.executors.machine.containers.launcher import ContainerLauncher
+from pitstop.executors.machine.placing import PlacingExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.containers import Docker
 
 

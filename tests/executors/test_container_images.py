@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pitstop.engine.container import ContainerOptions
-from pitstop.executors import container_images
-from pitstop.executors.container_credentials import DOCKER_HUB, credentials_for, registry_of
-from pitstop.executors.container_images import Progress, with_tag
+from pitstop.executors.machine.containers import images as container_images
+from pitstop.executors.machine.containers.credentials import DOCKER_HUB, credentials_for, registry_of
+from pitstop.executors.machine.containers.images import Progress, with_tag
 from tests.containers import Docker
 from tests.executors.container_bench import Bench, open_bench
 

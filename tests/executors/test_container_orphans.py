@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from pitstop.executors import container_guard
-from pitstop.executors.container_engine import ContainerEngine, EngineRefused
-from pitstop.executors.container_labels import is_dead, new_owner
+from pitstop.executors.machine.containers import guard as container_guard
+from pitstop.executors.machine.containers.engine import ContainerEngine, EngineRefused
+from pitstop.executors.machine.containers.labels import is_dead, new_owner
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import open_bench
 from tests.executors.processes import descendants_of
@@ -27,10 +27,10 @@ PITSTOP = """
     from pathlib import Path
     from pitstop.engine.container import ContainerOptions, Service
     from pitstop.engine.executor import Command, Placement
-    from pitstop.executors.container import ContainerLauncher
-    from pitstop.executors.container_finding import find_engine
-    from pitstop.executors.placing import PlacingExecutor
-    from pitstop.executors.process import ProcessExecutor
+    from pitstop.executors.machine.containers.launcher import ContainerLauncher
+    from pitstop.executors.machine.containers.finding import find_engine
+    from pitstop.executors.machine.placing import PlacingExecutor
+    from pitstop.executors.machine.processes.executor import ProcessExecutor
 
     async def main(host, folder, image):
         find = partial(find_engine, {"DOCKER_HOST": host})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
-from pitstop.executors.container_engine import ContainerEngine, EngineGone
-from pitstop.executors.container_finding import find_engine
+from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone
+from pitstop.executors.machine.containers.finding import find_engine
 from tests.containers import BARE, BOX, Podman
 from tests.executors.container_bench import WAIT_SECONDS, Bench, open_bench, wait_shown
 

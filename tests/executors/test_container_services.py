@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
-from pitstop.executors.container_engine import ContainerEngine, EngineRefused
+from pitstop.executors.machine.containers.engine import ContainerEngine, EngineRefused
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 

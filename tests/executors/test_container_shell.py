@@ -11,7 +11,7 @@ import pytest
 
 from pitstop.engine.container import ContainerOptions, Service
 from pitstop.errors import Unavailable, WorkspaceLost
-from pitstop.executors.container_engine import ContainerEngine, EngineGone
+from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone
 from tests.containers import BARE, BOX, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 

@@ -18,9 +18,9 @@ import pytest
 
 from pitstop.engine.executor import Command, Placement
 from pitstop.errors import Unavailable, WorkspaceLost
-from pitstop.executors import workspaces
-from pitstop.executors.process import ProcessExecutor
-from pitstop.executors.workspace import Workspace, open_workspace
+from pitstop.executors.machine.processes.executor import ProcessExecutor
+from pitstop.executors.machine.workspaces import held as workspaces
+from pitstop.executors.machine.workspaces.workspace import Workspace, open_workspace
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
 
 LEASE_SECONDS = 6.0  # long enough for a machine that stands still by itself
@@ -31,7 +31,7 @@ SERVER = """
     from pathlib import Path
     from pitstop.engine.executor import Command, Placement
     from pitstop.errors import WorkspaceLost
-    from pitstop.executors.process import ProcessExecutor
+    from pitstop.executors.machine.processes.executor import ProcessExecutor
 
     async def main(folder, mark, away):
         executor = ProcessExecutor(Path(folder), lease_seconds={lease})
@@ -221,7 +221,7 @@ STARTING = """
 import asyncio, itertools, os, sys
 from pathlib import Path
 from pitstop.engine.executor import Command, Placement
-from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 
 SCRIPTS = (
     "true",

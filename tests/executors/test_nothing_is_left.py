@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.engine.executor import Command, CommandRef, Placement, WorkspaceRef
-from pitstop.executors.process import ProcessExecutor
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.executors.processes import descendants_of, parent_of, processes_with
 
 RUNS = 500

@@ -14,8 +14,8 @@ import pytest
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, WorkspaceRef
 from pitstop.errors import NoRunner, PitstopError, WorkspaceLost
-from pitstop.executors.process import ProcessExecutor
-from pitstop.executors.read_only import read_only_argv
+from pitstop.executors.machine.processes.executor import ProcessExecutor
+from pitstop.executors.machine.processes.read_only import read_only_argv
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
 
 
@@ -162,7 +162,7 @@ def test_when_pitstop_is_killed_everything_it_started_ends(tmp_path: Path) -> No
         import asyncio, sys
         from pathlib import Path
         from pitstop.engine.executor import Command, Placement
-        from pitstop.executors.process import ProcessExecutor
+        from pitstop.executors.machine.processes.executor import ProcessExecutor
 
         async def main():
             executor = ProcessExecutor(Path({str(tmp_path)!r}))

@@ -2,7 +2,11 @@ import os
 import subprocess
 from pathlib import Path
 
-from pitstop.executors.process_table import children_of_this_process, out_of_memory_kills, start_of_process
+from pitstop.executors.machine.process_table import (
+    children_of_this_process,
+    out_of_memory_kills,
+    start_of_process,
+)
 
 
 def test_a_child_is_known_until_it_is_reaped() -> None:

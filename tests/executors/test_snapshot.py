@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitstop.errors import Unavailable
-from pitstop.executors.snapshot import END, apply_snapshot, write_snapshot
+from pitstop.executors.machine.snapshots.tar import END, apply_snapshot, write_snapshot
 
 
 def taken(folder: Path, without: Path = Path("/nowhere")) -> io.BytesIO:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.engine.amount import Amount
-from pitstop.executors.snapshots import SnapshotStore
+from pitstop.executors.machine.snapshots.store import SnapshotStore
 from tests.executors.test_snapshots import settle
 from tests.held_files import HeldFiles, make_files
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from pitstop.engine.amount import Amount
 from pitstop.errors import SnapshotTooLarge, Unavailable, UnknownSnapshot
-from pitstop.executors.snapshot_objects import SnapshotObjects, Stored
-from pitstop.executors.snapshots import FileChange, LeftOut, SnapshotStore
+from pitstop.executors.machine.snapshots.objects import SnapshotObjects, Stored
+from pitstop.executors.machine.snapshots.store import FileChange, LeftOut, SnapshotStore
 from tests.executors.trees import SPOILINGS, description, make_something_of_everything
 from tests.held_files import HeldFiles, make_files
 
@@ -716,7 +716,7 @@ async def test_a_take_that_is_cancelled_ends_and_keeps_no_snapshot(
 AS_NOBODY = """
 import asyncio, concurrent.futures.thread, os, sys
 from pathlib import Path
-from pitstop.executors.snapshots import SnapshotStore
+from pitstop.executors.machine.snapshots.store import SnapshotStore
 from tests.executors.trees import SPOILINGS, description, make_something_of_everything
 from tests.executors.test_snapshots import run
 if os.geteuid() == 0:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from pitstop.executors.spill import JOINED_BYTES, RECORD, STDERR, STDOUT, SpillReader, SpillWriter
+from pitstop.executors.machine.spill import JOINED_BYTES, RECORD, STDERR, STDOUT, SpillReader, SpillWriter
 
 
 def written(path: Path, *chunks: tuple[int, float, bytes]) -> str:

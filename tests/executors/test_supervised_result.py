@@ -2,8 +2,8 @@ import signal
 
 import pytest
 
-from pitstop.executors.supervised_result import result_of
-from pitstop.executors.supervisor import End
+from pitstop.executors.machine.processes.result import result_of
+from pitstop.executors.machine.processes.supervisor import End
 
 
 def exited(code: int) -> int:

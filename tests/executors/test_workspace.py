@@ -12,9 +12,9 @@ import pytest
 
 from pitstop.engine.executor import Placement
 from pitstop.errors import Unavailable, WorkspaceLost
-from pitstop.executors.epoch import Epoch, begin_epoch, lasts, take_dead
-from pitstop.executors.process import ProcessExecutor
-from pitstop.executors.workspace import (
+from pitstop.executors.machine.processes.executor import ProcessExecutor
+from pitstop.executors.machine.workspaces.epoch import Epoch, begin_epoch, lasts, take_dead
+from pitstop.executors.machine.workspaces.workspace import (
     MOVES,
     Workspace,
     WorkspaceBusy,
@@ -30,8 +30,8 @@ from pitstop.executors.workspace import (
 DIES_WITH_A_WORKSPACE = """
 import json, sys
 from pathlib import Path
-from pitstop.executors.epoch import begin_epoch
-from pitstop.executors.workspace import open_workspace
+from pitstop.executors.machine.workspaces.epoch import begin_epoch
+from pitstop.executors.machine.workspaces.workspace import open_workspace
 workspaces, id, folder = json.loads(sys.argv[1])
 epoch = begin_epoch(workspaces)
 print(open_workspace(Path(workspaces), epoch.name, id, folder and Path(folder)).id)

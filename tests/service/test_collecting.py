@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pitstop.app import server_parts
-from pitstop.executors.snapshots import SnapshotStore
+from pitstop.executors.machine.snapshots.store import SnapshotStore
 from pitstop.service.api import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.service.sealing import read_seal

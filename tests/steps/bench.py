@@ -12,8 +12,8 @@ from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
 from pitstop.events.outcome import Outcome, Status
 from pitstop.executors.jq_worker import JqWorker
+from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.masking import MaskedStream, Masker
-from pitstop.executors.process import ProcessExecutor
 from pitstop.plan.plan import Plan, Step
 from pitstop.steps.approvals import Approvals, NoApprovals
 from pitstop.steps.registry import StepTypes

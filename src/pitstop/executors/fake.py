@@ -22,7 +22,7 @@ from pitstop.engine.executor import (
     WorkspaceRef,
 )
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
-from pitstop.executors.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
+from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
 
 RELEASE_GRACE_SECONDS = 1.0
 

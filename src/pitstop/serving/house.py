@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pitstop.app import server_parts
-from pitstop.doors.http.access import TokenAccess
 from pitstop.doors.http.app import create_app
+from pitstop.doors.http.gate.access import TokenAccess
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.errors import PitstopError
 from pitstop.service.private_files import replace_private

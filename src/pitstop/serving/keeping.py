@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from pitstop.doors.http.access import KeptToken
-from pitstop.doors.http.ports import Deed, Figures, Remembered
-from pitstop.doors.http.token_files import OWNER, TokenFiles
+from pitstop.doors.http.gate.access import KeptToken
+from pitstop.doors.http.gate.ports import Deed, Figures, Remembered
+from pitstop.doors.http.gate.token_files import OWNER, TokenFiles
 from pitstop.errors import BadCursor, PitstopError, Unknown
 from pitstop.service.sealing import Seal
 from pitstop.service.server import ServerService

@@ -173,7 +173,7 @@ async def test_the_log_is_written_before_disconnect_is_answered_though_the_adapt
     env = changed(
         folder,
         "import asyncio, os, time\n"
-        "from pitstop.doors.dap.adapter import Adapter\n"
+        "from pitstop.doors.dap.session.adapter import Adapter\n"
         "from pitstop.service.live_run import LiveRun\n"
         "answer, kill = Adapter.answer, LiveRun.kill\n"
         "def answer_and_be_killed(adapter, response):\n"

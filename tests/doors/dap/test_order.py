@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pitstop.doors.dap import arguments, bodies, messages
+from pitstop.doors.dap.protocol import arguments, bodies, messages
 from tests.doors.dap.adapter_client import AdapterClient
 from tests.doors.dap.flows import line_of
 from tests.doors.dap.protocol import check_conversation, schema

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pitstop.doors.dap.arguments import AttachArguments, LaunchArguments
+from pitstop.doors.dap.protocol.arguments import AttachArguments, LaunchArguments
 from tests.doors.dap.adapter_client import AdapterClient
 
 EXTENSION = Path(__file__).parents[3] / "editors/vscode"

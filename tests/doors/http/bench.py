@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 
 from pitstop.app import open_service
-from pitstop.doors.http.access import TokenAccess
 from pitstop.doors.http.app import create_app
-from pitstop.doors.http.limits import Limits
-from pitstop.doors.http.memory import MemoryAudit, MemorySecrets
+from pitstop.doors.http.gate.access import TokenAccess
+from pitstop.doors.http.gate.limits import Limits
+from pitstop.doors.http.gate.memory import MemoryAudit, MemorySecrets
+from pitstop.doors.http.gate.token_files import TokenFiles
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
-from pitstop.doors.http.token_files import TokenFiles
 from pitstop.service.api import Service
 from pitstop.settings import Settings
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pitstop.doors.http.limits import Limits
+from pitstop.doors.http.gate.limits import Limits
 from tests.doors.http.bench import API, PATIENCE_SECONDS, Bench
 
 JSON = {"Content-Type": "application/json"}

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any
 
-from pitstop.doors.http.feeds import Feeds
+from pitstop.doors.http.streams.feeds import Feeds
 from pitstop.service.api import EventInfo, WorkspaceProgress
 from tests.doors.http.bench import PATIENCE_SECONDS
 

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from pitstop.doors.http import outputs, tokens
+from pitstop.doors.http.routes import tokens
+from pitstop.doors.http.streams import outputs
 from pitstop.errors import NotKnown, OtherVersion, ServerTrouble, ServerUnreachable, UnknownRun
 from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RunRequest
 from pitstop.service.remote import RemoteService

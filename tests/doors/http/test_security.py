@@ -15,8 +15,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import connect
 
-from pitstop.doors.http.access import COOKIE, Identity, KeptToken, TokenAccess
-from pitstop.doors.http.token_files import TokenFiles
+from pitstop.doors.http.gate.access import COOKIE, Identity, KeptToken, TokenAccess
+from pitstop.doors.http.gate.token_files import TokenFiles
 from pitstop.errors import CommandRefused
 from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
 

@@ -13,8 +13,8 @@ import websockets
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 
-from pitstop.doors.http.limits import Limits
-from pitstop.doors.http.shell_sessions import ShellSession, ShellSessions, ShellTokens, Ticket
+from pitstop.doors.http.gate.limits import Limits
+from pitstop.doors.http.streams.shell_sessions import ShellSession, ShellSessions, ShellTokens, Ticket
 from pitstop.errors import AccessDenied, StaleStop, TooMany, Unknown
 from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pitstop.doors.http import feeds, outputs
-from pitstop.doors.http.limits import Limits
+from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.metrics import Metrics
-from pitstop.doors.http.streams import Streams
+from pitstop.doors.http.streams import feeds, outputs
+from pitstop.doors.http.streams.streams import Streams
 from tests.doors.http.bench import API, PATIENCE_SECONDS, Bench
 
 MANY = "steps: [{id: a, repeat: {times: 40}, steps: [{id: s, sleep: 1ms}]}]"

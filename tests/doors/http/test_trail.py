@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.doors.http import trail as trails
-from pitstop.doors.http.access import Identity
-from pitstop.doors.http.memory import MemoryAudit
-from pitstop.doors.http.ports import Deed
-from pitstop.doors.http.trail import Trail
+from pitstop.doors.http.gate import trail as trails
+from pitstop.doors.http.gate.access import Identity
+from pitstop.doors.http.gate.memory import MemoryAudit
+from pitstop.doors.http.gate.ports import Deed
+from pitstop.doors.http.gate.trail import Trail
 from pitstop.serving.keeping import StoredAudit
 from pitstop.store.sql.store import open_sql_store
 from tests.doors.http.bench import PATIENCE_SECONDS

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pitstop.doors.cli.app import COMMANDS, OpenService
+from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
@@ -66,7 +66,11 @@ OPTIONS = {  # a test compares them with what the commands say of themselves
     "restore": "--db --help",
     "dap": "--port --launch-response --help",
     "show": "--mermaid --help",
+    "steps": "--help",
+    "schema": "--help",
     "init": "--print --help",
+    "doctor": "--help",
+    "completion": "--help",
 }
 STEP_OPTIONS = ("--from", "--only", "--break")
 _POSITIONS = (":before", ":after", ":error")
@@ -92,7 +96,7 @@ def complete_command(words: Sequence[str], open_service: OpenService, interrupts
 
 def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> Iterable[str]:
     if not before:
-        return COMMANDS
+        return OPTIONS
     command, last = before[0], before[-1]
     if last in STEP_OPTIONS and command in ("run", "debug"):
         return _steps(before[1:], last == "--break", open_service)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pitstop.doors.dap.services import OpenService
+    from pitstop.doors.dap.session.services import OpenService
 
 EPILOG = """\
 Editors start it themselves: docs/guides/editors.md has the settings of each. With --port it waits for one client
@@ -72,7 +72,7 @@ def _run(serving: Any, interrupts: Any) -> int:
 
 
 async def _serve_stdio(options: argparse.Namespace, open_service: "OpenService", output: int) -> None:
-    from pitstop.doors.dap.pipes import open_reader, open_writer
+    from pitstop.doors.dap.protocol.pipes import open_reader, open_writer
     from pitstop.doors.dap.serving import serve_client
 
     reader = await open_reader(0)
@@ -86,9 +86,9 @@ async def _serve_stdio(options: argparse.Namespace, open_service: "OpenService",
 
 async def _serve_port(options: argparse.Namespace, open_service: "OpenService") -> None:
     """One client that knows the token. Whoever does not is sent away, and the next one may try."""
-    from pitstop.doors.dap.pipes import SocketWriter
+    from pitstop.doors.dap.protocol.pipes import SocketWriter
+    from pitstop.doors.dap.protocol.wire import LONGEST_LINE
     from pitstop.doors.dap.serving import serve_client
-    from pitstop.doors.dap.wire import LONGEST_LINE
 
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
     late = options.launch_response == "late"

@@ -4,11 +4,20 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from pitstop.doors.dap import breakpoints, completions, evaluate, lifecycle, stack, stepping, time_travel, variables
-from pitstop.doors.dap.adapter import Adapter
-from pitstop.doors.dap.dispatcher import Dispatcher
-from pitstop.doors.dap.lifecycle import leave
-from pitstop.doors.dap.services import OpenService
+from pitstop.doors.dap.requests import (
+    breakpoints,
+    completions,
+    evaluate,
+    lifecycle,
+    stack,
+    stepping,
+    time_travel,
+    variables,
+)
+from pitstop.doors.dap.requests.lifecycle import leave
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.dispatcher import Dispatcher
+from pitstop.doors.dap.session.services import OpenService
 from pitstop.errors import PitstopError
 
 ROUTES = {

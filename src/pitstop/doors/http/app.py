@@ -8,8 +8,18 @@ from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from pitstop.doors.http import (
-    answers,
+from pitstop.doors.http import answers, openapi
+from pitstop.doors.http.gate.access import Access
+from pitstop.doors.http.gate.gate import Gate
+from pitstop.doors.http.gate.headers import SafeHeaders
+from pitstop.doors.http.gate.limits import BodyLimit, Limits, Places
+from pitstop.doors.http.gate.memory import AlwaysReady, MemoryAudit, MemoryIdempotency, MemorySecrets
+from pitstop.doors.http.gate.ports import Audit, Idempotency, Operations, Secrets
+from pitstop.doors.http.gate.trail import Trail
+from pitstop.doors.http.metrics import CountRequests, Metrics
+from pitstop.doors.http.openapi import describe
+from pitstop.doors.http.routes import audit as audits
+from pitstop.doors.http.routes import (
     breakpoints,
     debug,
     events,
@@ -18,7 +28,6 @@ from pitstop.doors.http import (
     login,
     logs,
     looking,
-    openapi,
     runs,
     shell,
     socket,
@@ -26,24 +35,10 @@ from pitstop.doors.http import (
     tokens,
     website,
 )
-from pitstop.doors.http import (
-    audit as audits,
-)
-from pitstop.doors.http import (
-    secrets as secret_routes,
-)
-from pitstop.doors.http.access import Access
-from pitstop.doors.http.gate import Gate
-from pitstop.doors.http.headers import SafeHeaders
-from pitstop.doors.http.limits import BodyLimit, Limits, Places
-from pitstop.doors.http.memory import AlwaysReady, MemoryAudit, MemoryIdempotency, MemorySecrets
-from pitstop.doors.http.metrics import CountRequests, Metrics
-from pitstop.doors.http.openapi import describe
-from pitstop.doors.http.ports import Audit, Idempotency, Operations, Secrets
-from pitstop.doors.http.route import Once
-from pitstop.doors.http.shell_sessions import ShellSessions
-from pitstop.doors.http.streams import Streams
-from pitstop.doors.http.trail import Trail
+from pitstop.doors.http.routes import secrets as secret_routes
+from pitstop.doors.http.routes.route import Once
+from pitstop.doors.http.streams.shell_sessions import ShellSessions
+from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError
 from pitstop.service.api import Service
 

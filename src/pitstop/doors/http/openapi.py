@@ -1,21 +1,19 @@
 """The OpenAPI description: every route with its problems, and what answers always have said as always there.
 
-`python -m pitstop.doors.http.openapi FILE` writes it; the web's types and the reference are made from that file.
+`docs/reference/generate.py` writes it to a file, from which the web's types are made.
 """
 
 import asyncio
 import json
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
-from pitstop.doors.http.route import is_described
-from pitstop.doors.http.tokens import VERSION
+from pitstop.doors.http.routes.route import is_described
+from pitstop.doors.http.routes.tokens import VERSION
 from pitstop.service.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
@@ -86,15 +84,3 @@ def make_description(app: FastAPI) -> dict[str, Any]:
 
 def text_of(app: FastAPI) -> str:
     return json.dumps(app.openapi(), indent=1, sort_keys=True) + "\n"
-
-
-def main(file: str) -> None:
-    """Write the description of an app that serves nothing."""
-    from pitstop.doors.http.app import create_app
-
-    nothing: Any = None
-    Path(file).write_text(text_of(create_app(nothing, nothing, web=None)), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -8,8 +8,8 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from pitstop.doors.http.limits import Limits
-from pitstop.doors.http.streams import Streams
+from pitstop.doors.http.gate.limits import Limits
+from pitstop.doors.http.streams.streams import Streams
 
 MOST_CONNECTIONS = 10_000
 IDLE_SECONDS = 75  # longer than clients and proxies keep a connection: one that is closed as they use it is an error

@@ -1,0 +1,1 @@
+"""The Debug Adapter Protocol on the wire: its messages, and how they are framed."""

@@ -1,0 +1,1 @@
+"""The requests of an editor, a file for each family."""

@@ -1,0 +1,211 @@
+"""Breakpoints: at lines, at steps by name, at failures, and at values that change."""
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+
+from pitstop.doors.dap.protocol import arguments as given
+from pitstop.doors.dap.protocol.bodies import (
+    BreakpointEvent,
+    BreakpointLocation,
+    BreakpointLocations,
+    Breakpoints,
+    DataBreakpointInfo,
+)
+from pitstop.doors.dap.protocol.messages import Breakpoint, GivenSource
+from pitstop.doors.dap.requests.variables import path_of
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.breakpoint_book import Draft
+from pitstop.doors.dap.session.debuggee import Debuggee
+from pitstop.doors.dap.session.dispatcher import Route
+from pitstop.doors.dap.session.exceptions import NAMES
+from pitstop.doors.dap.session.log_messages import to_template
+from pitstop.doors.dap.session.places import PYTHON
+from pitstop.doors.dap.session.placing import tell_place
+from pitstop.service.api import BreakpointRequest, BreakPosition
+
+_HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
+_POSITIONS: dict[str, BreakPosition] = {"before": "before", "after": "after", "error": "error"}
+
+
+# --- At lines --------------------------------------------------------------------------------------------------------
+
+
+async def set_breakpoints(adapter: Adapter, arguments: given.SetBreakpointsArguments) -> Breakpoints:
+    asked = arguments.breakpoints
+    if asked is None:
+        asked = [given.SourceBreakpoint(line=line) for line in arguments.lines or ()]
+    name = arguments.source.path or str(arguments.source.source_reference)
+    adapter.asked_at_lines[name] = (arguments.source, asked)
+    return Breakpoints(breakpoints=await _set_at_lines(adapter, name))
+
+
+async def look_up_again(adapter: Adapter) -> None:
+    """What was asked for before there was a flow, or when it was another one; what has changed is told."""
+    for name in adapter.asked_at_lines:
+        before = [mark.told for file, mark in adapter.breakpoints.at_lines() if file == name]
+        for old, told in zip(before, await _set_at_lines(adapter, name, is_same=True), strict=True):
+            if told != old:
+                adapter.tell("breakpoint", BreakpointEvent(reason="changed", breakpoint=told))
+
+
+async def _set_at_lines(adapter: Adapter, name: str, *, is_same: bool = False) -> list[Breakpoint]:
+    source, asked = adapter.asked_at_lines[name]
+    debuggee = adapter.debuggee
+    drafts = [_unknown_yet() if debuggee is None else _at_line(adapter, debuggee, source, each) for each in asked]
+    debugger = None if debuggee is None else debuggee.debugger
+    return await adapter.breakpoints.replace(("line", name), drafts, debugger, is_same=is_same)
+
+
+def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: given.SourceBreakpoint) -> Draft:
+    file = adapter.sources.file_of(source, debuggee.places, adapter.client)
+    if file is None:
+        name = Path(source.path or source.name or "this file").name
+        return _failed(f"{name} is no file of {Path(debuggee.places.flow.file).name}", asked.line)
+    step = debuggee.places.step_for(file, adapter.client.line_in(asked.line))
+    if step is None:
+        is_code = file.endswith(PYTHON)
+        where = "no function of a node is at this line" if is_code else "there is no step at this line, nor after it"
+        return _failed(where, asked.line)
+    if step.path not in debuggee.planned:
+        return _failed(f"step {step.path} was written after the run began: restart to stop there", asked.line)
+    mode = asked.mode or debuggee.default_mode
+    problem = _problem(asked.hit_condition, mode)
+    if problem is not None:
+        return _failed(problem, asked.line)
+    requests = tuple(
+        BreakpointRequest(
+            step=twin.path,
+            position=_POSITIONS[mode],
+            condition=asked.condition or None,
+            hits=asked.hit_condition or None,
+            log=to_template(asked.log_message) if asked.log_message else None,
+        )
+        for twin in debuggee.places.twins(step)
+        if twin.path in debuggee.planned
+    )
+    return Draft(requests, tell_place(adapter, step), step.path)
+
+
+async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLocationsArguments) -> BreakpointLocations:
+    debuggee, client = adapter.debuggee, adapter.client
+    file = None if debuggee is None else adapter.sources.file_of(arguments.source, debuggee.places, client)
+    if debuggee is None or file is None:
+        return BreakpointLocations(breakpoints=[])
+    first, last = client.line_in(arguments.line), client.line_in(arguments.end_line or arguments.line)
+    lines = debuggee.places.lines_between(file, first, last)
+    return BreakpointLocations(breakpoints=[BreakpointLocation(line=client.line_out(line)) for line in lines])
+
+
+# --- By name ---------------------------------------------------------------------------------------------------------
+
+
+async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctionBreakpointsArguments) -> Breakpoints:
+    debuggee = adapter.debuggee
+    adapter.asked_by_name = arguments.breakpoints or []
+    drafts = [
+        _unknown_yet() if debuggee is None else _at_name(adapter, debuggee, each) for each in adapter.asked_by_name
+    ]
+    told = await adapter.breakpoints.replace(("function", ""), drafts, None if debuggee is None else debuggee.debugger)
+    return Breakpoints(breakpoints=told)
+
+
+def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoint) -> Draft:
+    """A step by path or id, or every step of a type; `:after` and `:error` name another position."""
+    name, colon, position = asked.name.strip().rpartition(":")
+    if not colon or position not in _POSITIONS:
+        name, position = asked.name.strip(), debuggee.default_mode
+    steps = debuggee.places.flow.steps
+    found = [step for step in steps if step.path == name] or [step for step in steps if step.id == name]
+    is_kind = not found and any(step.kind == name for step in steps)
+    problem = _problem(asked.hit_condition, position)
+    if problem is None and not found and not is_kind:
+        near = get_close_matches(
+            name, {each for step in steps for each in (step.path, step.id, step.kind) if each}, n=1
+        )
+        hint = f"; did you mean {near[0]}?" if near else ""
+        problem = f"there is no step {name}, nor a type of steps{hint}"
+    if problem is not None:
+        return _failed(problem)
+    request = BreakpointRequest(
+        step=None if is_kind else name,
+        kind=name if is_kind else None,
+        position=_POSITIONS[position],
+        condition=asked.condition or None,
+        hits=asked.hit_condition or None,
+    )
+    return Draft((request,), Breakpoint(verified=True) if len(found) != 1 else tell_place(adapter, found[0]))
+
+
+# --- At failures -----------------------------------------------------------------------------------------------------
+
+
+async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExceptionBreakpointsArguments) -> Breakpoints:
+    asked: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters or ()]
+    asked += [(each.filter_id, each.condition or None) for each in arguments.filter_options or ()]
+    known = {name: condition for name, condition in asked if name in NAMES}
+    drafts = [Draft((BreakpointRequest(position="error"),), Breakpoint(verified=True))] if known else []
+    debuggee = adapter.debuggee
+    adapter.wanted_failures = known
+    await adapter.breakpoints.replace(("exception", ""), drafts, None if debuggee is None else debuggee.debugger)
+    return Breakpoints(
+        breakpoints=[
+            Breakpoint(verified=True)
+            if name in NAMES
+            else Breakpoint(verified=False, message=f"there is no filter {name}", reason="failed")
+            for name, _ in asked
+        ]
+    )
+
+
+# --- At values -------------------------------------------------------------------------------------------------------
+
+
+async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpointInfoArguments) -> DataBreakpointInfo:
+    path = None if arguments.as_address else path_of(adapter, arguments.variables_reference, arguments.name)
+    if path is None:
+        return DataBreakpointInfo(data_id=None, description=f"{arguments.name} is not a value that can be watched")
+    return DataBreakpointInfo(data_id=path, description=path, access_types=("write",), can_persist=True)
+
+
+async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpointsArguments) -> Breakpoints:
+    debuggee = adapter.debuggee
+    drafts = [_at_value(each) for each in arguments.breakpoints or ()]
+    told = await adapter.breakpoints.replace(("data", ""), drafts, None if debuggee is None else debuggee.debugger)
+    return Breakpoints(breakpoints=told)
+
+
+def _at_value(asked: given.DataBreakpoint) -> Draft:
+    problem = _problem(asked.hit_condition, "before")
+    if problem is None and not asked.data_id.startswith("."):
+        problem = f"{asked.data_id} is no jq path: it begins with a dot"
+    if problem is not None:
+        return _failed(problem)
+    request = BreakpointRequest(
+        state=asked.data_id, condition=asked.condition or None, hits=asked.hit_condition or None
+    )
+    return Draft((request,), Breakpoint(verified=True, message=f"stops when {asked.data_id} changes"))
+
+
+def _problem(hits: str | None, mode: str) -> str | None:
+    if hits and _HITS.fullmatch(hits) is None:
+        return f"hit condition {hits!r}: write for example >= 3, == 5 or % 2"
+    return None if mode in _POSITIONS else f"there is no mode {mode}: use {', '.join(_POSITIONS)}"
+
+
+def _failed(message: str, line: int | None = None) -> Draft:
+    return Draft((), Breakpoint(verified=False, message=message, line=line, reason="failed"))
+
+
+def _unknown_yet() -> Draft:
+    return Draft((), Breakpoint(verified=False, message="it is looked up when the flow is launched", reason="pending"))
+
+
+ROUTES = {
+    "setBreakpoints": Route(given.SetBreakpointsArguments, set_breakpoints),
+    "breakpointLocations": Route(given.BreakpointLocationsArguments, breakpoint_locations),
+    "setFunctionBreakpoints": Route(given.SetFunctionBreakpointsArguments, set_function_breakpoints),
+    "setExceptionBreakpoints": Route(given.SetExceptionBreakpointsArguments, set_exception_breakpoints),
+    "dataBreakpointInfo": Route(given.DataBreakpointInfoArguments, data_breakpoint_info),
+    "setDataBreakpoints": Route(given.SetDataBreakpointsArguments, set_data_breakpoints),
+}

@@ -1,0 +1,199 @@
+"""Commands of the debug console: what a flow can be told at a stop, and editors have no button for."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Literal, NamedTuple
+
+from pitstop.doors.dap.protocol.bodies import ContinuedEvent
+from pitstop.doors.dap.protocol.failures import RequestFailed
+from pitstop.doors.dap.requests.variables import read_json, stop_for
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.errors import CommandRefused
+from pitstop.service.api import BreakpointRequest
+from pitstop.service.debugging import StopInfo
+
+
+class Command(NamedTuple):
+    usage: str
+    summary: str
+    act: Callable[[Adapter, str, int | None], Awaitable[str]]
+
+
+def is_command(text: str) -> bool:
+    """Whether it begins with the name of a command; jq has words of the same name, which are followed by `(`."""
+    return text.split(maxsplit=1)[0] in COMMANDS if text else False
+
+
+async def carry_out(adapter: Adapter, text: str, frame_id: int | None) -> str:
+    name, _, rest = text.partition(" ")
+    return await COMMANDS[name].act(adapter, rest.strip(), frame_id)
+
+
+# --- Looking ---------------------------------------------------------------------------------------------------------
+
+
+async def _help(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    width = max(len(each.usage) for each in COMMANDS.values())
+    lines = [f"{each.usage:{width}}  {each.summary}" for each in COMMANDS.values()]
+    return "\n".join([*lines, "Anything else is a jq expression, such as .vars or .steps | keys"])
+
+
+async def _frames(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    state = await adapter.session().live()[0].state()
+    live = [each for each in state.frames if each.state != "done"]
+    return "\n".join(f"{each.id}  {each.state}  {each.occurrence or ''}".rstrip() for each in live)
+
+
+async def _log(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    session = adapter.session()
+    occurrence = rest
+    if not occurrence:
+        number = await stop_for(adapter, frame_id)
+        stops = (await session.live()[0].state()).stops
+        occurrence = next(stop.occurrence for stop in stops if stop.id == number)
+    lines = [] if session.run is None else await session.run.log_tail(occurrence, 100)
+    return "\n".join(lines) or f"{occurrence} has written nothing"
+
+
+async def _config(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    config = await adapter.session().live()[0].config(await stop_for(adapter, frame_id))
+    lines = [json.dumps(dict(config.resolved), ensure_ascii=False, indent=2)]
+    return "\n".join([*lines, *(f"{path}: {problem}" for path, problem in config.problems.items())])
+
+
+# --- Changing --------------------------------------------------------------------------------------------------------
+
+
+async def _set(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    path, _, value = rest.partition(" ")
+    if not value.strip():
+        raise RequestFailed('write: set PATH JSON, as in: set .vars.region "eu"')
+    debugger, _ = adapter.session().live()
+    stop = await stop_for(adapter, frame_id)
+    await debugger.set(stop, path, read_json(value.removeprefix("= ")))
+    adapter.references.forget_under(stop, path)
+    return f"{path} is set"
+
+
+async def _unset(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    debugger, _ = adapter.session().live()
+    stop = await stop_for(adapter, frame_id)
+    await debugger.unset(stop, rest)
+    adapter.references.forget_under(stop, rest)
+    return f"{rest} is gone"
+
+
+async def _undo(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    await adapter.session().live()[0].undo(await stop_for(adapter, frame_id))
+    return "taken back"
+
+
+async def _override(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    config = read_json(rest)
+    if not isinstance(config, dict):
+        raise RequestFailed('write: override JSON, as in: override {"script": "make"}')
+    await adapter.session().live()[0].override_config(await stop_for(adapter, frame_id), config)
+    return "the step runs with this in its config"
+
+
+async def _inject(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    word, _, step = rest.partition(" ")
+    position: Literal["before", "after"] = "after" if word == "after" else "before"
+    given = read_json(step if word in ("before", "after") else rest)
+    debugger, _ = adapter.session().live()
+    path = await debugger.inject(await stop_for(adapter, frame_id), given, position)
+    return f"{path} runs {position} this step"
+
+
+async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    """One more, of this console: editors do not know of it."""
+    step, _, condition = rest.partition(" if ")
+    added = (
+        await adapter.session()
+        .live()[0]
+        .add_breakpoint(BreakpointRequest(step=step.strip(), condition=condition.strip() or None))
+    )
+    if not added.paths:
+        await adapter.session().live()[0].remove_breakpoint(added.id)
+        raise RequestFailed(f"there is no step {step.strip()}")
+    return f"breakpoint {added.id} at {', '.join(added.paths)}"
+
+
+# --- Moving: the client does not know that the run goes on, so it is told --------------------------------------------
+
+
+async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    outputs = read_json(rest) if rest else None
+    return await _move(
+        adapter, frame_id, lambda stop: adapter.session().live()[0].skip(stop.id, outputs, pauses=True), "skipped"
+    )
+
+
+async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    """And stop when it has ended, whichever way."""
+
+    async def again(stop: StopInfo) -> None:
+        debugger, _ = adapter.session().live()
+        after = await debugger.add_breakpoint(BreakpointRequest(step=stop.step, position="after", once=True))
+        try:
+            await debugger.retry(stop.id)
+        except CommandRefused:
+            await debugger.remove_breakpoint(after.id)
+            raise
+
+    return await _move(adapter, frame_id, again, "tried again")
+
+
+async def _force(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    status, _, outputs = rest.partition(" ")
+    given = read_json(outputs) if outputs.strip() else None
+    return await _move(
+        adapter,
+        frame_id,
+        lambda stop: adapter.session().live()[0].force(stop.id, status, given, pauses=True),
+        f"forced to {status}",
+    )
+
+
+async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    is_agreed = rest == "external"
+    return await _move(
+        adapter,
+        frame_id,
+        lambda stop: adapter.session().live()[0].step_back(stop.id, external=is_agreed),
+        "went back",
+    )
+
+
+async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo], Awaitable[None]], done: str) -> str:
+    """Carry out what lets the branch go on, and stops it again."""
+    session = adapter.session()
+    debugger, conductor = session.live()
+    number = await stop_for(adapter, frame_id)
+    async with adapter.turn:
+        stop = next((each for each in (await debugger.state()).stops if each.id == number), None)
+        if stop is None:
+            raise RequestFailed("that stop is over", show_user=False)
+        with conductor.moving(stop, (number,), is_step=True, expected="step"):
+            await act(stop)
+        thread = adapter.threads.number(stop.frame)
+        adapter.tell("continued", ContinuedEvent(thread_id=thread, all_threads_continued=False))
+    return f"{stop.occurrence} {done}"
+
+
+COMMANDS = {
+    "help": Command("help", "List the commands", _help),
+    "frames": Command("frames", "List the branches and where they are", _frames),
+    "log": Command("log [OCCURRENCE]", "Show the end of what a step wrote", _log),
+    "config": Command("config", "Show what the step would do now", _config),
+    "set": Command("set PATH JSON", "Put a value at a path", _set),
+    "unset": Command("unset PATH", "Remove what is at a path", _unset),
+    "undo": Command("undo", "Take back the last change made at this stop", _undo),
+    "override": Command("override JSON", "Put these keys in place of the step's own config", _override),
+    "inject": Command("inject [before|after] JSON", 'Put a step in, such as {"uses": "run", "with": {…}}', _inject),
+    "break": Command("break STEP [if JQ]", "Stop before a step", _break),
+    "skip": Command("skip [JSON]", "Do not run the step; JSON is its outputs", _skip),
+    "retry": Command("retry", "Run the step that has ended again", _retry),
+    "force": Command("force STATUS [JSON]", "Decide how the step ends: passed, failed or skipped", _force),
+    "back": Command("back [external]", "Step back, also over what cannot be undone outside", _back),
+}

@@ -1,0 +1,102 @@
+"""From what a client sends with `launch` and `attach` to what is debugged; every mistake of a flow is shown."""
+
+import os
+from pathlib import Path
+
+from pitstop.doors.dap.protocol.arguments import AttachArguments, LaunchArguments
+from pitstop.doors.dap.protocol.failures import RequestFailed
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.debuggee import Attachment, Debuggee, Launch
+from pitstop.errors import BadFlow
+from pitstop.service.api import RunRequest, Service
+from pitstop.service.graph_targets import read_target
+
+FRESH = "fresh"
+
+
+async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debuggee:
+    """Nothing has run yet; RequestFailed, BadFlow, BadInputs say why nothing can."""
+    request = _request(arguments)
+    _set_environment(adapter, arguments)
+    service = await _service(adapter, arguments.server, arguments.token)
+    try:
+        flow = await service.check(request.flow, request.text)
+        await service.resolve(request)
+    except BadFlow as error:
+        _show_mistakes(adapter, error)
+        raise
+    launch = Launch(
+        service=service,
+        request=request,
+        flow=flow,
+        is_local=arguments.server is None,
+        debugs=not arguments.no_debug,
+        stops_at_entry=bool(arguments.stop_on_entry),
+        stops_at_end=bool(arguments.stop_at_end),
+    )
+    return Debuggee(adapter, launch, arguments)
+
+
+async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debuggee:
+    if arguments.run is None or arguments.server is None:
+        raise RequestFailed("attach needs `run`, the id of the run, and `server`, where it is")
+    service = await _service(adapter, arguments.server, arguments.token)
+    return Debuggee(adapter, Attachment(service=service, run=await service.run(arguments.run)), arguments)
+
+
+async def _service(adapter: Adapter, server: str | None, token: str | None) -> Service:
+    return await adapter.services.local() if server is None else await adapter.services.remote(server, token or "")
+
+
+def _request(arguments: LaunchArguments) -> RunRequest:
+    if not arguments.program:
+        raise RequestFailed("launch needs `program`: a flow file, or a graph as file.py:app or module:app")
+    cwd = Path(arguments.cwd or ".").absolute()
+    program = str(cwd / arguments.program)
+    if arguments.server is not None and read_target(program) is not None:
+        raise RequestFailed("a graph runs where its code is: launch it without `server`")
+    folder = str(cwd) if arguments.folder is None else str(cwd / arguments.folder)
+    return RunRequest(
+        flow=program,
+        text=_text(program) if arguments.server is not None else None,
+        inputs=arguments.inputs or {},
+        secrets=_secrets(arguments.secrets),
+        folder=None if arguments.folder == FRESH or arguments.server is not None else folder,
+        from_step=arguments.from_step,
+    )
+
+
+def _set_environment(adapter: Adapter, arguments: LaunchArguments) -> None:
+    """What is run here has the environment of this process, which has one client."""
+    if arguments.server is not None:
+        if arguments.env:
+            raise RequestFailed("the environment is that of the server: launch with inputs in place of `env`")
+        return
+    given = arguments.env or {}
+    kept = {name: value for name, value in adapter.environment.items() if name not in given}
+    os.environ.clear()
+    os.environ.update(kept | {name: value for name, value in given.items() if value is not None})
+
+
+def _text(program: str) -> str:
+    """What a server is sent, for it does not have our files."""
+    try:
+        return Path(program).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RequestFailed(f"{program} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _secrets(given: dict[str, str] | list[str] | None) -> dict[str, str]:
+    """By name and value, or names alone: those are taken from the environment."""
+    if not isinstance(given, list):
+        return given or {}
+    missing = [name for name in given if name not in os.environ]
+    if missing:
+        raise RequestFailed(f"secrets that are not in the environment: {', '.join(missing)}")
+    return {name: os.environ[name] for name in given}
+
+
+def _show_mistakes(adapter: Adapter, error: BadFlow) -> None:
+    for mistake in error.found:
+        source = adapter.sources.tell(mistake.file, adapter.client)
+        adapter.say(str(mistake), "stderr", source, mistake.line)

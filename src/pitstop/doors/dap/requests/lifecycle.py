@@ -1,0 +1,139 @@
+"""The life of a session: from `initialize` to `disconnect`."""
+
+import msgspec
+
+from pitstop.doors.dap.protocol.arguments import (
+    AttachArguments,
+    CancelArguments,
+    DisconnectArguments,
+    InitializeArguments,
+    LaunchArguments,
+    NoArguments,
+    RestartArguments,
+)
+from pitstop.doors.dap.protocol.bodies import Capabilities, TerminatedEvent
+from pitstop.doors.dap.protocol.failures import RequestFailed
+from pitstop.doors.dap.requests.breakpoints import look_up_again
+from pitstop.doors.dap.requests.launching import prepare_attach, prepare_launch
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.capabilities import capabilities_for
+from pitstop.doors.dap.session.client import read_client
+from pitstop.doors.dap.session.debuggee import Debuggee, Launch
+from pitstop.doors.dap.session.dispatcher import Route
+from pitstop.errors import PitstopError
+
+
+async def initialize(adapter: Adapter, arguments: InitializeArguments) -> Capabilities:
+    if adapter.is_initialized:
+        raise RequestFailed("initialize came twice", show_user=False)
+    adapter.client = read_client(arguments)
+    adapter.is_initialized = True
+    return capabilities_for(adapter.client)
+
+
+async def launch(adapter: Adapter, arguments: LaunchArguments) -> None:
+    _check_free(adapter)
+    await _take(adapter, await prepare_launch(adapter, arguments))
+
+
+async def attach(adapter: Adapter, arguments: AttachArguments) -> None:
+    _check_free(adapter)
+    await _take(adapter, await prepare_attach(adapter, arguments))
+
+
+def _check_free(adapter: Adapter) -> None:
+    if adapter.debuggee is not None:
+        raise RequestFailed("this session debugs something already: restart it, or start another one")
+
+
+async def _take(adapter: Adapter, debuggee: Debuggee) -> None:
+    _check_free(adapter)  # once more: it took a while to prepare
+    adapter.debuggee = debuggee
+    adapter.tell("initialized")
+    async with adapter.turn:
+        await look_up_again(adapter)
+    _begin_if_ready(adapter)
+    if adapter.is_launch_answered_late:
+        await debuggee.begun
+
+
+async def configuration_done(adapter: Adapter, arguments: NoArguments) -> None:
+    adapter.is_configured = True
+    _begin_if_ready(adapter)
+
+
+def _begin_if_ready(adapter: Adapter) -> None:
+    """A run needs both, and clients send them in either order."""
+    if adapter.debuggee is not None and adapter.is_configured:
+        adapter.debuggee.begin()
+
+
+async def restart(adapter: Adapter, arguments: RestartArguments) -> None:
+    """A new run in the same session, with the arguments that the client has now."""
+    async with adapter.restarting:
+        await _restart(adapter, arguments)
+
+
+async def _restart(adapter: Adapter, arguments: RestartArguments) -> None:
+    old = adapter.session()
+    if not isinstance(old.origin, Launch) or not isinstance(old.options, LaunchArguments):
+        raise RequestFailed("only what was launched can be restarted: this run was attached to")
+    options = old.options
+    if arguments.arguments is not None:
+        options = msgspec.convert(arguments.arguments, LaunchArguments)
+    new = await prepare_launch(adapter, options)
+    await old.kill_for_restart()
+    async with adapter.turn:
+        old.give_way()
+        adapter.debuggee = new
+        await look_up_again(adapter)
+    _begin_if_ready(adapter)
+
+
+async def terminate(adapter: Adapter, arguments: NoArguments) -> None:
+    if adapter.debuggee is None:
+        adapter.tell("terminated", TerminatedEvent())
+    else:
+        await adapter.debuggee.cancel()
+
+
+async def disconnect(adapter: Adapter, arguments: DisconnectArguments) -> None:
+    try:
+        await leave(adapter, terminates=arguments.terminate_debuggee, suspends=bool(arguments.suspend_debuggee))
+    except PitstopError as error:  # a server that is gone is left, too
+        adapter.say(str(error), "stderr")
+    adapter.leave()
+
+
+async def leave(adapter: Adapter, *, terminates: bool | None, suspends: bool) -> None:
+    """End what was launched, and let go on what was attached to, unless the client wants it the other way."""
+    debuggee = adapter.debuggee
+    if debuggee is None:
+        return
+    ends = isinstance(debuggee.origin, Launch) if terminates is None else terminates
+    if ends and not suspends:
+        await debuggee.kill()
+    else:
+        await debuggee.leave(suspended=suspends)
+
+
+async def cancel(adapter: Adapter, arguments: CancelArguments) -> None:
+    """Give a request up, or what is shown as progress; one that is answered already is no mistake."""
+    number = arguments.request_id
+    if arguments.progress_id is not None:
+        number = adapter.cancellable.get(arguments.progress_id, number)
+    task = adapter.open_requests.get(number) if number is not None else None
+    if task is not None:
+        task.cancel()
+
+
+ROUTES = {
+    "initialize": Route(InitializeArguments, initialize),
+    "launch": Route(LaunchArguments, launch, is_aside=True),
+    "attach": Route(AttachArguments, attach, is_aside=True),
+    "configurationDone": Route(NoArguments, configuration_done),
+    "restart": Route(RestartArguments, restart, is_aside=True),
+    "terminate": Route(NoArguments, terminate),
+    "disconnect": Route(DisconnectArguments, disconnect, is_aside=True),
+    "cancel": Route(CancelArguments, cancel, is_aside=True),
+}

@@ -1,0 +1,107 @@
+"""Going back, starting again, and going ahead without running what is between."""
+
+from collections.abc import Awaitable, Callable
+
+from pitstop.doors.dap.protocol import arguments as given
+from pitstop.doors.dap.protocol.bodies import Targets
+from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
+from pitstop.doors.dap.protocol.messages import Target
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.dispatcher import Route
+from pitstop.service.debugging import Debugger, PointInfo, StopInfo
+
+Travel = Callable[[Debugger, StopInfo], Awaitable[None]]
+
+
+async def step_back(adapter: Adapter, arguments: given.MoveArguments) -> None:
+    async def travel(debugger: Debugger, stop: StopInfo) -> None:
+        if "step_back" not in stop.allowed:
+            raise RequestFailed("this is the first stop of its branch: there is nothing to step back to")
+        await debugger.step_back(stop.id)
+
+    await _travel(adapter, arguments.thread_id, travel, "step")
+
+
+async def reverse_continue(adapter: Adapter, arguments: given.MoveArguments) -> None:
+    """Back to the breakpoint that was hit before, or to the first step."""
+
+    async def travel(debugger: Debugger, stop: StopInfo) -> None:
+        points = [point for point in await debugger.history() if _is_before(point, stop)]
+        hit = [point for point in points if point.stop is not None and point.stop in adapter.breakpoint_stops]
+        if not points:
+            raise RequestFailed("this is the beginning of the run")
+        await debugger.rewind(stop.id, (hit[-1] if hit else points[0]).number)
+
+    await _travel(adapter, arguments.thread_id, travel, "breakpoint")
+
+
+async def restart_frame(adapter: Adapter, arguments: given.FrameArguments) -> None:
+    """Run the step of a stack frame again, with everything as it was before it."""
+    frame = adapter.references.frame(arguments.frame_id)
+
+    async def travel(debugger: Debugger, stop: StopInfo) -> None:
+        point = _beginning(await debugger.history(), stop, frame.step)
+        if point is None:
+            raise RequestFailed(f"{frame.step or 'the run'} has not begun: there is nothing to start again")
+        await debugger.rewind(stop.id, point.number)
+
+    await _travel(adapter, adapter.threads.number(frame.branch), travel, "restart")
+
+
+def _is_before(point: PointInfo, stop: StopInfo) -> bool:
+    """Whether it is another place than that of the stop, which may have been come to before."""
+    is_same = (point.occurrence, point.position) == (stop.occurrence, stop.position)
+    return point.number < stop.after_event and not is_same
+
+
+def _beginning(points: tuple[PointInfo, ...], stop: StopInfo, step: str | None) -> PointInfo | None:
+    """The last time that a step around the stop was about to begin; for the run, its first point."""
+    past = [point for point in points if point.number < stop.after_event and point.position == "before"]
+    if step is None:
+        return past[0] if past else None
+    return next((point for point in reversed(past) if point.step == step), None)
+
+
+async def goto_targets(adapter: Adapter, arguments: given.GotoTargetsArguments) -> Targets:
+    """The step at a line, if a branch stands beside it."""
+    session, client = adapter.session(), adapter.client
+    debugger, conductor = session.live()
+    file = adapter.sources.file_of(arguments.source, session.places, client)
+    step = None if file is None else session.places.step_for(file, client.line_in(arguments.line))
+    if step is None or not conductor.is_stopped:
+        return Targets(targets=[])
+    for stop in (await debugger.state()).stops:
+        at = session.places.step(stop.step)
+        for twin in session.places.twins(step):
+            if at is not None and at.parent == twin.parent:
+                line, column = client.line_out(twin.line or 1), client.column_out(twin.column or 1)
+                number = adapter.number_target(twin.path)
+                return Targets(targets=[Target(id=number, label=twin.path, line=line, column=column)])
+    return Targets(targets=[])
+
+
+async def goto(adapter: Adapter, arguments: given.GotoArguments) -> None:
+    step = adapter.targets.get(arguments.target_id)
+    if step is None:
+        raise RequestFailed("there is no such target", show_user=False)
+    await _travel(adapter, arguments.thread_id, lambda debugger, stop: debugger.goto(stop.id, step), "goto")
+
+
+async def _travel(adapter: Adapter, thread: int, travel: Travel, expected: str) -> None:
+    """Do it, and tell the stop that it leads to with the word that the client expects."""
+    session = adapter.session()
+    _, conductor = session.live()
+    stop = await session.stop_of(thread)
+    if stop is None:
+        raise not_stopped()
+    with conductor.moving(stop, (stop.id,), is_step=True, expected=expected):
+        await travel(session.live()[0], stop)
+
+
+ROUTES = {
+    "stepBack": Route(given.MoveArguments, step_back),
+    "reverseContinue": Route(given.MoveArguments, reverse_continue),
+    "restartFrame": Route(given.FrameArguments, restart_frame),
+    "gotoTargets": Route(given.GotoTargetsArguments, goto_targets),
+    "goto": Route(given.GotoArguments, goto),
+}

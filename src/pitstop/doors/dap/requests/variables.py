@@ -1,0 +1,188 @@
+"""Scopes and variables: what the stopped step sees, a level and a page at a time."""
+
+import json
+from typing import Any
+
+from pitstop.doors.dap.protocol import arguments as given
+from pitstop.doors.dap.protocol.bodies import Scopes, ValueSet, Variables
+from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
+from pitstop.doors.dap.protocol.messages import Scope
+from pitstop.doors.dap.session import values
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.dispatcher import Route
+from pitstop.doors.dap.session.holders import PathHolder, ValueHolder, tell_value
+from pitstop.doors.dap.session.references import FrameRef
+from pitstop.service.debugging import Debugger, StopInfo
+
+NAMED_SCOPES = (("inputs", "Inputs", "arguments"), ("vars", "Vars", None), ("matrix", "Matrix", None))
+LOOKED_AT = 200
+
+
+async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Scopes:
+    debugger = _stopped(adapter)
+    frame = adapter.references.frame(arguments.frame_id)
+    stop = await stop_at(adapter, frame)
+    if stop is None:  # a long step that is at work: nothing can be seen until it ends
+        return Scopes(scopes=[])
+    if frame.depth:
+        return Scopes(scopes=[_facts(adapter, stop, "Step", _step_facts(adapter, frame), "locals")])
+    page = await debugger.variables(stop.id, ".", limit=LOOKED_AT)
+    told = [_scope(adapter, debugger, stop, "State", ".", "object", page.total, "locals")]
+    top = {each.name: each for each in page.variables}
+    for name, title, hint in NAMED_SCOPES:
+        if name in top and top[name].size is not None:
+            each = top[name]
+            told.append(_scope(adapter, debugger, stop, title, each.path, each.type, each.size or 0, hint))
+    told.append(_facts(adapter, stop, "Step", await _config_facts(adapter, debugger, stop, frame)))
+    if stop.outcome is not None and stop.outcome.outputs is not None:
+        told.append(_facts(adapter, stop, "Outputs", stop.outcome.outputs, "returnValue"))
+    env = top.get("env")
+    if env is not None and env.size is not None:
+        told.append(_scope(adapter, debugger, stop, "Env", env.path, env.type, env.size, None, expensive=True))
+    return Scopes(scopes=told)
+
+
+def _stopped(adapter: Adapter) -> Debugger:
+    """The debugger of a run that stands still, as the client has it; `notStopped`."""
+    debugger, conductor = adapter.session().live()
+    if not conductor.may_stand:
+        raise not_stopped()
+    return debugger
+
+
+async def stop_at(adapter: Adapter, frame: FrameRef) -> StopInfo | None:
+    debugger, _ = adapter.session().live()
+    return next((stop for stop in (await debugger.state()).stops if stop.id == frame.stop), None)
+
+
+def _scope(
+    adapter: Adapter,
+    debugger: Debugger,
+    stop: StopInfo,
+    name: str,
+    path: str,
+    kind: str,
+    size: int,
+    hint: str | None,
+    *,
+    expensive: bool = False,
+) -> Scope:
+    reference = adapter.references.number_holder(PathHolder(adapter, debugger, stop.id, path, kind, size))
+    return Scope(
+        name=name,
+        presentation_hint=hint,
+        variables_reference=reference,
+        expensive=expensive,
+        named_variables=values.named(kind, size),
+        indexed_variables=values.indexed(kind, size),
+    )
+
+
+def _facts(adapter: Adapter, stop: StopInfo, name: str, facts: Any, hint: str | None = None) -> Scope:
+    reference = adapter.references.number_holder(ValueHolder(adapter, facts, stop.id))
+    kind, size = values.type_of(facts), values.size_of(facts)
+    return Scope(
+        name=name,
+        presentation_hint=hint,
+        variables_reference=reference,
+        expensive=False,
+        named_variables=values.named(kind, size),
+        indexed_variables=values.indexed(kind, size),
+    )
+
+
+def _step_facts(adapter: Adapter, frame: FrameRef) -> dict[str, Any]:
+    step = adapter.session().places.step(frame.step or "")
+    if step is None:
+        return {"flow": adapter.session().places.flow.name}
+    facts = {"path": step.path, "id": step.id, "type": step.kind, "if": step.condition, "does": step.detail}
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+async def _config_facts(adapter: Adapter, debugger: Debugger, stop: StopInfo, frame: FrameRef) -> dict[str, Any]:
+    """What the step is, and what it would do now: with problems in the place of what cannot be worked out."""
+    facts = _step_facts(adapter, frame) | {"occurrence": stop.occurrence, "position": stop.position}
+    if stop.outcome is not None:
+        facts["status"] = stop.outcome.status
+    if stop.step:
+        config = await debugger.config(stop.id)
+        facts["config"] = dict(config.resolved)
+        if config.problems:
+            facts["problems"] = dict(config.problems)
+    return facts
+
+
+async def variables(adapter: Adapter, arguments: given.VariablesArguments) -> Variables:
+    if not adapter.references.is_kept(arguments.variables_reference):
+        _stopped(adapter)
+    holder = adapter.references.holder(arguments.variables_reference)
+    if arguments.filter is not None and (arguments.filter == "indexed") != (holder.kind == "array"):
+        return Variables(variables=[])
+    count = arguments.count or None
+    return Variables(variables=await holder.children(max(0, arguments.start or 0), count))
+
+
+def path_of(adapter: Adapter, reference: int | None, name: str) -> str | None:
+    """The jq path of a variable that was shown, or of an expression that is one; None for what can be at no path."""
+    if not reference:
+        return name.strip() if name.strip().startswith(".") else None
+    holder = adapter.references.holder(reference)
+    if holder.path is None:
+        return None
+    return values.child_path(holder.path, name, is_array=holder.kind == "array")
+
+
+async def set_variable(adapter: Adapter, arguments: given.SetVariableArguments) -> ValueSet:
+    holder = adapter.references.holder(arguments.variables_reference)
+    path = path_of(adapter, arguments.variables_reference, arguments.name)
+    if path is None or holder.stop is None:
+        raise RequestFailed(f"{arguments.name} cannot be set: it is only told")
+    return await set_value(adapter, holder.stop, path, arguments.value)
+
+
+async def set_expression(adapter: Adapter, arguments: given.SetExpressionArguments) -> ValueSet:
+    stop = await stop_for(adapter, arguments.frame_id)
+    return await set_value(adapter, stop, arguments.expression, arguments.value)
+
+
+async def set_value(adapter: Adapter, stop: int, path: str, text: str) -> ValueSet:
+    """Put a JSON value at a path; what was inside the old one is gone."""
+    debugger, _ = adapter.session().live()
+    await debugger.set(stop, path, read_json(text))
+    adapter.references.forget_under(stop, path)
+    (value,) = await debugger.evaluate(stop, path)
+    told = tell_value(adapter, "", value, stop, path)
+    return ValueSet(
+        value=told.value,
+        type=told.type,
+        variables_reference=told.variables_reference,
+        named_variables=told.named_variables,
+        indexed_variables=told.indexed_variables,
+    )
+
+
+def read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise RequestFailed(f'{text!r} is not JSON ({error}); a text is written with quotes, as "text"') from error
+
+
+async def stop_for(adapter: Adapter, frame_id: int | None) -> int:
+    """The stop that an expression is for: that of the stack frame, or the one that was told last."""
+    _, conductor = adapter.session().live()
+    if frame_id is not None:
+        stop = adapter.references.frame(frame_id).stop
+    else:
+        stop = conductor.current.id if conductor.current is not None else None
+    if stop is None:
+        raise not_stopped("nothing can be seen while the step is at work")
+    return stop
+
+
+ROUTES = {
+    "scopes": Route(given.FrameArguments, scopes, is_aside=True),
+    "variables": Route(given.VariablesArguments, variables, is_aside=True),
+    "setVariable": Route(given.SetVariableArguments, set_variable),
+    "setExpression": Route(given.SetExpressionArguments, set_expression),
+}

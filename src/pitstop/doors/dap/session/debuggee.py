@@ -1,0 +1,424 @@
+"""What is debugged: a flow that is about to run, then its run, followed from its first event to its last."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+from pitstop.doors.dap.protocol import bodies
+from pitstop.doors.dap.protocol.arguments import Mode, SessionOptions
+from pitstop.doors.dap.protocol.failures import not_stopped
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.conductor import Conductor
+from pitstop.doors.dap.session.file_watch import watch_files
+from pitstop.doors.dap.session.outputs import Outputs
+from pitstop.doors.dap.session.patience import patiently
+from pitstop.doors.dap.session.places import Places
+from pitstop.errors import CommandRefused, NotRunning, PitstopError
+from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service, WorkspaceProgress
+from pitstop.service.debugging import Debugger, DebugState, StopInfo
+from pitstop.service.graph_targets import read_target
+
+LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
+END_LOOKS, LOOK_SECONDS = 8, 0.1  # how long a run that is killed is waited for
+
+IN_PYTHON = ("node", "python")  # kinds whose failures were raised in the code of a user
+
+_CHANGES = ("debug.scope_edited", "debug.edit_undone", "debug.config_overridden")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What is to run. Without `debugs` nothing ever stops it."""
+
+    service: Service
+    request: RunRequest
+    flow: FlowInfo
+    is_local: bool = True
+    debugs: bool = True
+    stops_at_entry: bool = False
+    stops_at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A run that somebody else has started."""
+
+    service: Service
+    run: ActiveRun
+
+
+class Debuggee:
+    """One run of a session. It begins when it is both launched (or found) and configured."""
+
+    def __init__(self, adapter: Adapter, origin: Launch | Attachment, options: SessionOptions) -> None:
+        self.origin = origin
+        self.options = options
+        self.run: ActiveRun | None = None
+        self.is_over = False
+        self.places = Places(origin.flow if isinstance(origin, Launch) else origin.run.flow)
+        self.planned = frozenset(self.places.by_path)  # the steps that can run, whatever the file has now
+        self.outputs = Outputs(adapter, self)
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._adapter = adapter
+        self._conductor: Conductor | None = None
+        self._beginning: asyncio.Task[None] | None = None
+        self._is_wanted = True
+        self._stop_hearing: Callable[[], None] = lambda: None
+        self._started: dict[str, float] = {}
+        self._traces: dict[str, str] = {}  # of what was raised in Python, by occurrence
+        self._is_restarting = False
+        self._is_ending_told = False
+        self._is_left_to_itself = False
+        self._ended = asyncio.Event()
+
+    # What others ask
+
+    @property
+    def start_method(self) -> Literal["launch", "attach"]:
+        return "launch" if isinstance(self.origin, Launch) else "attach"
+
+    @property
+    def flow_file(self) -> str | None:
+        """The file of the flow, if it is one of ours that can be read again; code is not imported while it runs."""
+        origin = self.origin
+        is_ours = isinstance(origin, Launch) and origin.is_local and read_target(origin.request.flow) is None
+        return origin.request.flow if isinstance(origin, Launch) and is_ours else None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the run is in this process."""
+        return isinstance(self.origin, Launch) and self.origin.is_local
+
+    @property
+    def default_mode(self) -> Mode:
+        return self.options.breakpoint_mode or "before"
+
+    @property
+    def is_debugged(self) -> bool:
+        return not isinstance(self.origin, Launch) or self.origin.debugs
+
+    @property
+    def debugger(self) -> Debugger | None:
+        """The debugger of a run that lives."""
+        return self.run.debugger if self.run is not None and not self.is_over and self.is_debugged else None
+
+    @property
+    def conductor(self) -> Conductor:
+        if self._conductor is None or self.is_over:
+            raise not_stopped()
+        return self._conductor
+
+    def live(self) -> tuple[Debugger, Conductor]:
+        """What steers the run; `notStopped` when there is nothing to steer."""
+        debugger = self.debugger
+        if debugger is None:
+            raise not_stopped("the run has ended" if self.is_over else "the run has not begun")
+        return debugger, self.conductor
+
+    async def stop_of(self, thread: int) -> StopInfo | None:
+        """Where a thread stands; None when it moves, or waits for others, or nobody was told yet that it stands."""
+        debugger, conductor = self.live()
+        frame = self._adapter.threads.frame(thread)
+        stops = (await debugger.state()).stops
+        return next((stop for stop in stops if stop.frame == frame and conductor.has_heard(stop.id)), None)
+
+    def trace_of(self, occurrence: str) -> str | None:
+        """Where in the code the failure of a step was raised, if it was."""
+        return self._traces.get(occurrence)
+
+    def renew(self, flow: FlowInfo) -> None:
+        """The files have changed: the same steps may be at other lines."""
+        self.places = self.places.renewed(flow)
+        self._adapter.sources.forget_lines()
+
+    # Its life
+
+    def begin(self) -> None:
+        """Start the run, or begin to follow it, and tell the client until it is over. Said again, it is nothing new."""
+        if self._beginning is None and self._is_wanted and not self.is_over:
+            self._beginning = self._adapter.spawn(self._live_through(), name="run")
+
+    async def _live_through(self) -> None:
+        try:
+            async with self._adapter.turn:
+                if self.is_over or not self._is_wanted:  # somebody has ended it before it could begin
+                    self.is_over = True
+                    self._ended.set()
+                    self._tell_begun()
+                    return
+                state = await (
+                    self._launch(self.origin) if isinstance(self.origin, Launch) else self._attach(self.origin)
+                )
+        except (PitstopError, OSError) as error:
+            async with self._adapter.turn:
+                self._adapter.say(str(error), "stderr")
+                self._tell_begun(error)
+                self._tell_end(1)
+            return
+        self._tell_begun()
+        watch = self._adapter.spawn(watch_files(self._adapter, self), name="files")
+        try:
+            await self._follow(state)
+        finally:
+            watch.cancel()
+
+    def _tell_begun(self, error: Exception | None = None) -> None:
+        if self.begun.done():
+            return
+        if error is None:
+            self.begun.set_result(None)
+        else:
+            self.begun.set_exception(error)
+            self.begun.exception()  # nobody has to ask
+
+    async def _launch(self, launch: Launch) -> DebugState:
+        debug = DebugRequest(
+            breakpoints=self._adapter.breakpoints.requests(),
+            flow_breakpoints=False,  # the editor shows all that there are
+            stop_at_entry=launch.stops_at_entry,
+            stop_on_error=False,
+            stop_at_end=launch.stops_at_end,
+            lease_seconds=LEASE_SECONDS,
+        )
+        request = replace(launch.request, debug=debug if launch.debugs else None)
+        self.run = await launch.service.start(request)
+        if not self._is_wanted:
+            await self._kill(self.run)
+        state = await patiently(self.run.debugger.state)
+        self._adapter.breakpoints.bind(state.breakpoints)
+        self._prepare(self.run, is_local=launch.is_local)
+        return replace(state, last_event=self.run.carried_over)
+
+    async def _attach(self, attachment: Attachment) -> DebugState:
+        run = self.run = attachment.run
+        self._prepare(run, is_local=False)
+        state = await run.debugger.state()
+        for frame in state.frames:
+            if frame.state != "done":
+                self.conductor.tell_thread(frame.id, frame.name)
+        if not state.is_ended:
+            with contextlib.suppress(NotRunning):  # it has just ended, which is heard
+                await self._adapter.breakpoints.set_all(run.debugger)
+            await self.conductor.begin(state)
+        return state
+
+    def _prepare(self, run: ActiveRun, *, is_local: bool) -> None:
+        self._adapter.sources.take(run.texts, is_local=is_local)
+        self._conductor = Conductor(self._adapter, run.debugger, stops_all=self.options.stop_mode != "one")
+        self._stop_hearing = run.hear_output(self.outputs.hear)
+        run.hear_progress(self._hear_progress)
+        self._adapter.tell(
+            "process",
+            bodies.ProcessEvent(
+                name=run.flow.file or run.flow.name, is_local_process=is_local, start_method=self.start_method
+            ),
+        )
+
+    async def _follow(self, state: DebugState) -> None:
+        run = self.run
+        if run is None:
+            return
+        try:
+            following = run.events(state.last_event)
+            async with contextlib.aclosing(following) as events:  # type: ignore[type-var] # it is a generator
+                async for event in events:
+                    await patiently(partial(self._hear_in_turn, event))
+            code = 0 if (await patiently(run.wait)).status == "passed" else 1
+        except (PitstopError, OSError) as error:  # the server is gone, say
+            self._adapter.say(f"the run cannot be followed any more: {error}", "stderr")
+            code = 1
+        async with self._adapter.turn:
+            self._tell_end(code)
+
+    def _hear_progress(self, progress: WorkspaceProgress) -> None:
+        key, size = "workspace", progress.of_bytes
+        if progress.is_over or self.is_over:
+            self._adapter.progress.end(key)
+        else:
+            percentage = 100 * min(progress.bytes, size) / size if size else None
+            self._adapter.progress.report(key, "Snapshot", progress.text, percentage)
+
+    async def _hear_in_turn(self, event: EventInfo) -> None:
+        async with self._adapter.turn:
+            await self._hear(event)
+
+    async def _hear(self, event: EventInfo) -> None:
+        fields = event.fields
+        match event.kind:
+            case "frame.opened":
+                self.conductor.hear_opened(fields["frame"], fields["name"], fields["parent"])
+            case "frame.ended":
+                self.conductor.tell_thread_ended(fields["frame"])
+            case "step.started":
+                self._adapter.progress.begin(fields["occurrence"], f"Step {fields['occurrence']}")
+                self._started[fields["occurrence"]] = event.at
+            case "step.finished":
+                self._adapter.progress.end(fields["occurrence"])
+                self._hear_finished(fields, event.at)
+            case "debug.logged":
+                self._say_at(fields["step"], fields["message"])
+            case "debug.python_waited":
+                self._tell_python(fields)
+            case "debug.lease_ended":
+                self._adapter.say("nobody attended to the stop, so it has ended by itself", "stderr")
+            case kind if kind in _CHANGES:
+                self.tell_variables_changed()
+            case _ if self.is_debugged:
+                await self.conductor.hear(event)
+
+    def _hear_finished(self, fields: Mapping[str, Any], at: float) -> None:
+        self.outputs.end(fields["occurrence"])
+        outcome = fields["outcome"]
+        error = outcome.get("error")
+        step = self.places.step(fields["step"])
+        if error and error.get("trace") and step is not None and step.kind in IN_PYTHON:
+            self._traces[fields["occurrence"]] = error["trace"]
+        if self.options.tell_steps:
+            self._tell_step(fields, at)
+        if outcome["status"] in ("failed", "timed_out") and error and error["origin"] in ("", fields["occurrence"]):
+            self._say_at(fields["step"], f"{fields['occurrence']} {outcome['status']}: {error['message']}", "stderr")
+
+    def _tell_step(self, fields: Mapping[str, Any], at: float) -> None:
+        step, error = self.places.step(fields["step"]), fields["outcome"].get("error")
+        started = self._started.pop(fields["occurrence"], None)
+        self._adapter.tell(
+            "pitstop/step",
+            bodies.StepEvent(
+                path=fields["step"],
+                occurrence=fields["occurrence"],
+                status=fields["outcome"]["status"],
+                file=None if step is None else step.file,
+                line=None if step is None or step.line is None else self._adapter.client.line_out(step.line),
+                seconds=None if started is None else round(at - started, 3),
+                error=None if error is None else error["message"],
+            ),
+        )
+
+    def _tell_python(self, fields: Mapping[str, Any]) -> None:
+        """The extension of VS Code goes there by itself; whoever has another editor is told how."""
+        host, port, line = fields["host"], fields["port"], fields["line"]
+        attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
+        self._say_at(
+            fields["step"], f"{fields['occurrence']} waits for a Python debugger at {host}:{port}; attach with {attach}"
+        )
+        self._adapter.tell(
+            "pitstop/python",
+            bodies.PythonEvent(
+                host=host,
+                port=port,
+                file=fields["file"],
+                line=None if line is None else self._adapter.client.line_out(line),
+            ),
+        )
+
+    def tell_variables_changed(self) -> None:
+        if self._adapter.client.hears_invalidated and self._conductor is not None and self._conductor.is_stopped:
+            self._adapter.tell("invalidated", bodies.InvalidatedEvent(areas=("variables",)))
+
+    def _say_at(self, path: str, text: str, category: Literal["console", "stderr"] = "console") -> None:
+        step = self.places.step(path)
+        source = (
+            None if step is None or step.file is None else self._adapter.sources.tell(step.file, self._adapter.client)
+        )
+        self._adapter.say(text, category, source, None if step is None else step.line)
+
+    def _tell_end(self, code: int) -> None:
+        """Once, and nothing of the run is told after it."""
+        self.is_over = True
+        self._tell_gone()
+        self._ended.set()
+        if not self._is_restarting and not self._is_ending_told:
+            self._is_ending_told = True
+            self._adapter.tell("exited", bodies.ExitedEvent(exit_code=code))
+            self._adapter.tell("terminated", bodies.TerminatedEvent())
+
+    def _tell_gone(self) -> None:
+        """Whatever the client was told of the run is no more."""
+        self.outputs.flush()
+        self._adapter.progress.end_all()
+        self._adapter.references.forget_all()
+        for frame in self._adapter.threads.close_all():
+            if self._adapter.client.quirks.hears_threads:
+                number = self._adapter.threads.number(frame)
+                self._adapter.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
+
+    # Its end
+
+    async def cancel(self) -> None:
+        """Ask it to end, and to clean up; the client is told when it has."""
+        if self.run is None:
+            self._tell_end(1)
+        elif not self.is_over:
+            with contextlib.suppress(NotRunning):  # it has just ended, which is told
+                await self.run.cancel("ended in the editor")
+
+    async def kill(self) -> None:
+        """End it now, and wait for that a little: its log is written then. One that is about to begin ends then."""
+        self._is_wanted = False
+        if self._beginning is None or self.is_over:
+            return
+        if self.run is not None:
+            await self._kill(self.run)
+        for _ in range(END_LOOKS):  # not at one go: when this process stood still, its run has not had its time yet
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._ended.wait()
+                    return
+
+    async def _kill(self, run: ActiveRun) -> None:
+        with contextlib.suppress(PitstopError):
+            await run.kill()
+
+    async def kill_for_restart(self) -> None:
+        self._is_restarting = True
+        await self.kill()
+
+    def give_way(self) -> None:
+        """Another run has its place in the session: what this one still does until it is over is nobody's concern."""
+        if self.is_over:
+            return
+        self._stop_hearing()
+        self._tell_gone()
+        if self._conductor is not None:
+            self._conductor.fall_silent()
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._tell_begun()
+
+    async def leave(self, *, suspended: bool) -> None:
+        """Let a run go on without us: what we have set in it is taken out, and what stands still goes on."""
+        await self.wait_begun()
+        async with self._adapter.turn:
+            debugger = self.debugger
+            if debugger is None:
+                return
+            with contextlib.suppress(CommandRefused):
+                await self._adapter.breakpoints.withdraw(debugger)
+                state = await debugger.state()
+                if not suspended and (state.stops or any(frame.state == "pausing" for frame in state.frames)):
+                    await debugger.continue_all()
+            self._is_left_to_itself = not suspended
+
+    async def wait_begun(self) -> None:
+        """Until a run that is about to begin has begun, or cannot."""
+        if self._beginning is not None:
+            await asyncio.wait([self.begun])
+
+    async def outlive(self) -> None:
+        """A run of this process that was left to itself is over when it is over, not when its client has gone. What is
+        still on its way ends here, or has to come about on its server to be ended there. A server is not asked any more
+        then, for there is soon nobody to ask with.
+        """
+        if not self.is_here:
+            await self.wait_begun()
+            if self._beginning is not None:
+                self._beginning.cancel()
+                await asyncio.wait([self._beginning])
+        elif self._is_left_to_itself:
+            await self._ended.wait()
+        elif self._beginning is not None and not self.begun.done():
+            self._beginning.cancel()

@@ -1,0 +1,119 @@
+"""Requests in, answers out: each has exactly one, whatever becomes of it."""
+
+import asyncio
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from pitstop.doors.dap.protocol import failures, messages
+from pitstop.doors.dap.protocol.failures import RequestFailed, error_body
+from pitstop.doors.dap.protocol.messages import Incoming, Message, Request
+from pitstop.doors.dap.protocol.wire import BadFrame, read_frame
+from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.errors import PitstopError
+
+Handle = Callable[[Adapter, Any], Awaitable[Message | None]]
+
+_NOTHING = msgspec.Raw(b"{}")
+_REQUEST = msgspec.json.Decoder(Request)
+FIRST = ("initialize", "disconnect", "cancel")  # what can be asked before anything else
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How a request is met. One that is met aside may take its time: others do not wait, and it can be cancelled.
+
+    All others are met in the order in which they came, and nothing of the run is told until they are answered.
+    """
+
+    arguments: type[Incoming]
+    handle: Handle
+    is_aside: bool = False
+
+
+Routes = Mapping[str, Route]
+
+
+class Dispatcher:
+    """Meets the requests of one client."""
+
+    def __init__(self, adapter: Adapter, routes: Routes) -> None:
+        self._adapter = adapter
+        self._routes = routes
+        self._decoders = {name: msgspec.json.Decoder(route.arguments) for name, route in routes.items()}
+
+    async def serve(self, reader: asyncio.StreamReader) -> None:
+        """Until the client has left, one way or the other."""
+        while not self._adapter.is_left:
+            try:
+                frame = await read_frame(reader)
+            except BadFrame as error:
+                self._adapter.say(f"a message could not be read: {error}", "stderr")
+                continue
+            except ConnectionError:
+                return
+            if frame is None:
+                return
+            request = self._read(frame)
+            if request is not None and request.type == "request":
+                await self._meet(request)
+
+    def _read(self, frame: bytes) -> Request | None:
+        try:
+            return _REQUEST.decode(frame)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._adapter.say(f"a message could not be read: {error}", "stderr")
+            return None
+
+    async def _meet(self, request: Request) -> None:
+        route = self._routes.get(request.command)
+        if route is None:
+            self._fail(request, f"there is no request {request.command!r}", failures.UNKNOWN_ID, show_user=False)
+        elif not self._adapter.is_initialized and request.command not in FIRST:
+            self._fail(request, f"{request.command} came before initialize", failures.ARGUMENTS_ID, show_user=False)
+        elif route.is_aside:
+            task = self._adapter.spawn(self._answer(request, route), name=request.command)
+            self._adapter.open_requests[request.seq] = task
+            task.add_done_callback(lambda task: self._close(request, task))
+        else:
+            async with self._adapter.turn:
+                await self._answer(request, route)
+
+    def _close(self, request: Request, task: "asyncio.Task[None]") -> None:
+        self._adapter.open_requests.pop(request.seq, None)
+        if task.cancelled():  # before it began: then nobody was there to answer
+            self._refuse(request, failures.CANCELLED, "cancelled", failures.CANCELLED_ID, show_user=False)
+
+    async def _answer(self, request: Request, route: Route) -> None:
+        try:
+            arguments = self._decoders[request.command].decode(
+                _NOTHING if request.arguments == b"null" else request.arguments
+            )
+            self._adapter.check_token(request.command, arguments)
+            body = await route.handle(self._adapter, arguments)
+        except asyncio.CancelledError:
+            self._refuse(request, failures.CANCELLED, "cancelled", failures.CANCELLED_ID, show_user=False)
+        except RequestFailed as error:
+            self._refuse(request, error.message, str(error), error.number, show_user=error.show_user)
+        except PitstopError as error:
+            self._fail(request, str(error), failures.FAILED_ID)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._fail(request, f"bad arguments of {request.command}: {error}", failures.ARGUMENTS_ID)
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            self._fail(request, f"{request.command} failed: {type(error).__name__}: {error}", failures.BUG_ID)
+        else:
+            self._adapter.answer(messages.Response(0, request.seq, success=True, command=request.command, body=body))
+
+    def _fail(self, request: Request, text: str, number: int, *, show_user: bool = True) -> None:
+        self._refuse(request, text, text, number, show_user=show_user)
+
+    def _refuse(self, request: Request, message: str, text: str, number: int, *, show_user: bool) -> None:
+        body = error_body(number, text, show_user=show_user)
+        self._adapter.answer(
+            messages.Response(0, request.seq, success=False, command=request.command, message=message, body=body)
+        )

@@ -1,0 +1,75 @@
+"""Progress: what takes long enough to be asked about is told, if the client shows such things."""
+
+import asyncio
+from itertools import count
+from typing import TYPE_CHECKING
+
+from pitstop.doors.dap.protocol import bodies
+
+if TYPE_CHECKING:
+    from pitstop.doors.dap.session.adapter import Adapter
+
+STEP_SECONDS = 1.0
+REQUEST_SECONDS = 0.5
+
+
+class Progress:
+    """Each has an id of its own, and an end whatever becomes of it."""
+
+    def __init__(self, adapter: "Adapter") -> None:
+        self._adapter = adapter
+        self._numbers = count(1)
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._shown: dict[str, str] = {}
+
+    def begin(self, key: str, title: str, *, seconds: float = STEP_SECONDS, request: int | None = None) -> None:
+        """Tell of it if it is not over in so many seconds. One that a request makes can be cancelled with it."""
+        if self._adapter.client.shows_progress and key not in self._timers:
+            loop = asyncio.get_running_loop()
+            self._timers[key] = loop.call_later(seconds, self._show, key, title, request)
+
+    def report(self, key: str, title: str, message: str, percentage: float | None) -> None:
+        """Tell at once how far something is that has taken long already; it lasts until its `end`."""
+        if not self._adapter.client.shows_progress:
+            return
+        if key not in self._shown:
+            self._show(key, title, None, message, percentage)
+            return
+        update = bodies.ProgressUpdateEvent(progress_id=self._shown[key], message=message, percentage=percentage)
+        self._adapter.tell("progressUpdate", update)
+
+    def end(self, key: str) -> None:
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+        shown = self._shown.pop(key, None)
+        if shown is not None:
+            self._adapter.tell("progressEnd", bodies.ProgressEndEvent(progress_id=shown))
+
+    def end_all(self) -> None:
+        for key in [*dict.fromkeys((*self._timers, *self._shown))]:
+            self.end(key)
+
+    def _show(
+        self,
+        key: str,
+        title: str,
+        request: int | None,
+        message: str | None = None,
+        percentage: float | None = None,
+    ) -> None:
+        progress_id = f"progress-{next(self._numbers)}"
+        self._shown[key] = progress_id
+        if request is not None:
+            self._adapter.cancellable[progress_id] = request
+        self._adapter.tell(
+            "progressStart",
+            bodies.ProgressStartEvent(
+                progress_id=progress_id,
+                title=title,
+                request_id=request,
+                cancellable=request is not None,
+                message=message,
+                percentage=percentage,
+            ),
+        )

@@ -1,0 +1,97 @@
+"""The gate: is the request for this server, from a page of this server, from somebody we know, and may they?"""
+
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pitstop.doors.http.answers import refusal
+from pitstop.doors.http.gate.access import COOKIE, Access, Identity
+from pitstop.errors import BadRequest, Foreign, NotKnown, NotPermitted, PitstopError
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+API = "/api/"
+OPERATORS_ONLY = ("/api/v1/secrets", "/api/v1/tokens")
+GUARDED = (API, "/metrics", "/logout")  # everything else can be had by everybody: the web app, health, login
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port; empty for what is none."""
+    if host.startswith("["):
+        name, bracket, port = host.partition("]")
+        return name + bracket if not port or (port[0] == ":" and port[1:].isdigit()) else ""
+    name, colon, port = host.partition(":")
+    return name.lower().rstrip(".") if not colon or port.isdigit() else ""
+
+
+def is_our_page(origin: str, host: str) -> bool:
+    """Whether an Origin is that of the very place that the request was sent to, port included."""
+    parts = urlsplit(origin)
+    return parts.scheme in ("http", "https") and bool(host) and parts.netloc.lower() == host.lower()
+
+
+class Gate:
+    """ASGI: lets through who may pass, with their `identity` in the request's state, and answers the others."""
+
+    def __init__(self, app: ASGIApp, access: Access, hosts: Iterable[str] = ()) -> None:
+        self._app = app
+        self._access = access
+        self._hosts = {*LOOPBACK, *(host.lower() for host in hosts)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            await self._let_in(scope, Headers(scope=scope))
+        except PitstopError as error:
+            await refusal(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, headers: Headers) -> None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host_name(host) not in self._hosts:
+            raise Foreign("Host", host)
+        path: str = scope["path"]
+        if "\0" in path:
+            raise BadRequest("an address may not have a NUL character in it")
+        if not path.startswith(GUARDED):
+            return
+        is_socket = scope["type"] == "websocket"
+        is_unsafe = not is_socket and scope["method"] not in SAFE_METHODS
+        bearer, cookie = bearer_in(headers), cookie_in(headers)
+        identity = await self._access.who(bearer=bearer, cookie=None if bearer else cookie)
+        by_cookie = bearer is None and cookie is not None
+        needs_our_page = (is_socket and origin is not None) or (by_cookie and (is_unsafe or is_socket))
+        if needs_our_page and not is_our_page(origin or "", host):
+            raise Foreign("Origin", origin or "")
+        if identity is None:
+            raise NotKnown
+        _check_role(identity, path, is_unsafe or (is_socket and path.endswith("/shell")))
+        scope.setdefault("state", {})["identity"] = identity
+
+
+def _check_role(identity: Identity, path: str, is_unsafe: bool) -> None:
+    if identity.role != "operator" and (is_unsafe or path.startswith(OPERATORS_ONLY)) and path != "/logout":
+        raise NotPermitted(identity.role, "operator")
+
+
+def bearer_in(headers: Headers) -> str | None:
+    """The token of an Authorization header; None when there is no such header."""
+    given = headers.get("authorization")
+    if given is None:
+        return None
+    scheme, _, token = given.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def cookie_in(headers: Headers) -> str | None:
+    try:
+        jar = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return None
+    return jar[COOKIE].value if COOKIE in jar else None

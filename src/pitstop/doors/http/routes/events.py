@@ -1,0 +1,79 @@
+"""Streams of a run: its events by their numbers, and what its steps write from now on."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from pitstop.doors.http.answers import problem_responses
+from pitstop.doors.http.routes.parameters import LastEventId, RunId
+from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.streams.streaming import MEDIA_TYPE
+from pitstop.doors.http.streams.streams import Streams
+from pitstop.service.api import Service
+
+_EVENTS = """
+id: 4
+event: step.started
+data: {"schema":1,"number":4,"kind":"step.started","at":1767225600.0,"frame":"main","step":"build","occurrence":"build"}
+
+event: workspace.progress
+data: {"schema":1,"kind":"workspace.progress","at":1767225602.5,"doing":"keeping","files":12,"bytes":3000,\
+"of_files":50,"of_bytes":20000,"text":"keeping the files of the workspace: 12 of 50 files, 3 of 20 kB","is_over":false}
+
+event: end
+data: {}
+"""
+_OUTPUT = """
+id: 7
+data: [{"occurrence":"build","stream":"stdout","time":1767225600.0,"text":"compiling\\n"}]
+"""
+
+_EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
+
+Number = Annotated[int | None, Query(ge=0, lt=2**53)]
+
+
+def routes(service: Service, streams: Streams) -> APIRouter:
+    router = APIRouter(prefix="/runs/{run}", tags=["events"], route_class=DoorRoute)
+
+    @router.get(
+        "/events",
+        operation_id="follow_events",
+        summary="Every event above a number, those to come included, until the run has ended",
+        description="While files of the workspace are kept or put back for more than a second, `workspace.progress` "
+        "comes in between, up to four times a second and once when that is over. It is in no log and has no number.",
+        response_class=Response,
+        responses=_streamed(_EVENTS),
+    )
+    async def events(request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None) -> Response:
+        found = await service.run(run)
+        number = _number(last_event_id)
+        return streams.send(request, streams.events.blocks(found, (after or 0) if number is None else number))
+
+    @router.get(
+        "/output",
+        operation_id="follow_output",
+        summary="What steps write from now on, or after what was heard already",
+        description="An event `lost` says how many pieces came too fast; `told` comes with the end of each step and "
+        "has the number of that event: what was written before it was sent. `end` comes after the run has ended.",
+        response_class=Response,
+        responses=_streamed(_OUTPUT),
+    )
+    async def output(request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None) -> Response:
+        found = await service.run(run)
+        number = _number(last_event_id)
+        return streams.send(request, streams.output.blocks(found, after if number is None else number))
+
+    return router
+
+
+def _streamed(example: str) -> dict[int | str, dict[str, object]]:
+    content = {MEDIA_TYPE: {"schema": _EVENT, "example": example.lstrip()}}
+    return {200: {"description": "Server-sent events.", "content": content}, **problem_responses(404, 429, 503)}
+
+
+def _number(last_event_id: str | None) -> int | None:
+    """The number in a Last-Event-ID header; one that is none is from another stream, and says nothing."""
+    text = (last_event_id or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

@@ -1,0 +1,92 @@
+"""Flows: those that are stored, and any text or file that is to be checked."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from pitstop.doors.http.answers import answer, problem_responses
+from pitstop.doors.http.routes.parameters import FlowName
+from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.errors import BadFlow, UnknownFlow
+from pitstop.service.api import FlowInfo, Service, StoredFlow
+from pitstop.service.wire import CheckedFlow, CheckForm, FlowChoice, FlowDetail, MistakeInfo, RunForm
+
+
+def routes(service: Service) -> APIRouter:
+    router = APIRouter(prefix="/flows", tags=["flows"], route_class=DoorRoute)
+
+    async def checked(flow: str, text: str | None = None) -> CheckedFlow:
+        try:
+            return CheckedFlow(await service.check(flow, text))
+        except BadFlow as error:
+            return CheckedFlow(None, tuple(MistakeInfo(**asdict(each)) for each in error.found))
+
+    @router.get(
+        "",
+        operation_id="list_flows",
+        summary="The flows that can be started by name",
+        response_model=list[StoredFlow],
+        responses=problem_responses(),
+    )
+    async def find() -> Response:
+        return answer(await service.flows())
+
+    @router.get(
+        "/schema",
+        operation_id="get_flow_schema",
+        summary="The JSON Schema of flow files",
+        response_model=dict[str, Any],
+        responses=problem_responses(),
+    )
+    async def schema() -> Response:
+        return answer(await service.schema())
+
+    @router.post(
+        "/check",
+        operation_id="check_flow",
+        summary="Every mistake in a flow, or its steps",
+        response_model=CheckedFlow,
+        responses=problem_responses(404),
+    )
+    async def check(form: CheckForm) -> Response:
+        return answer(await checked(await named_flow(service, form), form.text))
+
+    @router.post(
+        "/resolve",
+        operation_id="resolve_flow",
+        summary="The flow as it would run, each step with what it does as far as the inputs tell",
+        response_model=FlowInfo,
+        responses=problem_responses(404, 409),
+    )
+    async def resolve(form: RunForm) -> Response:
+        request = replace(form.to_request(), flow=await named_flow(service, form.flow))
+        return answer(await service.resolve(request))
+
+    @router.get(
+        "/{name:path}",
+        operation_id="get_flow",
+        summary="A stored flow",
+        response_model=FlowDetail,
+        responses=problem_responses(404),
+    )
+    async def get(name: FlowName) -> Response:
+        text = await service.flow_text(name)
+        file = await _file_of(service, name)
+        known = await checked(file)
+        return answer(FlowDetail(name, file, text, known.flow, known.mistakes))
+
+    return router
+
+
+async def named_flow(service: Service, choice: FlowChoice) -> str:
+    """The flow that is meant; UnknownFlow for a name that no stored flow has, whatever file is called so."""
+    return choice.flow if choice.text is not None or choice.path is not None else await _file_of(service, choice.flow)
+
+
+async def _file_of(service: Service, name: str) -> str:
+    found = next((each for each in await service.flows() if each.name == name), None)
+    if found is None:
+        raise UnknownFlow(name)
+    return found.file

@@ -1,0 +1,39 @@
+"""Browsers come in with a login link that is good once, and leave by logging out."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from pitstop.doors.http.gate.access import COOKIE, SESSION_SECONDS, Access
+
+USED = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Pitstop</title></head>
+<body><main><h1>This login link is not good any more</h1>
+<p>A link is good once, and for five minutes. <code>pitstop login</code> gives a new one.</p>
+</main></body></html>
+"""
+
+
+def routes(access: Access) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/login")
+    async def login(request: Request, code: str = "") -> Response:
+        cookie = await access.login(code)
+        if cookie is None:
+            return HTMLResponse(USED, 403)
+        response = RedirectResponse("/", 303)
+        is_secure = request.url.scheme == "https"
+        response.set_cookie(
+            COOKIE, cookie, SESSION_SECONDS, path="/", httponly=True, samesite="strict", secure=is_secure
+        )
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @router.post("/logout")
+    async def logout(request: Request) -> Response:
+        await access.logout(request.cookies.get(COOKIE, ""))
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        return response
+
+    return router

@@ -1,0 +1,162 @@
+"""What steps wrote and handed on: log lines, downloads, artifacts, test reports, and questions to people."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import AfterValidator
+from starlette.responses import Response, StreamingResponse
+
+from pitstop.doors.http.answers import answer, problem_responses
+from pitstop.doors.http.gate.limits import Limits
+from pitstop.doors.http.routes.parameters import After, IdempotencyKey, Limit, Occurrence, RunId, Search
+from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.errors import UnknownArtifact
+from pitstop.service.api import ArtifactInfo, LogPage, Question, Service, TestCase, TestedRun
+from pitstop.service.wire import AnswerForm, of_file_system
+
+FilePath = Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
+
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The bytes.", "content": {"application/octet-stream": {}}}
+}
+
+
+def routes(service: Service, limits: Limits) -> APIRouter:
+    router = APIRouter(prefix="/runs/{run}", tags=["logs"], route_class=DoorRoute)
+    known = problem_responses(404)
+
+    @router.get(
+        "/log",
+        operation_id="get_log",
+        summary="Lines that a step wrote, a page of them",
+        description="A page may have fewer lines than asked for when they are long; `next` says where to go on.",
+        response_model=LogPage,
+        responses=known,
+    )
+    async def log(
+        run: RunId, occurrence: Occurrence, after: After = 0, limit: Limit = 1000, search: Search = None
+    ) -> Response:
+        page = await (await service.run(run)).log(occurrence, after=after, limit=limit, search=search)
+        return answer(cut_page(page, limits.page_bytes))
+
+    @router.get(
+        "/log/tail",
+        operation_id="get_log_tail",
+        summary="The last lines that a step wrote, without escape sequences",
+        response_model=list[str],
+        responses=known,
+    )
+    async def tail(run: RunId, occurrence: Occurrence, lines: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
+        return answer(await (await service.run(run)).log_tail(occurrence, lines))
+
+    @router.get(
+        "/log/download",
+        operation_id="download_log",
+        summary="All that a step wrote",
+        response_class=Response,
+        responses={200: {"description": "The bytes.", "content": {"text/plain; charset=utf-8": {}}}, **known},
+    )
+    async def download(run: RunId, occurrence: Occurrence) -> Response:
+        found = await service.run(run)
+        return await _download(found.log_bytes(occurrence), f"{run}-{occurrence}.log", "text/plain; charset=utf-8")
+
+    @router.get(
+        "/artifacts",
+        operation_id="list_artifacts",
+        summary="The files that were handed on",
+        response_model=list[ArtifactInfo],
+        responses=known,
+    )
+    async def artifacts(run: RunId) -> Response:
+        return answer(await (await service.run(run)).artifacts())
+
+    @router.get(
+        "/artifacts/{path:path}",
+        operation_id="get_artifact",
+        summary="A file that was handed on",
+        response_class=Response,
+        responses={**_BYTES, **known},
+    )
+    async def artifact(
+        run: RunId, path: Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
+    ) -> Response:
+        found = await service.run(run)
+        if path.startswith("/") or "\0" in path or {"..", "."} & set(path.split("/")):
+            raise UnknownArtifact(path)
+        return await _download(found.artifact(path), path.rpartition("/")[2], "application/octet-stream")
+
+    @router.get(
+        "/tests",
+        operation_id="list_tests",
+        summary="The tests that steps reported, compared with the run before",
+        response_model=list[TestCase],
+        responses=known,
+    )
+    async def tests(run: RunId) -> Response:
+        return answer(await (await service.run(run)).tests())
+
+    @router.get(
+        "/tests/history",
+        operation_id="list_test_history",
+        summary="What the tests of this run and of the runs of its flow before it came to, the newest first",
+        response_model=list[TestedRun],
+        responses=known,
+    )
+    async def test_history(run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:
+        return answer(await (await service.run(run)).test_history(limit))
+
+    @router.get(
+        "/questions",
+        operation_id="list_questions",
+        summary="What steps want to know from a person",
+        response_model=list[Question],
+        responses=known,
+    )
+    async def questions(run: RunId) -> Response:
+        return answer(await (await service.run(run)).questions())
+
+    @router.post(
+        "/questions/{occurrence:path}",
+        operation_id="answer_question",
+        summary="Answer a question",
+        status_code=204,
+        responses=problem_responses(404, 409),
+    )
+    async def answer_question(
+        request: Request, run: RunId, occurrence: str, form: AnswerForm, key: IdempotencyKey = None
+    ) -> Response:
+        by = form.by or request.state.identity.name
+        await (await service.run(run)).answer(occurrence, approved=form.approved, by=by, comment=form.comment)
+        return Response(status_code=204)
+
+    return router
+
+
+def cut_page(page: LogPage, most_bytes: int) -> LogPage:
+    """The page with as many of its lines as may be sent at once; the others come with the next."""
+    size = 0
+    for index, line in enumerate(page.lines):
+        size += 4 * len(line.text) if not line.text.isascii() else len(line.text)
+        if size > most_bytes and index:
+            lines = page.lines[:index]
+            return replace(page, lines=lines, next=lines[-1].number)
+    return page
+
+
+async def _download(blocks: AsyncIterator[bytes], name: str, media_type: str) -> Response:
+    """A file to keep. The first block is read before anything is answered: what is not there can still be refused."""
+    first = await anext(aiter(blocks), b"")
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield first
+        async for block in blocks:
+            yield block
+
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name) or "download"
+    disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    headers = {"Content-Disposition": disposition, "Content-Security-Policy": "sandbox; default-src 'none'"}
+    return StreamingResponse(whole(), 200, headers, media_type)

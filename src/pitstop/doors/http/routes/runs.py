@@ -1,0 +1,121 @@
+"""Runs: start, find, end, forget, run again."""
+
+import dataclasses
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from pitstop.doors.http.answers import answer, problem_responses
+from pitstop.doors.http.routes.flows import named_flow
+from pitstop.doors.http.routes.parameters import Cursor, IdempotencyKey, Plain, RunId, Search
+from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.streams.streams import Streams
+from pitstop.service.api import ActiveRun, RunInfo, RunPage, RunQuery, RunStatus, Service
+from pitstop.service.step_views import OccurrenceInfo, occurrences
+from pitstop.service.wire import CancelForm, PinForm, RerunForm, RunDetail, RunForm
+
+Hear = Annotated[bool, Query(description="Keep what steps write, for the output stream that is opened next.")]
+
+
+def routes(service: Service, streams: Streams) -> APIRouter:
+    router = APIRouter(prefix="/runs", tags=["runs"], route_class=DoorRoute)
+    known = problem_responses(404)
+
+    async def started(run: ActiveRun, hear: bool) -> Response:
+        if hear:
+            streams.output.await_listener(run)
+        return answer(await run.info(), 201, Location=f"/api/v1/runs/{run.id}")
+
+    @router.post(
+        "",
+        operation_id="start_run",
+        summary="Start a run",
+        status_code=201,
+        response_model=RunInfo,
+        responses=problem_responses(404, 409, 413),
+    )
+    async def start(form: RunForm, key: IdempotencyKey = None, hear: Hear = False) -> Response:
+        request = dataclasses.replace(form.to_request(), flow=await named_flow(service, form.flow))
+        return await started(await service.start(request), hear)
+
+    @router.get(
+        "",
+        operation_id="list_runs",
+        summary="Runs, the newest first",
+        response_model=RunPage,
+        responses=problem_responses(),
+    )
+    async def find(
+        status: Annotated[list[RunStatus], Query(max_length=7)] = [],  # noqa: B006 - FastAPI makes a new one each time
+        flow: Plain = None,
+        search: Search = None,
+        cursor: Cursor = None,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    ) -> Response:
+        query = RunQuery(status=tuple(status), flow=flow, search=search, cursor=cursor, limit=limit)
+        return answer(await service.runs(query))
+
+    @router.get("/{run}", operation_id="get_run", summary="A run", response_model=RunDetail, responses=known)
+    async def get(run: RunId) -> Response:
+        found = await service.run(run)
+        info = await found.info()
+        fields = {each.name: getattr(info, each.name) for each in dataclasses.fields(RunInfo)}
+        return answer(RunDetail(**fields, flow_info=found.flow, texts=found.texts))
+
+    @router.delete(
+        "/{run}",
+        operation_id="delete_run",
+        summary="Forget a run that has ended",
+        status_code=204,
+        responses=problem_responses(404, 409),
+    )
+    async def delete(run: RunId) -> Response:
+        await service.delete(run)
+        return Response(status_code=204)
+
+    @router.post(
+        "/{run}/cancel",
+        operation_id="cancel_run",
+        summary="Ask every step to end, then clean up; with `now`, end at once",
+        response_model=RunInfo,
+        responses=problem_responses(404, 409),
+    )
+    async def cancel(run: RunId, form: CancelForm | None = None, key: IdempotencyKey = None) -> Response:
+        found, form = await service.run(run), form or CancelForm()
+        await (found.kill() if form.now else found.cancel(form.reason))
+        return answer(await found.info())
+
+    @router.post(
+        "/{run}/pin",
+        operation_id="pin_run",
+        summary="Keep the run and its workspace until it is unpinned",
+        response_model=RunInfo,
+        responses=known,
+    )
+    async def pin(run: RunId, form: PinForm, key: IdempotencyKey = None) -> Response:
+        await service.pin(run, pinned=form.pinned)
+        return answer(await (await service.run(run)).info())
+
+    @router.post(
+        "/{run}/rerun",
+        operation_id="rerun",
+        summary="A new run on the old one's log",
+        status_code=201,
+        response_model=RunInfo,
+        responses=problem_responses(404, 409, 413),
+    )
+    async def rerun(run: RunId, form: RerunForm, key: IdempotencyKey = None, hear: Hear = False) -> Response:
+        return await started(await service.rerun(run, form.to_request()), hear)
+
+    @router.get(
+        "/{run}/steps",
+        operation_id="list_steps",
+        summary="Each step, each time that it ran",
+        response_model=list[OccurrenceInfo],
+        responses=known,
+    )
+    async def steps(run: RunId) -> Response:
+        return answer(await occurrences(await service.run(run)))
+
+    return router

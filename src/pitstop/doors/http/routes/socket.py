@@ -1,0 +1,143 @@
+"""One socket for a debugger: commands in, their results and the events of the run out."""
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import ValidationError
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from pitstop.doors.http.answers import LOGGER, encode, refusal
+from pitstop.doors.http.gate.access import Identity
+from pitstop.doors.http.gate.limits import Limits, Places
+from pitstop.doors.http.gate.trail import Trail
+from pitstop.doors.http.routes.debug import carry_out
+from pitstop.doors.http.routes.route import parse_json, told_of
+from pitstop.doors.http.routes.verbs import VERBS
+from pitstop.doors.http.streams.streams import Streams
+from pitstop.errors import BadRequest, NotPermitted, PitstopError
+from pitstop.service.api import ActiveRun, Service
+from pitstop.service.problems import problem, to_problem
+
+GOING_AWAY = 1012
+LOOKING = ("evaluate",)  # verbs that change nothing
+
+
+def routes(service: Service, streams: Streams, places: Places, trail: Trail, limits: Limits) -> APIRouter:
+    router = APIRouter()
+
+    @router.websocket("/runs/{run}/debug/socket")
+    async def debug(socket: WebSocket, run: str, after: Annotated[int | None, Query(ge=0, lt=2**53)] = None) -> None:
+        identity: Identity = socket.state.identity
+        try:
+            found = await service.run(run)
+            if after is None:  # known before the client can say anything: all that comes of it is told
+                after = (await found.info()).last_event
+            with places.take(identity.name):
+                await socket.accept()
+                await _serve(socket, Desk(found, identity, trail, limits), streams, after)
+        except PitstopError as error:
+            await socket.send_denial_response(refusal(error))
+
+    return router
+
+
+class Desk:
+    """Answers the messages of one client."""
+
+    def __init__(self, run: ActiveRun, identity: Identity, trail: Trail, limits: Limits) -> None:
+        self.run = run
+        self._identity = identity
+        self._trail = trail
+        self._limits = limits
+
+    async def answer(self, text: str) -> bytes:
+        """`{id, result}`, or `{id, problem}`."""
+        number: Any = None
+        try:
+            message = _message(text)
+            number = message.pop("id", None)
+            return encode({"id": number, "result": await self._carry_out(message)})
+        except PitstopError as error:
+            return encode({"id": number, "problem": to_problem(error)})
+        except Exception as error:
+            LOGGER.error("a message could not be answered", exc_info=error)
+            told = problem("internal", "Internal error", "this is a mistake in Pitstop: its log tells more", 500)
+            return encode({"id": number, "problem": told})
+
+    async def _carry_out(self, message: dict[str, Any]) -> Any:
+        name = message.pop("verb", None)
+        if name == "state":
+            return await self.run.debugger.state()
+        if self._identity.role != "operator":
+            raise NotPermitted(self._identity.role, "operator")
+        if name == "detach":
+            await self.run.debugger.detach()
+            result: Any = await self.run.debugger.state()
+        elif isinstance(name, str) and name in VERBS:
+            try:
+                form = VERBS[name].form.model_validate(message)
+            except ValidationError as error:
+                problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+                raise BadRequest("the message cannot be understood: " + "; ".join(problems[:3]), problems) from None
+            result = await carry_out(self.run, VERBS[name], form, self._limits)
+        else:
+            raise BadRequest(f"{name!r} is no verb: there is state, detach, {', '.join(VERBS)}")
+        if name not in LOOKING:
+            await self._trail.tell(self._identity, f"debug_{name}", self.run.id, told_of(message))
+        return result
+
+
+def _message(text: str) -> dict[str, Any]:
+    try:
+        message = parse_json(text.encode())
+    except (json.JSONDecodeError, UnicodeEncodeError) as error:
+        raise BadRequest(f"this is no JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise BadRequest('a message is an object: {"id": 1, "verb": "state"}')
+    return message
+
+
+async def _serve(socket: WebSocket, desk: Desk, streams: Streams, after: int) -> None:
+    """Until the client leaves, or the server ends. Messages are answered one after the other, in their order."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(_answer_messages(socket, desk)),
+            group.create_task(_tell_events(socket, desk.run, streams, after)),
+            group.create_task(_leave(socket, streams)),
+        ]
+        tasks[0].add_done_callback(lambda _: [task.cancel() for task in tasks[1:]])
+
+
+async def _answer_messages(socket: WebSocket, desk: Desk) -> None:
+    try:
+        while True:
+            message = await socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            text = message.get("text")
+            await _send(socket, await desk.answer(message["bytes"].decode(errors="replace") if text is None else text))
+    except (WebSocketDisconnect, RuntimeError):
+        return  # it left while it was answered
+
+
+async def _tell_events(socket: WebSocket, run: ActiveRun, streams: Streams, after: int) -> None:
+    async with streams.events.feed(run) as feed:
+        async for block in feed.follow(after):
+            for event in block.events if block is not None else ():
+                await _send(socket, b'{"event":%s}' % event.json)
+
+
+async def _leave(socket: WebSocket, streams: Streams) -> None:
+    await streams.closing.wait()
+    with suppress(WebSocketDisconnect, RuntimeError):  # the client has left by itself
+        await socket.close(GOING_AWAY, "the server ends")
+
+
+async def _send(socket: WebSocket, data: bytes) -> None:
+    try:
+        await socket.send_text(data.decode())
+    except (WebSocketDisconnect, RuntimeError):
+        return  # gone; whoever reads from it is told

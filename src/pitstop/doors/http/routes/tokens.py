@@ -1,0 +1,70 @@
+"""Who is asking, and the tokens and links that let others in."""
+
+import time
+from importlib.metadata import version
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from pitstop.doors.http.answers import answer, problem_responses
+from pitstop.doors.http.gate.access import CODE_SECONDS, Access
+from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.service.wire import LoginLink, Me, NewToken, TokenForm, TokenInfo
+
+VERSION = version("pitstop")
+
+
+def routes(access: Access) -> APIRouter:
+    router = APIRouter(tags=["access"], route_class=DoorRoute)
+
+    @router.get("/me", operation_id="get_me", summary="Who is asking", response_model=Me, responses=problem_responses())
+    async def me(request: Request) -> Response:
+        identity = request.state.identity
+        return answer(Me(identity.name, identity.role, VERSION))
+
+    @router.get(
+        "/tokens",
+        operation_id="list_tokens",
+        summary="Who may come in with a token",
+        response_model=list[TokenInfo],
+        responses=problem_responses(),
+    )
+    async def find() -> Response:
+        return answer(await access.tokens())
+
+    @router.post(
+        "/tokens",
+        operation_id="add_token",
+        summary="A new token, shown this once",
+        status_code=201,
+        response_model=NewToken,
+        responses=problem_responses(409),
+    )
+    async def add(form: TokenForm) -> Response:
+        return answer(NewToken(form.name, form.role, await access.add_token(form.name, form.role)), 201)
+
+    @router.delete(
+        "/tokens/{name}",
+        operation_id="remove_token",
+        summary="Let nobody in with that token any more",
+        status_code=204,
+        responses=problem_responses(404, 409),
+    )
+    async def remove(name: Annotated[str, Path(max_length=64)]) -> Response:
+        await access.remove_token(name)
+        return Response(status_code=204)
+
+    @router.post(
+        "/login-links",
+        operation_id="new_login_link",
+        summary="A link that logs a browser in as whoever asks, once and within five minutes",
+        status_code=201,
+        response_model=LoginLink,
+        responses=problem_responses(),
+    )
+    async def new_link(request: Request) -> Response:
+        code = access.new_login_code(request.state.identity.name)
+        return answer(LoginLink(f"{request.base_url}login?code={code}", time.time() + CODE_SECONDS), 201)
+
+    return router

@@ -1,0 +1,1 @@
+"""What runs on a machine: processes, containers, workspaces, and snapshots of them."""

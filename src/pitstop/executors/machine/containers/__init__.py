@@ -1,0 +1,1 @@
+"""Commands in containers of the Docker or Podman of this machine."""

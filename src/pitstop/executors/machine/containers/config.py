@@ -1,0 +1,133 @@
+"""What the engine is told to make: the container of a command or a shell, as values only."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pitstop.engine.container import ContainerOptions
+from pitstop.engine.executor import Command, WorkspaceRef
+from pitstop.executors.machine.containers.engine import EngineInfo
+from pitstop.executors.machine.containers.images import Image
+
+LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
+USER_OF_IMAGE = "image"
+NANO = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerRequest:
+    """What is wanted of a container, whatever runs in it."""
+
+    image: Image
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    options: ContainerOptions
+    labels: Mapping[str, str]
+    has_input: bool = False
+    is_terminal: bool = False
+    read_only: bool = False
+    networks: tuple[str, ...] = ()
+
+
+def container_config(request: ContainerRequest, workspace: WorkspaceRef, info: EngineInfo) -> dict[str, Any]:
+    """The body of the request that creates it. The folders of the workspace are where they are outside.
+
+    An init process comes first, so that signals end the command, also where it does not handle them, and zombies are
+    reaped. What the container writes is not kept by the engine: we are attached, and keep it.
+    """
+    options = request.options
+    given = {"HOME": workspace.home, "PITSTOP_ARTIFACTS": workspace.artifacts, "TINI_KILL_PROCESS_GROUP": "1"}
+    started = {"Cmd": list(request.argv)} if options.entrypoint else {"Entrypoint": list(request.argv), "Cmd": []}
+    return {
+        "Image": request.image.id,
+        **started,
+        "Env": [f"{name}={value}" for name, value in {**given, **request.env}.items()],
+        "WorkingDir": request.cwd,
+        "User": user_of(options.user, owner_of(workspace), info),
+        "Labels": dict(request.labels),
+        "Tty": request.is_terminal,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "AttachStdin": request.has_input,
+        "OpenStdin": request.has_input,
+        "StdinOnce": request.has_input,
+        **({"Healthcheck": {"Test": ["NONE"]}} if request.image.has_health_check else {}),
+        "HostConfig": {
+            "Init": True,
+            "LogConfig": {"Type": "none"},
+            "Mounts": mounts_of(workspace, read_only=request.read_only),
+            **limits_of(options),
+            **_isolation(options.user, info),
+            **({"NetworkMode": request.networks[0]} if request.networks else {}),
+        },
+    }
+
+
+def owner_of(workspace: WorkspaceRef) -> os.stat_result:
+    """Who made the workspace, which the user's own folder may not tell."""
+    return Path(workspace.home).stat()
+
+
+def user_of(named: str | None, owner: os.stat_result, info: EngineInfo) -> str:
+    """Whom the container runs as; empty is the user of the image.
+
+    Unless somebody else is asked for, files stay those of the workspace's owner. A rootless Docker maps that owner to
+    root inside; Podman is told to keep the ids.
+    """
+    if named == USER_OF_IMAGE:
+        return ""
+    if named is not None:
+        return named
+    if info.is_rootless and not info.is_podman:
+        return "0:0"
+    return f"{owner.st_uid}:{owner.st_gid}"
+
+
+def folder_in_repo(workspace: WorkspaceRef, relative: str) -> str:
+    """The folder to work in, with every link on the way followed. Raises ValueError if it is none of the workspace."""
+    repo = Path(workspace.repo)
+    path = (repo / relative).resolve() if relative != "." else repo
+    if not path.is_relative_to(repo):
+        raise ValueError(f"{relative!r} is outside the workspace")
+    if not path.is_dir():  # the engine would make one, which would be root's
+        raise ValueError("there is no such folder")
+    return str(path)
+
+
+def mounts_of(workspace: WorkspaceRef, *, read_only: bool = False) -> list[dict[str, Any]]:
+    folders = (workspace.repo, workspace.home, workspace.artifacts, workspace.control)
+    return [{"Type": "bind", "Source": folder, "Target": folder, "ReadOnly": read_only} for folder in folders]
+
+
+def limits_of(options: ContainerOptions) -> dict[str, Any]:
+    """CPU and memory; no swap beyond the memory, which would only put off the end."""
+    limits: dict[str, Any] = {}
+    if options.cpus is not None:
+        limits["NanoCpus"] = int(options.cpus * NANO)
+    if options.memory_bytes is not None:
+        limits["Memory"] = limits["MemorySwap"] = options.memory_bytes
+    return limits
+
+
+def argv_of(command: Command, script_file: Path) -> tuple[str, ...]:
+    """What is executed; a script that is too long for an argument goes to the file."""
+    if command.script is None:
+        return command.argv
+    if len(os.fsencode(command.script)) <= LONGEST_ARGUMENT_BYTES:
+        return (*command.shell, "-c", command.script)
+    script_file.write_text(command.script, errors="surrogateescape")
+    return (*command.shell, str(script_file))
+
+
+def _isolation(user: str | None, info: EngineInfo) -> dict[str, Any]:
+    isolation: dict[str, Any] = {}
+    if info.is_podman and info.is_rootless and user is None:
+        isolation["UsernsMode"] = "keep-id"
+    elif info.remaps_users:
+        isolation["UsernsMode"] = "host"
+    if info.has_selinux:  # the folders have the labels of the user's files, which a container may not touch
+        isolation["SecurityOpt"] = ["label=disable"]
+    return isolation

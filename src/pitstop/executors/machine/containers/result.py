@@ -1,0 +1,93 @@
+"""How a command in a container ended, from what the engine tells and what the command said last."""
+
+import re
+import signal
+from dataclasses import dataclass
+from typing import Literal
+
+from pitstop.engine.executor import CommandResult, CommandState
+from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
+
+FIRST_SIGNAL_CODE = 128
+TAIL_BYTES = 4096
+# What the init process says, as its last words, when there is nothing that it could run
+_NOT_RUN = re.compile(
+    rb"(?:\[FATAL tini \(\d+\)\] exec .+ failed|ERROR \(catatonit:\d+\): failed to exec pid1): (?P<why>[^\n]+)\n\Z"
+)
+
+Ending = Literal["", "cancelled", "timeout"]
+
+
+class NotRun(Exception):
+    """The command could not be run; the code is the one that a shell would give, if there is one."""
+
+    def __init__(self, reason: str, exit_code: int | None = EXIT_NOT_EXECUTABLE) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was seen of the end. `problem` tells what went wrong outside of the command, if anything."""
+
+    exit_code: int | None = None
+    out_of_memory: bool = False
+    ending: Ending = ""
+    problem: str = ""
+    is_lost: bool = False
+    digest: str = ""
+    started_at: float = 0.0
+    ended_at: float = 0.0
+
+
+def result_of(seen: Seen) -> CommandResult:
+    """The result. An engine tells a signal as an exit code above 128, as shells do, so such a code counts as one."""
+    signal_number = _signal_of(seen.exit_code)
+    return CommandResult(
+        state=_state(seen),
+        exit_code=seen.exit_code if signal_number is None else None,
+        signal=signal_number,
+        out_of_memory=seen.out_of_memory and seen.exit_code != 0,
+        reason=_reason(seen, signal_number),
+        started_at=seen.started_at,
+        ended_at=seen.ended_at,
+        duration_seconds=max(0.0, seen.ended_at - seen.started_at),
+        image_digest=seen.digest,
+    )
+
+
+def why_not_run(exit_code: int, tail: bytes) -> tuple[int, str] | None:
+    """The exit code and the reason, when the container had nothing to run; None when the command ran and ended."""
+    found = _NOT_RUN.search(tail)
+    if found is None or exit_code not in (1, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND):
+        return None
+    why = found["why"].decode(errors="replace")
+    return EXIT_NOT_FOUND if "No such file" in why else EXIT_NOT_EXECUTABLE, why
+
+
+def _state(seen: Seen) -> CommandState:
+    if seen.is_lost:
+        return "lost"
+    if seen.ending:
+        return seen.ending
+    return "completed" if seen.exit_code == 0 and not seen.problem else "failed"
+
+
+def _reason(seen: Seen, signal_number: int | None) -> str:
+    if seen.problem:
+        return seen.problem
+    if seen.ending:
+        return "it took too long and was ended" if seen.ending == "timeout" else "it was cancelled"
+    if seen.out_of_memory and seen.exit_code != 0:
+        return "it was killed because it wanted more memory than it may have"
+    if signal_number == signal.SIGTERM:
+        return "it was ended by SIGTERM: somebody stopped its container, or the container engine"
+    if signal_number is not None:
+        return f"it was ended by {signal.Signals(signal_number).name}"
+    return f"it exited with code {seen.exit_code}" if seen.exit_code else ""
+
+
+def _signal_of(exit_code: int | None) -> int | None:
+    number = (exit_code or 0) - FIRST_SIGNAL_CODE
+    return number if number in set(signal.Signals) else None

@@ -1,0 +1,1 @@
+"""Commands as processes, each with a supervisor that leaves nothing of it behind."""

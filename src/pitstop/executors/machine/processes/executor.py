@@ -1,0 +1,413 @@
+"""Commands as processes of this machine, each in the hands of a supervisor that leaves nothing of it behind."""
+
+import asyncio
+import contextlib
+import os
+import platform
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from dataclasses import field
+from pathlib import Path
+
+from pitstop.engine.container import ContainerOptions
+from pitstop.engine.executor import (
+    Command,
+    CommandRef,
+    CommandResult,
+    ExecutorEvent,
+    Labels,
+    LogChunk,
+    Placement,
+    RunnerInfo,
+    Shell,
+    WorkspaceRef,
+    listed,
+)
+from pitstop.engine.threads import in_thread
+from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.executors.machine.processes.keeper_process import KeeperProcess, spawn_keeper
+from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
+from pitstop.executors.machine.processes.result import result_of
+from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, Request
+from pitstop.executors.machine.processes.supervisor import End
+from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors
+from pitstop.executors.machine.spill import STDERR, SpillReader, SpillWriter, write_all
+from pitstop.executors.machine.workspaces.held import Workspaces
+from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
+from pitstop.executors.machine.workspaces.workspace import Workspace
+from pitstop.lazy_dataclass import dataclass
+
+LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
+SNAPSHOT_CHUNK_BYTES = 1024 * 1024
+RELEASE_GRACE_SECONDS = 1.0
+LEASE_SECONDS = 15.0
+OTHER_NAMES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}  # of architectures
+LAPSED = "Pitstop stood still for {seconds:g} s, so its commands were ended and others may use the workspace"
+
+
+class ProcessExecutor:
+    """Runs commands on this machine, as the user that Pitstop runs as. Workspaces are made below `workspaces`.
+
+    A command gets `env`, which is this process's own unless it is given, then HOME, PITSTOP_ARTIFACTS, PITSTOP_EPOCH
+    and PITSTOP_EXECUTION_KEY, and over these its own.
+
+    Where others may take over (a server beside this one), `lease_seconds` is how long this process may stand still
+    before its commands are ended and its workspaces are free: LEASE_SECONDS is a good value. None is for one who works
+    alone, so that he may stop his program (with Ctrl-Z, or in a debugger) as long as he likes.
+    """
+
+    def __init__(
+        self,
+        workspaces: Path,
+        *,
+        runner: str = "local",
+        labels: Labels | None = None,
+        env: Mapping[str, str] | None = None,
+        lease_seconds: float | None = None,
+        new_keeper: Callable[[], KeeperProcess] = spawn_keeper,
+    ) -> None:
+        self._workspaces = Workspaces(workspaces)
+        self._lease_seconds = lease_seconds
+        self._runner = runner
+        self._labels: Labels = {"os": platform.system().lower(), "arch": _architecture(), **(labels or {})}
+        self._env = _encoded(os.environ if env is None else env)
+        self._held: dict[str, _Held] = {}
+        self._started: dict[str, tuple[CommandRef, Supervised]] = {}
+        self._supervisors = Supervisors(lease_seconds, self._workspaces.forget_epoch, new_keeper)
+        self._not_read_only: str | None = None  # why there is no read-only view here; empty if there is
+        self._closed = asyncio.Event()
+
+    async def runners(self) -> list[RunnerInfo]:
+        return [RunnerInfo(self._runner, self._labels, used=len(self._held))]
+
+    async def events(self) -> AsyncIterator[ExecutorEvent]:
+        yield ExecutorEvent(self._runner, "ready")
+        await self._closed.wait()
+
+    # --- Workspaces
+
+    async def acquire(self, placement: Placement) -> WorkspaceRef:
+        if self._closed.is_set():
+            raise Unavailable("this executor is closed")
+        (here,) = await self.runners()
+        if not here.meets(placement.requires):
+            raise NoRunner(listed(placement.requires), [str(here)])
+        self._notice_lapse()
+        workspace = await self._workspaces.acquire(placement)
+        epoch = self._workspaces.epoch
+        try:
+            self._supervisors.begin(epoch)
+        except OSError as error:
+            workspace.keep() if workspace.named else workspace.destroy()
+            raise Unavailable(f"the keeper of commands could not be started: {error}") from error
+        given = {
+            "HOME": str(workspace.home),
+            "PITSTOP_ARTIFACTS": str(workspace.artifacts),
+            EPOCH_VARIABLE: epoch.name,
+        }
+        self._held[workspace.id] = _Held(workspace, {**self._env, **_encoded(given)}, epoch.name)
+        return workspace.ref(self._runner)
+
+    async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
+        held = self._held.get(workspace.id)
+        if held is None:
+            return
+        held.is_left, held.is_kept = True, held.is_kept or keep
+        async with held.turn:  # who releases it meanwhile, or closes all, waits until it is done
+            if self._held.get(workspace.id) is held:
+                await self._end_all_in(held)
+                try:
+                    await self._give_up(held)
+                finally:
+                    del self._held[workspace.id]
+
+    async def _end_all_in(self, held: "_Held") -> None:
+        for shell in held.shells:
+            await shell.close()
+        started = {key: it for key, (ref, it) in self._started.items() if ref.workspace == held.workspace.id}
+        for supervised in started.values():
+            supervised.cancel(RELEASE_GRACE_SECONDS, "cancelled")
+        for key, supervised in started.items():
+            await supervised.wait_ended()
+            del self._started[key]
+
+    async def _give_up(self, held: "_Held") -> None:
+        if self._has_lost(held):
+            return  # it may be somebody else's by now
+        with contextlib.suppress(WorkspaceLost):
+            if held.is_kept:
+                held.workspace.keep()
+            else:
+                await in_thread(held.workspace.destroy)
+
+    async def orphans(self) -> list[str]:
+        return await self._workspaces.orphans()
+
+    async def kept(self) -> list[str]:
+        return await self._workspaces.kept()
+
+    async def remove_workspace(self, workspace: str) -> None:
+        await self._workspaces.remove(workspace)
+
+    async def image_digest(self, image: str) -> str:
+        return ""
+
+    async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
+        from tempfile import TemporaryFile
+
+        from pitstop.executors.machine.snapshots.tar import write_snapshot
+
+        held = self._find(workspace)
+        with TemporaryFile(dir=held.workspace.control) as file:
+            await in_thread(lambda: write_snapshot(held.folders(), self._workspaces.folder.resolve(), file))
+            file.seek(0)
+            while chunk := file.read(SNAPSHOT_CHUNK_BYTES):
+                yield chunk
+
+    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
+        from tempfile import TemporaryFile
+
+        from pitstop.executors.machine.snapshots.tar import apply_snapshot
+
+        held = self._find(workspace)
+        with TemporaryFile(dir=held.workspace.control) as file:
+            async for chunk in chunks:
+                file.write(chunk)
+            file.seek(0)
+            await in_thread(lambda: apply_snapshot(held.folders(), self._workspaces.folder.resolve(), file))
+
+    # --- Commands
+
+    async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
+        if command.key in self._started:
+            return self._started[command.key][0]
+        held = self._find(workspace)
+        ref = CommandRef(workspace.id, command.key)
+        try:
+            self._started[command.key] = ref, self._start(held, command)
+        except OSError as error:
+            raise Unavailable(f"command {command.key!r} could not be handed to a supervisor: {error}") from error
+        return ref
+
+    def _start(self, held: "_Held", command: Command) -> Supervised:
+        held.started_count += 1
+        log = f"{held.workspace.logs}/{held.started_count}"
+        if command.image is not None:
+            return _refused(log, f"image {command.image}: this executor runs processes and no containers")
+        try:
+            cwd = held.workspace.path_in_repo(command.cwd)
+        except ValueError as error:
+            return _refused(log, f"cannot work in the folder {command.cwd}: {error}")
+        request = Request(
+            log=log,
+            argv=[os.fsencode(argument) for argument in _argv(command, log)],
+            env={**held.env, b"PITSTOP_EXECUTION_KEY": os.fsencode(command.key), **_encoded(command.env)},
+            cwd=os.fsencode(cwd),
+        )
+        if command.stdin is None:
+            return self._supervisors.start(request)
+        with os.fdopen(os.memfd_create("stdin"), "w+b", buffering=0) as stdin:
+            write_all(stdin.fileno(), command.stdin)
+            stdin.seek(0)
+            return self._supervisors.start(request, [stdin.fileno()])
+
+    async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
+        if command.key not in self._started:
+            raise WorkspaceLost(command.workspace, f"so the log of {command.key!r} is gone too")
+        _, supervised = self._started[command.key]
+        reader = SpillReader(supervised.log, offset)
+        try:
+            while True:
+                ended = supervised.ended.done()  # asked first: what it wrote before its end is still to be read
+                if supervised.has_log and (chunk := reader.read()):
+                    stream, begin, written_at, data = chunk
+                    yield LogChunk("stderr" if stream == STDERR else "stdout", begin, written_at, data)
+                    await asyncio.sleep(0)  # a reader that never waits must not keep the loop to itself
+                elif ended:
+                    return
+                else:
+                    await supervised.wait_grown(reader.offset)
+        finally:
+            reader.close()
+
+    async def wait(self, command: CommandRef) -> CommandResult:
+        if command.key not in self._started:
+            return CommandResult(state="lost", reason="this executor does not know it")
+        end = await self._started[command.key][1].wait_ended()
+        held = self._held.get(command.workspace)
+        if end is None and held is not None and self._has_lost(held):
+            return CommandResult(state="lost", reason=self._why_lost())
+        return result_of(end)
+
+    async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:
+        if command.key in self._started:
+            _, supervised = self._started[command.key]
+            supervised.cancel(grace, "timeout" if timed_out else "cancelled")
+            await supervised.wait_ended()
+
+    async def shell(
+        self,
+        workspace: WorkspaceRef,
+        argv: tuple[str, ...] | None = None,
+        image: str | None = None,
+        rows: int = 24,
+        cols: int = 80,
+        *,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+        container: ContainerOptions | None = None,
+        beside: CommandRef | None = None,
+        read_only: bool = False,
+    ) -> Shell:
+        from pitstop.executors.machine.processes.terminal import TerminalShell, open_terminal
+
+        if image is not None:
+            raise NoRunner(f"image {image}", [f"{self._runner}, which runs processes and no containers"])
+        held = self._find(workspace)
+        folder = os.fsencode(held.workspace.path_in_repo(cwd))
+        words = [os.fsencode(part) for part in argv] if argv else [held.env.get(b"SHELL", b"/bin/sh")]
+        if read_only:
+            await self._check_read_only(workspace, held)
+            words = read_only_argv(held.roots(), folder, words)
+        try:
+            outer, inner = open_terminal(rows, cols)
+        except OSError as error:
+            raise Unavailable(f"there is no terminal for a shell: {error}") from error
+        request = Request(
+            log=os.devnull,
+            argv=words,
+            env={b"TERM": b"xterm-256color", **held.env, **_encoded(env or {})},
+            cwd=folder,
+            terminal=os.ttyname(inner),
+        )
+        try:
+            supervised = self._supervisors.start(request, [inner])
+        except OSError as error:
+            os.close(outer)
+            raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
+        finally:
+            os.close(inner)
+        shell = TerminalShell(outer, supervised)
+        held.shells.append(shell)
+        return shell
+
+    async def _check_read_only(self, workspace: WorkspaceRef, held: "_Held") -> None:
+        """Raises NoRunner if this machine cannot show a workspace read-only. Tried once."""
+        if self._not_read_only is None:
+            log = f"{held.workspace.logs}/read-only"
+            argv = read_only_argv(held.roots(), b"/", [b"true"])
+            try:
+                supervised = self._supervisors.start(Request(log=log, argv=argv, env=held.env, cwd=b"/"))
+            except OSError as error:
+                raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
+            result = result_of(await supervised.wait_ended())
+            self._find(workspace)  # one that was released meanwhile tells nothing of this machine
+            if result.state == "lost":
+                raise Unavailable(f"whether a read-only view can be had here is not known: {result.reason}")
+            self._not_read_only = "" if result.state == "completed" else _text_of(log) or result.reason
+        if self._not_read_only:
+            there = f"{self._runner}, where that needs {NEEDED}, and failed: {self._not_read_only}"
+            raise NoRunner("a read-only view of a workspace", [there])
+
+    async def close(self, *, keep: bool = False) -> None:
+        self._closed.set()
+        try:
+            for held in [*self._held.values()]:
+                await self.release(held.workspace.ref(self._runner), keep=keep and held.workspace.named)
+        finally:
+            await self._supervisors.close()
+            self._workspaces.close()
+
+    def check_held(self, workspace: WorkspaceRef) -> None:
+        """Raises WorkspaceLost if it is not this executor's, or not any more."""
+        self._find(workspace)
+
+    def _find(self, workspace: WorkspaceRef) -> "_Held":
+        held = self._held.get(workspace.id)
+        if held is None or held.is_left:
+            raise WorkspaceLost(workspace.id, "it was released, or belongs to another executor")
+        if self._has_lost(held):
+            raise WorkspaceLost(workspace.id, self._why_lost())
+        return held
+
+    def _has_lost(self, held: "_Held") -> bool:
+        """Is the epoch over in which it was acquired?"""
+        self._notice_lapse()
+        return not self._workspaces.is_in(held.epoch)
+
+    def _why_lost(self) -> str:
+        if self._lease_seconds is None:
+            return f"somebody has removed what is in {self._workspaces.folder}"
+        return LAPSED.format(seconds=self._lease_seconds)
+
+    def _notice_lapse(self) -> None:
+        """The keeper's word may not have been heard yet."""
+        path = self._workspaces.path_of_ended_epoch()
+        if path is not None:
+            self._workspaces.forget_epoch(path)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A workspace that somebody acquired, and what runs in it. When it `is_left`, nothing more may begin there."""
+
+    workspace: Workspace
+    env: dict[bytes, bytes]
+    epoch: str
+    started_count: int = 0
+    shells: list[Shell] = field(default_factory=list)
+    is_left: bool = False
+    is_kept: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def roots(self) -> list[bytes]:
+        """All that belongs to the workspace."""
+        folder = self.workspace.folder
+        return [os.fsencode(path) for path in (self.workspace.root, folder) if path is not None]
+
+    def folders(self) -> dict[str, Path]:
+        return {
+            "repo": self.workspace.repo,
+            "home": self.workspace.home,
+            "artifacts": self.workspace.artifacts,
+        }
+
+
+def _argv(command: Command, log: str) -> tuple[str, ...]:
+    if command.script is None:
+        return command.argv
+    if len(os.fsencode(command.script)) <= LONGEST_ARGUMENT_BYTES:
+        return (*command.shell, "-c", command.script)
+    script = Path(log + ".script")
+    script.write_text(command.script)
+    return (*command.shell, str(script))
+
+
+def _text_of(log: str) -> str:
+    """What a command wrote, which may be nothing; for a few lines of an error."""
+    try:
+        return Path(log).read_text(errors="replace").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _refused(log: str, reason: str) -> Supervised:
+    """A command that was not even given to a supervisor."""
+    now = time.time()
+    writer = SpillWriter(log)
+    writer.append(STDERR, now, f"pitstop: {reason}\n".encode())
+    writer.close()
+    refused = Supervised(log)
+    refused.notice_growth()
+    refused.notice_end(End(exit_code=EXIT_NOT_EXECUTABLE, reason=reason, started_at=now, ended_at=now))
+    return refused
+
+
+def _architecture() -> str | tuple[str, ...]:
+    """What the machine is called, and what others call it."""
+    machine = platform.machine()
+    return OTHER_NAMES.get(machine, machine)
+
+
+def _encoded(env: Mapping[str, str]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in env.items()}

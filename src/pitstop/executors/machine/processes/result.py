@@ -1,0 +1,58 @@
+"""How a command ended, from what its supervisor saw."""
+
+import os
+import signal
+
+from pitstop.engine.executor import CommandResult, CommandState
+from pitstop.executors.machine.processes.supervisor import End
+
+
+def result_of(end: End | None) -> CommandResult:
+    """The result; None is a command whose supervisor was lost."""
+    if end is None:
+        return CommandResult(state="lost", reason="its supervisor ended before it did")
+    signalled = end.status is not None and os.WIFSIGNALED(end.status)
+    exit_code = end.exit_code if end.status is None or signalled else os.WEXITSTATUS(end.status)
+    signal_number = os.WTERMSIG(end.status) if end.status is not None and signalled else None
+    return CommandResult(
+        state=_state(end, exit_code),
+        exit_code=exit_code,
+        signal=signal_number,
+        out_of_memory=end.out_of_memory,
+        reason=_reason(end, exit_code, signal_number),
+        started_at=end.started_at,
+        ended_at=end.ended_at,
+        duration_seconds=end.duration_seconds,
+    )
+
+
+def _state(end: End, exit_code: int | None) -> CommandState:
+    if end.ending == "timeout":
+        return "timeout"
+    if end.ending == "cancelled":
+        return "cancelled"
+    return "failed" if exit_code != 0 or end.reason or end.out_of_reach else "completed"
+
+
+def _reason(end: End, exit_code: int | None, signal_number: int | None) -> str:
+    reasons = []
+    if end.reason:
+        reasons.append(end.reason)
+    elif end.ending:
+        reasons.append("it took too long and was ended" if end.ending == "timeout" else "it was cancelled")
+    elif end.out_of_memory:
+        reasons.append("the kernel killed it for want of memory")
+    elif signal_number is not None:
+        reasons.append(f"it was ended by {_name(signal_number)}")
+    elif exit_code:
+        reasons.append(f"it exited with code {exit_code}")
+    if end.out_of_reach:
+        reasons.append(f"processes of another user could not be ended: {', '.join(map(str, end.out_of_reach))}")
+    return "; ".join(reasons)
+
+
+def _name(signal_number: int) -> str:
+    try:
+        return signal.Signals(signal_number).name
+    except ValueError:
+        return f"signal {signal_number}"

@@ -1,0 +1,445 @@
+"""Putting a snapshot back: find what differs, prepare all of it aside, and only then touch the workspace."""
+
+# Names of files are bytes here, which pathlib does not take.
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH108, PTH112, PTH115, PTH116, PTH211
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pitstop.engine.amount import Amount
+from pitstop.errors import RestoreIncomplete, Unavailable
+from pitstop.executors.machine.snapshots.catalog import Catalog
+from pitstop.executors.machine.snapshots.objects import SnapshotObjects
+from pitstop.executors.machine.snapshots.taking import UNCERTAIN_NS
+from pitstop.executors.machine.snapshots.tree import (
+    STAGING,
+    UNREAD,
+    Entry,
+    Key,
+    Listing,
+    entry_of,
+    join,
+    list_folder,
+    list_tree,
+    parent_of,
+)
+from pitstop.executors.machine.workspaces.workspace import remove_tree
+
+
+def restore(
+    folders: Mapping[bytes, bytes],
+    without: frozenset[bytes],
+    *,
+    tops: Mapping[bytes, Entry],
+    links: list[list[bytes]],
+    catalog: Catalog,
+    objects: SnapshotObjects,
+    amount: Amount,
+) -> None:
+    """Make the folders what they were. Raises Unavailable, and has changed nothing, if not all can be made ready.
+
+    Raises RestoreIncomplete if after that something could not be put into its place. The `amount` is of the files that
+    are written anew.
+    """
+    linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
+    restorings = [
+        _Restoring(name, root, without, catalog, objects, linked) for name, root in folders.items() if name in tops
+    ]
+    for restoring in restorings:
+        restoring.compare(tops[restoring.name])
+    _relink({restoring.name: restoring for restoring in restorings}, linked, links)
+    written = [entry.size for restoring in restorings for entry in restoring.plan.written.values()]
+    amount.expect(len(written), sum(written))
+    try:
+        for restoring in restorings:
+            restoring.prepare(amount)
+    except (OSError, Unavailable) as error:
+        for restoring in restorings:
+            restoring.clean_up()
+        needed = sum(restoring.needed_bytes for restoring in restorings)
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = f" ({needed:,} bytes are needed)" if full else ""
+        raise Unavailable(f"the snapshot could not be made ready, so nothing was changed: {error}{hint}") from error
+    for restoring in restorings:
+        restoring.apply()
+    for restoring in restorings:  # a file may have names in two folders
+        restoring.apply_links()
+    for restoring in restorings:
+        restoring.clean_up()
+        restoring.dress_folders()
+    with catalog.writing():
+        for restoring in restorings:
+            restoring.remember()
+    missing = [failure for restoring in restorings for failure in restoring.missing]
+    if missing:
+        raise RestoreIncomplete((os.fsdecode(path), reason) for path, reason in missing)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done, by relative paths; those that are made are in the order in which they can be."""
+
+    removed: dict[bytes, None] = field(default_factory=dict)
+    made_folders: list[bytes] = field(default_factory=list)
+    written: dict[bytes, Entry] = field(default_factory=dict)
+    made: dict[bytes, Entry] = field(default_factory=dict)  # links and fifos
+    linked: dict[bytes, bytes] = field(default_factory=dict)  # to another of the same file, by its whole path
+    dressed: dict[bytes, Entry] = field(default_factory=dict)
+
+
+class _Restoring:
+    """One of the folders."""
+
+    def __init__(
+        self,
+        name: bytes,
+        root: bytes,
+        without: frozenset[bytes],
+        catalog: Catalog,
+        objects: SnapshotObjects,
+        linked: dict[tuple[int, int], list[bytes]],
+    ) -> None:
+        self.name = name
+        self.root = root
+        self.needed_bytes = 0
+        self.plan = _Plan()
+        self.missing: list[tuple[bytes, str]] = []
+        self._without = without
+        self._catalog = catalog
+        self._objects = objects
+        self._linked = linked
+        self._folders: dict[bytes, Entry] = {}  # every folder that is wanted
+        self._touched: set[bytes] = set()  # the folders that have to be dressed at the end
+        self._looked_into: set[bytes] = set()
+        self._gone: set[bytes] = set()  # of those that were seen
+        self._files: dict[bytes, dict[bytes, Entry]] = {}  # those that are wanted in a folder, where it was asked
+        self._staging = b""
+        self._root_before: os.stat_result | None = None
+
+    # --- What differs
+
+    def compare(self, top: Entry) -> None:
+        """Find out what is to be done."""
+        if not os.path.isdir(self.root):
+            os.makedirs(self.root)
+        seen = self._catalog.seen(self.root)
+        listings = self._list_all()
+        for folder, listing in listings.items():
+            for key in listing:
+                if key[6]:
+                    self._linked[key[6], key[2]].append(self.path(join(folder, key[0])))
+        self._folders[b""] = top
+        if not _is_dressed(top, os.stat(self.root)):
+            self._touched.add(b"")
+        waiting = [(b"", top.target)]
+        while waiting:
+            folder, tree = waiting.pop()
+            listing = listings.get(folder, [])
+            before, tree_before = seen.get(folder, ([], b""))
+            if listing == before and tree == tree_before:
+                if any(stat.S_ISDIR(key[1]) for key in listing):
+                    waiting += self._add_folders(folder, self._catalog.tree(tree))
+                continue
+            wanted = self._catalog.tree(tree)
+            known = self._known(listing, before, tree_before)
+            self._looked_into.add(folder)
+            self._compare_folder(folder, wanted, {key[0]: key for key in listing}, known)
+            waiting += self._add_folders(folder, wanted)
+        self._gone = seen.keys() - self._folders.keys()
+
+    def _list_all(self) -> dict[bytes, Listing]:
+        """Every folder that is there. One that may not be read is made so that it may: it is restored anyway."""
+        listings = list_tree(self.root, self._without)
+        closed = [folder for folder, listing in listings.items() if listing is None]
+        while closed:
+            folder = closed.pop()
+            self._touched.add(folder)
+            del listings[folder]
+            try:
+                _open_up(join(self.root, folder))
+                below = list_tree(join(self.root, folder), self._without)
+            except OSError:  # another user's
+                continue
+            if below[b""] is not None:
+                listings.update((join(folder, inner), listing) for inner, listing in below.items())
+                closed += [join(folder, inner) for inner, listing in below.items() if listing is None]
+        return {folder: listing for folder, listing in listings.items() if listing is not None}
+
+    def _add_folders(self, folder: bytes, entries: list[Entry]) -> list[tuple[bytes, bytes]]:
+        inner = [(join(folder, entry.name), entry) for entry in entries if entry.is_folder]
+        self._folders.update(inner)
+        return [(path, entry.target) for path, entry in inner]
+
+    def _known(self, listing: Listing, before: list[Key], tree_before: bytes) -> dict[bytes, Entry]:
+        """What is in the files of a folder that are as they were when they were last seen."""
+        same = {key[0]: key for key in before}
+        names = {key[0] for key in listing if same.get(key[0]) == key}
+        return {entry.name: entry for entry in self._catalog.tree(tree_before) if entry.name in names} if names else {}
+
+    def _compare_folder(
+        self, folder: bytes, wanted: list[Entry], here: dict[bytes, Key], known: dict[bytes, Entry]
+    ) -> None:
+        names = {entry.name for entry in wanted}
+        for name in here.keys() - names:
+            self._remove(join(folder, name))
+        for entry in wanted:
+            path = join(folder, entry.name)
+            if entry.is_left_out:
+                continue
+            key = here.get(entry.name)
+            if key is not None and stat.S_IFMT(key[1]) != stat.S_IFMT(entry.mode):
+                self._remove(path)
+                key = None
+            if key is None:
+                self._make(path, entry)
+            elif known.get(entry.name) != entry:
+                self._compare_one(path, entry, known.get(entry.name))
+
+    def _compare_one(self, path: bytes, wanted: Entry, known: Entry | None) -> None:
+        """What is there is of the kind that is wanted; is it the same?"""
+        whole = join(self.root, path)
+        if wanted.is_file:
+            same = wanted.target == known.target if known is not None else self._has_content(whole, wanted)
+        elif stat.S_ISLNK(wanted.mode):
+            same = os.readlink(whole) == wanted.target
+        else:
+            same = True
+        if not same:
+            if not wanted.is_file:
+                self._remove(path)
+            self._make(path, wanted)
+        elif not _is_dressed(wanted, os.lstat(whole)):
+            if wanted.is_folder:
+                self._touched.add(path)
+            else:
+                self.plan.dressed[path] = wanted
+
+    def _has_content(self, whole: bytes, wanted: Entry) -> bool:
+        try:
+            return os.lstat(whole).st_size == wanted.size and self._objects.is_in(wanted.target, whole)
+        except OSError:  # it may not be read, but it may be replaced
+            return False
+
+    def _make(self, path: bytes, entry: Entry) -> None:
+        self._touched.add(parent_of(path))
+        if entry.is_folder:
+            self.plan.made_folders.append(path)
+            self._touched.add(path)
+        elif entry.is_file:
+            self.write(path, entry)
+        else:
+            self.plan.made[path] = entry
+
+    def _remove(self, path: bytes) -> None:
+        whole = join(self.root, path) + b"/"
+        if not any(left_alone.startswith(whole) for left_alone in self._without):
+            self.plan.removed[path] = None
+            self._touched.add(parent_of(path))
+
+    def write(self, path: bytes, entry: Entry) -> None:
+        """Make the file anew: never in place, because others may be linked to it."""
+        self._touched.add(parent_of(path))
+        self._looked_into.add(parent_of(path))
+        self.plan.written[path] = entry
+        self.plan.dressed.pop(path, None)
+        self.needed_bytes += entry.size
+
+    def link(self, path: bytes, to: bytes) -> None:
+        """Make it another name of a file, which is given by its whole path."""
+        self.plan.written.pop(path, None)
+        self.plan.dressed.pop(path, None)
+        self._touched.add(parent_of(path))
+        self._looked_into.add(parent_of(path))
+        self.plan.linked[path] = to
+
+    def file(self, path: bytes) -> Entry | None:
+        """The file that is wanted there, if one is."""
+        folder, _, name = path.rpartition(b"/")
+        if folder not in self._folders:
+            return None
+        if folder not in self._files:
+            entries = self._catalog.tree(self._folders[folder].target)
+            self._files[folder] = {entry.name: entry for entry in entries if entry.is_file}
+        return self._files[folder].get(name)
+
+    def path(self, relative: bytes) -> bytes:
+        return join(self.name, relative)
+
+    # --- Making it so
+
+    def prepare(self, amount: Amount) -> None:
+        """Write every file that is needed into a folder aside, so that a full disk is noticed before anything else."""
+        if not self.plan.written:
+            return
+        self._touched.add(b"")
+        self._root_before = os.stat(self.root)
+        _open_up(self.root)
+        self._staging = join(self.root, STAGING + secrets.token_hex(8).encode())
+        os.mkdir(self._staging, 0o700)
+        for number, entry in enumerate(self.plan.written.values()):
+            prepared = join(self._staging, b"%d" % number)
+            done_bytes = amount.bytes
+            self._objects.put_out(entry.target, prepared, amount)
+            _dress(prepared, entry)
+            amount.files, amount.bytes = amount.files + 1, done_bytes + entry.size
+
+    def apply(self) -> None:
+        """Put everything into its place; `missing` has what could not be."""
+        plan = self.plan
+        for folder in sorted(self._touched):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                _open_up(join(self.root, folder))
+        for path in plan.removed:
+            with self._noticing(path):
+                _remove(join(self.root, path))
+        for path in plan.made_folders:
+            with self._noticing(path):
+                os.mkdir(join(self.root, path), 0o700)
+        for number, path in enumerate(plan.written):
+            with self._noticing(path):
+                os.rename(join(self._staging, b"%d" % number), join(self.root, path))
+        for path, entry in plan.made.items():
+            with self._noticing(path):
+                _make_special(join(self.root, path), entry)
+        for path, entry in plan.dressed.items():
+            with self._noticing(path):
+                _dress(join(self.root, path), entry)
+
+    def apply_links(self) -> None:
+        for path, to in self.plan.linked.items():
+            with self._noticing(path):
+                whole = join(self.root, path)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(whole)
+                os.link(to, whole, follow_symlinks=False)
+
+    def clean_up(self) -> None:
+        """Remove what was prepared, also by one who died over it."""
+        with contextlib.suppress(OSError), os.scandir(self.root) as entries:
+            for left in [entry.path for entry in entries if entry.name.startswith(STAGING)]:
+                shutil.rmtree(left, ignore_errors=True)
+        if self._root_before is not None:
+            with contextlib.suppress(OSError):
+                _dress(self.root, entry_of(b"", self._root_before, b""))
+
+    def dress_folders(self) -> None:
+        """Give the folders their modes and times, which all of this has changed."""
+        for folder in sorted(self._touched, reverse=True):
+            if folder in self._folders:
+                with self._noticing(folder):
+                    _dress(join(self.root, folder), self._folders[folder])
+
+    @contextlib.contextmanager
+    def _noticing(self, path: bytes) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.missing.append((self.path(path), error.strerror or str(error)))
+
+    def remember(self) -> None:
+        """What was put back is known from now on, and need not be read by the next snapshot."""
+        now = time.time_ns()
+        rows = []
+        around = {parent_of(folder) for folder in self._touched}
+        for folder in (self._looked_into | self._touched | around) & self._folders.keys():
+            tree = self._folders[folder].target
+            entries = self._catalog.tree(tree)
+            try:
+                listing = list_folder(join(self.root, folder), self._without)
+            except OSError:
+                listing = []
+            whole = [key[0] for key in listing] == [entry.name for entry in entries]
+            if whole and not self.missing and not any(entry.target == UNREAD for entry in entries):
+                rows.append((folder, listing, tree))
+            else:
+                self._gone.add(folder)
+        self._catalog.set_seen(self.root, rows, trusted_before_ns=now - UNCERTAIN_NS)
+        self._catalog.forget_seen(self.root, self._gone)
+
+
+def _relink(
+    restorings: Mapping[bytes, _Restoring], linked: Mapping[tuple[int, int], list[bytes]], links: list[list[bytes]]
+) -> None:
+    """See to it that those names lead to the same file that did, and no others."""
+
+    def find(path: bytes) -> tuple[_Restoring, bytes]:
+        if b"" in restorings:
+            return restorings[b""], path
+        name, _, relative = path.partition(b"/")
+        return restorings[name], relative
+
+    def is_wanted(path: bytes) -> bool:
+        restoring, relative = find(path)
+        return restoring.file(relative) is not None and relative not in restoring.plan.removed
+
+    wanted = {
+        path: group for group in links for path in group if path.partition(b"/")[0] in restorings or b"" in restorings
+    }
+    here = {
+        path: group
+        for group in (
+            [path for path in sorted(paths) if is_wanted(path)] for paths in linked.values() if len(paths) > 1
+        )
+        for path in group
+    }
+    done: set[bytes] = set()
+    for path in sorted(wanted.keys() | here.keys()):
+        group = wanted.get(path, [path])
+        if path in done:
+            continue
+        done.update(group)
+        places = [find(member) for member in group]
+        written = any(relative in restoring.plan.written for restoring, relative in places)
+        if all(here.get(member, [member]) == group for member in group) and not (written and len(group) > 1):
+            continue
+        first, first_path = places[0]
+        entry = first.file(first_path)
+        if entry is not None:
+            first.write(first_path, entry)
+            for restoring, relative in places[1:]:
+                restoring.link(relative, join(first.root, first_path))
+
+
+def _is_dressed(wanted: Entry, status: os.stat_result) -> bool:
+    mine = os.geteuid() != 0 or (wanted.uid, wanted.gid) == (status.st_uid, status.st_gid)
+    return mine and (wanted.mode, wanted.modified_ns) == (status.st_mode, status.st_mtime_ns)
+
+
+def _dress(path: bytes, entry: Entry) -> None:
+    """Owner, mode and time, in this order: each undoes a part of the next."""
+    if os.geteuid() == 0:
+        os.chown(path, entry.uid, entry.gid, follow_symlinks=False)
+    if not stat.S_ISLNK(entry.mode):
+        os.chmod(path, stat.S_IMODE(entry.mode))
+    os.utime(path, ns=(entry.modified_ns, entry.modified_ns), follow_symlinks=False)
+
+
+def _open_up(folder: bytes) -> None:
+    """Make it a folder that can be listed and changed."""
+    mode = os.stat(folder).st_mode
+    if mode & stat.S_IRWXU != stat.S_IRWXU and os.geteuid() != 0:
+        os.chmod(folder, stat.S_IMODE(mode) | stat.S_IRWXU)
+
+
+def _make_special(path: bytes, entry: Entry) -> None:
+    if stat.S_ISLNK(entry.mode):
+        os.symlink(entry.target, path)
+    else:
+        os.mkfifo(path)
+    _dress(path, entry)
+
+
+def _remove(path: bytes) -> None:
+    if stat.S_ISDIR(os.lstat(path).st_mode):
+        remove_tree(Path(os.fsdecode(path)))
+    else:
+        os.unlink(path)

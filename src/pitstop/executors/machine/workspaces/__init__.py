@@ -1,0 +1,1 @@
+"""Workspaces: the folders in which commands run, and the locks on them."""

@@ -1,0 +1,397 @@
+"""A workspace on this machine: its folders, the life it leads, and the lock that keeps others off it.
+
+    <workspaces>/<id>.lock       held only while it is made, taken up, kept or removed
+                 <id>.removing   what is left to remove
+                 <id>/repo        the checkout; in place, the user's own folder is used instead, and never removed
+                      home        HOME, so that caches survive from step to step
+                      artifacts   what steps hand on
+                      .pitstop    outputs, logs, and the record of its state
+
+Its record names the epoch in which it is used (`epoch.py`). One whose record says that it is in use, in an epoch that
+is over, is an orphan. An orphan that somebody gave its id can be taken up again by that id; any other is only cleaned
+away. A removal begins with a new name for the folder, so what is there under the id is always whole.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+from pitstop.engine.executor import WorkspaceRef
+from pitstop.errors import Unavailable, WorkspaceLost
+from pitstop.executors.machine.process_table import start_of_process
+from pitstop.executors.machine.workspaces.epoch import SUFFIX, lasts
+from pitstop.executors.machine.workspaces.leftovers import sweep_epoch
+from pitstop.lazy_dataclass import dataclass
+
+UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
+RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
+FEW_LOGS = 100  # no more are removed without a thread
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+class WorkspaceState(StrEnum):
+    """Where in its life a workspace is."""
+
+    CREATING = "creating"
+    READY = "ready"
+    IN_USE = "in_use"
+    CLEANING = "cleaning"
+    DESTROYED = "destroyed"
+    FAILED = "failed"
+    ORPHANED = "orphaned"
+
+
+_S = WorkspaceState
+MOVES = {
+    _S.CREATING: {_S.READY, _S.FAILED, _S.ORPHANED},
+    _S.READY: {_S.IN_USE, _S.CLEANING},
+    _S.IN_USE: {_S.READY, _S.CLEANING, _S.ORPHANED},
+    _S.CLEANING: {_S.DESTROYED, _S.FAILED, _S.ORPHANED},
+    _S.FAILED: {_S.CLEANING},
+    _S.ORPHANED: {_S.IN_USE, _S.CLEANING},
+    _S.DESTROYED: set(),
+}
+
+
+class WorkspaceBusy(Unavailable):
+    """Somebody else has it. `soon_over` is that he has it only for now.
+
+    He looks whether it is an orphan, or makes or removes it, or is what a dead one left and still ends its commands.
+    """
+
+    def __init__(self, workspace: str, by: str, *, soon_over: bool = False) -> None:
+        super().__init__(f"workspace {workspace!r} is in use by {by}")
+        self.soon_over = soon_over
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is written down about a workspace. The owner is a process; `named` is whether somebody gave it its id."""
+
+    state: WorkspaceState
+    epoch: str
+    owner: int
+    owner_started: int | None
+    named: bool
+    folder: str | None
+
+    @property
+    def owner_lives(self) -> bool:
+        return self.owner_started is not None and start_of_process(self.owner) == self.owner_started
+
+
+class Workspace:
+    """One workspace. Made by `open_workspace`, and then used by nobody else until it is kept or destroyed."""
+
+    def __init__(
+        self, root: Path, *, folder: Path | None = None, state: WorkspaceState = _S.CREATING, named: bool = False
+    ) -> None:
+        self.root = root
+        self.folder = folder
+        self.repo = folder or root / "repo"
+        self.home = root / "home"
+        self.artifacts = root / "artifacts"
+        self.control = root / ".pitstop"
+        self.logs = self.control / "logs"
+        self.state = state
+        self.named = named
+        self.epoch = ""  # in which it is used
+
+    @property
+    def id(self) -> str:
+        return self.root.name
+
+    def ref(self, runner: str) -> WorkspaceRef:
+        folders = (self.repo, self.home, self.artifacts, self.control)
+        return WorkspaceRef(self.id, runner, *map(str, folders))
+
+    def path_in_repo(self, relative: str) -> Path:
+        """The path with every link on the way followed. Raises ValueError if that is outside the repo."""
+        if relative == ".":
+            return self.repo
+        path = (self.repo / relative).resolve()
+        if not path.is_relative_to(self.repo):
+            raise ValueError(f"{relative!r} is outside the workspace")
+        return path
+
+    def move_to(self, state: WorkspaceState) -> None:
+        """Go on to another state. Raises ValueError for a move that is not in the table."""
+        if state not in MOVES[self.state]:
+            raise ValueError(f"workspace {self.id} cannot go from {self.state} to {state}")
+        self.state = state
+
+    def use(self, epoch: str) -> None:
+        """Take it into use, until it is kept or destroyed, or the epoch is over."""
+        self.move_to(_S.IN_USE)
+        self.epoch = epoch
+        self._record()
+
+    def keep(self) -> None:
+        """Leave it as it is, for whoever takes it up again. It will be nobody's orphan."""
+        with self._locked_and_ours():
+            self.move_to(_S.READY)
+            self.epoch = ""
+            self._record()
+
+    def destroy(self) -> None:
+        """Remove what was made for it, which the user's own folder was not."""
+        with self._locked_and_ours():
+            self.destroy_locked()
+
+    @contextlib.contextmanager
+    def _locked_and_ours(self) -> Iterator[None]:
+        """Raises WorkspaceLost if the epoch was over and somebody else has taken it.
+
+        Whoever looks for orphans locks it for a moment, too: they are waited for.
+        """
+        with _locked(self.root, waits=True):
+            record = _read_record(self.root)
+            if record is not None and record.epoch != self.epoch:
+                raise WorkspaceLost(self.id, f"process {record.owner} has taken it up")
+            yield
+
+    def destroy_locked(self) -> None:
+        """The same, for who holds the lock."""
+        self.move_to(_S.CLEANING)  # not recorded: the disk may be full, and the new name tells as much
+        removing = _removing(self.root)
+        try:
+            remove_tree(removing)
+            with contextlib.suppress(FileNotFoundError):
+                self.root.rename(removing)
+            remove_tree(removing)
+            _lock_file(self.root).unlink()
+        except OSError as error:
+            self.move_to(_S.FAILED)
+            raise Unavailable(f"workspace {self.id} could not be removed: {error}") from error
+        self.move_to(_S.DESTROYED)
+
+    def make_folders(self) -> None:
+        """Those that are not there yet."""
+        for folder in (self.root, self.control, self.logs, self.repo, self.home, self.artifacts):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder)  # noqa: PTH102 (a server takes up thousands at once)
+
+    def _record(self) -> None:
+        record = {
+            "state": self.state,
+            "epoch": self.epoch,
+            "owner": os.getpid(),
+            "owner_started": _start_of_this_process(os.getpid()),
+            "named": self.named,
+            "folder": None if self.folder is None else str(self.folder),
+        }
+        _write_over(f"{self.control}/workspace.json", json.dumps(record).encode())
+
+
+def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: Path | None = None) -> Workspace:
+    """A workspace in use in that epoch: a new one, or the one with that id as it was left.
+
+    With `folder` it is in place: that folder is its repo. Raises WorkspaceBusy if another epoch that lasts has it.
+    """
+    if folder is not None and not folder.is_dir():
+        raise Unavailable(f"{folder} is not a folder, so nothing can run in it")
+    try:
+        root = _root(workspaces, id)
+        _end_what_is_left(root, _read_record(root))  # not while it is locked: whoever stands still then holds others up
+        with _locked(root):
+            record = _read_record(root)
+            folder = _same_folder(root.name, record, folder and folder.resolve())
+            workspace = Workspace(root, folder=folder, state=_check_free(root, record), named=id is not None)
+            _clear_way(root, record)
+            workspace.make_folders()
+            workspace.use(epoch)
+    except OSError as error:
+        raise Unavailable(f"no workspace could be made in {workspaces}: {error}") from error
+    return workspace
+
+
+def takes_long(workspaces: Path, id: str) -> bool:
+    """Whether the workspace has to be opened in a thread: there is more to end and to remove than a few logs."""
+    root = _root(workspaces, id)
+    record = _read_record(root)
+    if record is None:
+        return _lock_file(root).exists()
+    if record.epoch and os.path.exists(_epoch_file(root, record)):  # noqa: PTH110 (a server asks of thousands at once)
+        return True
+    return _removing(root).exists() or len(_names_in(Workspace(root).logs)) > FEW_LOGS
+
+
+def _clear_way(root: Path, record: Record | None) -> None:
+    """Remove the rest of an earlier workspace, the logs of this one, and end what its last user left running."""
+    _end_what_is_left(root, record)
+    remove_tree(_removing(root))
+    logs = Workspace(root).logs
+    if _names_in(logs):
+        remove_tree(logs)
+
+
+def _end_what_is_left(root: Path, record: Record | None) -> None:
+    """End what its last user left running, if that one is dead."""
+    if record is not None and record.epoch:
+        sweep_epoch(_epoch_file(root, record))
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 (a server asks of thousands at once)
+    except FileNotFoundError:
+        return []
+
+
+def remove_workspace(workspaces: Path, id: str) -> None:
+    """Remove one that nobody uses, if there is one. Raises WorkspaceBusy if it is in use."""
+    root = _root(workspaces, id)
+    if not _lock_file(root).exists():
+        return
+    with _locked(root, waits=True):
+        record = _read_record(root)
+        _check_free(root, record)
+        _end_what_is_left(root, record)
+        Workspace(root, state=_S.ORPHANED).destroy_locked()
+
+
+def clean_orphans(workspaces: Path) -> list[str]:
+    """Remove the orphans that nobody can know by an id that he gave them, and return their ids.
+
+    One that cannot be removed is left for another time: it holds up nobody.
+    """
+    cleaned = []
+    for lock_file in sorted(workspaces.glob("*.lock")):
+        root = lock_file.with_suffix("")
+        with contextlib.suppress(Unavailable, OSError), _locked(root):
+            record = _read_record(root)
+            if _check_free(root, record) is _S.ORPHANED and not _is_named(root, record):
+                Workspace(root, state=_S.ORPHANED).destroy_locked()
+                cleaned.append(root.name)
+    return cleaned
+
+
+def find_workspaces(workspaces: Path, state: WorkspaceState) -> list[str]:
+    """The ids of those that were kept (`ready`), or of the named ones whose users died (`orphaned`)."""
+    found = []
+    for lock_file in sorted(workspaces.glob("*.lock")):
+        root = lock_file.with_suffix("")
+        record = _read_record(root)
+        with contextlib.suppress(WorkspaceBusy):
+            if root.is_dir() and _check_free(root, record) is state and _is_named(root, record):
+                found.append(root.name)
+    return found
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, also one with folders in it that may not be written. No link is followed."""
+    if not os.path.lexists(folder):
+        return
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except PermissionError:
+        folder.chmod(0o700)
+        for parent, names, _ in os.walk(folder):
+            for name in names:
+                inner = Path(parent, name)
+                if not inner.is_symlink():
+                    inner.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def _check_free(root: Path, record: Record | None) -> WorkspaceState:
+    """The state of a workspace that nobody uses, or WorkspaceBusy."""
+    if record is None:  # it was not made to the end, or is removed but for its lock
+        return _S.ORPHANED
+    if record.state == _S.IN_USE and lasts(_epoch_file(root, record)):
+        by = f"process {record.owner}" if record.owner_lives else f"what process {record.owner} left"
+        raise WorkspaceBusy(root.name, by, soon_over=not record.owner_lives)
+    return _S.READY if record.state == _S.READY else _S.ORPHANED
+
+
+def _is_named(root: Path, record: Record | None) -> bool:
+    return not root.name.startswith(UNNAMED) if record is None else record.named or record.state == _S.READY
+
+
+def _same_folder(id: str, record: Record | None, asked: Path | None) -> Path | None:
+    """The folder of a workspace in place: the one that it always had."""
+    if record is None:
+        return asked
+    had = None if record.folder is None else Path(record.folder)
+    if asked is not None and asked != had:
+        raise Unavailable(f"workspace {id!r} belongs to {had or 'no folder'}, so it cannot be used for {asked}")
+    if had is not None and not had.is_dir():
+        raise Unavailable(f"{had} is not a folder any more, so nothing can run in it")
+    return had
+
+
+def _read_record(root: Path) -> Record | None:
+    """None if there is none, or half of one."""
+    try:
+        fields = json.loads((root / ".pitstop" / "workspace.json").read_text())
+        return Record(**{**fields, "state": _S(fields["state"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _write_over(path: str, record: bytes) -> None:
+    """In one write, so that a kill leaves the old record or the new one. To put a new file in the place of the old one
+    takes a disk a hundred times as long.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        longest = max(RECORD_BYTES, os.fstat(file).st_size)
+        os.pwrite(file, record.ljust(longest), 0)
+    finally:
+        os.close(file)
+
+
+@cache
+def _start_of_this_process(pid: int) -> int | None:
+    """Asked once; with the id, for a process that was forked is another."""
+    return start_of_process(pid)
+
+
+@contextlib.contextmanager
+def _locked(root: Path, *, waits: bool = False) -> Iterator[None]:
+    """Nobody else makes, takes, keeps or removes it meanwhile. Raises WorkspaceBusy if somebody does, or waits."""
+    lock = _lock(root, waits=waits)
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _lock(root: Path, *, waits: bool) -> int:
+    while True:
+        lock = os.open(_lock_file(root), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(lock)
+            raise WorkspaceBusy(root.name, "another process, which makes or removes it", soon_over=True) from error
+        if os.fstat(lock).st_nlink:  # else it was removed before it was locked
+            return lock
+        os.close(lock)
+
+
+def _root(workspaces: Path, id: str | None) -> Path:
+    if id is not None and not ID.fullmatch(id):
+        raise ValueError(f"{id!r} cannot be the id of a workspace: only letters, digits, - and _ can be in it")
+    return workspaces / (id or UNNAMED + os.urandom(6).hex())
+
+
+def _epoch_file(root: Path, record: Record) -> str:
+    return f"{root.parent}/{record.epoch}{SUFFIX}"
+
+
+def _lock_file(root: Path) -> Path:
+    return root.with_suffix(".lock")
+
+
+def _removing(root: Path) -> Path:
+    return root.with_suffix(".removing")
