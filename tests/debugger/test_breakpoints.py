@@ -8,7 +8,7 @@ import pytest
 
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.session import Session
-from pitstop.engine.hook import Position
+from pitstop.engine.verdict import Position
 from pitstop.errors import BadBreakpoint, UnknownBreakpoint
 from pitstop.events.outcome import Status
 from pitstop.events.types import BreakpointHit, BreakpointRemoved, Logged

@@ -10,7 +10,7 @@ from pitstop.debugger.session import Session
 from pitstop.debugger.stepping import Goal, StepVerb, after_frame, at_fork, goal_of, is_ended_by, is_under, rests_at
 from pitstop.debugger.stops import Stop
 from pitstop.definition.graph import END
-from pitstop.engine.hook import Position
+from pitstop.engine.verdict import Position
 from pitstop.events.outcome import Status
 from pitstop.plan.plan import Plan
 from tests.debugger.bench import Debugged, State, at, counts, debugging, graph, loop

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pitstop.engine.hook import Position
+from pitstop.engine.verdict import Position
 from pitstop.errors import BadBreakpoint, BadExpression, UnknownBreakpoint
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.plan import Plan

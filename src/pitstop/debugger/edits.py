@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pitstop.engine.run import COMBINING, Run
+from pitstop.engine.frame import RunContext
 from pitstop.errors import BadEdit, UnknownStep
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.plan.plan import Step
@@ -11,7 +11,7 @@ from pitstop.plan.plan import Step
 Injectable = Step | Callable[[dict[str, Any]], Any] | Mapping[str, Any]
 
 
-def injected_step(run: Run, host: Step, number: int, given: Injectable) -> Step:
+def injected_step(run: RunContext, host: Step, number: int, given: Injectable) -> Step:
     """A step to put in beside `host`: a function, a step, or a mapping with `uses` and `with` as in a flow file."""
     path = f"{host.path}+{number}"
     if isinstance(given, Step):
@@ -25,10 +25,11 @@ def injected_step(run: Run, host: Step, number: int, given: Injectable) -> Step:
         kind, config, name = "node", {"function": given}, None
     else:
         raise BadEdit(f"a {type(given).__name__} is no step: give a function, or {{'uses': type, 'with': config}}")
-    if kind not in run.ports.step_types and not (kind == "node" and "function" in config):
-        if kind in COMBINING:
-            raise BadEdit(f"{kind!r} combines other steps: inject a step that does something itself")
+    if kind in run.combining:
+        raise BadEdit(f"{kind!r} combines other steps: inject a step that does something itself")
+    if kind == "node" and "function" not in config:
         raise UnknownStep(kind)
+    run.step_type(kind)  # UnknownStep
     return Step(path, kind, dict(config), id=name, is_injected=True, is_cleanup=host.is_cleanup)
 
 

@@ -9,9 +9,8 @@ from pitstop.debugger.remains import remains_of
 from pitstop.debugger.returning import Returning
 from pitstop.debugger.stepping import after_frame, at_fork, is_ended_by, rests_at
 from pitstop.debugger.stops import Held, describe
-from pitstop.engine.frame import MAIN, Activation, Frame
-from pitstop.engine.hook import PROCEED, Point, Position, Verdict
-from pitstop.engine.run import Run
+from pitstop.engine.frame import MAIN, Activation, Frame, Point, RunContext
+from pitstop.engine.verdict import PROCEED, Position, Verdict
 from pitstop.errors import SessionInUse
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import (
@@ -103,7 +102,7 @@ class Gatekeeper(Returning):
         await take_watched(self._breakpoints.watching, activation, self._watched)
         return verdict
 
-    def attach(self, run: Run) -> None:
+    def attach(self, run: RunContext) -> None:
         """Become the run's hook; where its log tells of a session, as that one was when its process ended."""
         if self._run is not None:
             raise SessionInUse

@@ -9,9 +9,8 @@ from pitstop.debugger.matching import Watched
 from pitstop.debugger.remains import LEASE_LIMIT_SECONDS, Place, Remains, Remembered
 from pitstop.debugger.stepping import Goal
 from pitstop.debugger.stops import Held, Stop
-from pitstop.engine.frame import Frame
-from pitstop.engine.hook import Gate, Verdict
-from pitstop.engine.run import Run
+from pitstop.engine.frame import Frame, Gate, RunContext
+from pitstop.engine.verdict import Verdict
 from pitstop.errors import NotRunning
 from pitstop.events.log import EventLog, MemoryLog
 from pitstop.events.types import AllStopped, AnyEvent, Event, LeaseEnded, Resumed, StopEnded
@@ -47,7 +46,7 @@ class Holding:
         self._past: dict[str, list[Stop]] = {}  # the stops that each frame, as it is now, has behind it
         self._breakpoints = BreakpointTable()
         self._default: Breakpoint | None = None  # the one that a session has without being asked
-        self._run: Run | None = None
+        self._run: RunContext | None = None
         self._is_started = False
         self._is_ended = False
         self._is_detached = False
@@ -156,12 +155,12 @@ class Holding:
         if is_intervention(event):
             self.interventions.append(event)
 
-    def _running(self) -> Run:
+    def _running(self) -> RunContext:
         if not self._is_started:
             raise NotRunning
         return self._running_or_starting()
 
-    def _running_or_starting(self) -> Run:
+    def _running_or_starting(self) -> RunContext:
         if self._run is None or self._is_ended:
             raise NotRunning
         return self._run

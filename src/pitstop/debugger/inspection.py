@@ -102,7 +102,7 @@ async def preview_config(held: Held) -> ConfigPreview:
     """Resolve the step's config without running it; each top-level key that cannot be is told why."""
     activation = held.point.activation
     raw = {**activation.step.config, **(activation.config or {}), **(held.config or {})}
-    values, evaluator = activation.scope.values(), activation.run.ports.evaluator
+    values, evaluator = activation.scope.values(), activation.run.evaluator
     resolved: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for key, value in raw.items():

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pitstop.debugger.breakpoints import Breakpoint, Unset
-from pitstop.engine.frame import Activation
-from pitstop.engine.hook import Point
+from pitstop.engine.frame import Activation, Point
 from pitstop.errors import PitstopError
 from pitstop.plan.expressions import Evaluator, render, truth
 
@@ -42,7 +41,7 @@ async def _hit(breakpoint: Breakpoint, point: Point, watched: Watched) -> Hit | 
         elif not breakpoint.fits(point.position, is_propagated=point.is_propagated):
             return None
         values = activation.scope.values()
-        evaluator = activation.run.ports.evaluator
+        evaluator = activation.run.evaluator
         condition = breakpoint.condition
         if callable(condition):
             try:
@@ -87,6 +86,6 @@ async def _has_changed(breakpoint: Breakpoint, point: Point, watched: Watched) -
 
 
 async def _value(breakpoint: Breakpoint, activation: Activation) -> Any:
-    evaluator, values = activation.run.ports.evaluator, activation.scope.values()
+    evaluator, values = activation.run.evaluator, activation.scope.values()
     found = await evaluator.evaluate(str(breakpoint.state), values, timeout_seconds=CONDITION_SECONDS)
     return found[0] if len(found) == 1 else found

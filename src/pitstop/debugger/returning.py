@@ -8,9 +8,9 @@ from pitstop.debugger.matching import take_watched
 from pitstop.debugger.remains import Remains, Remembered
 from pitstop.debugger.stepping import Goal
 from pitstop.debugger.stops import Held, describe
-from pitstop.engine.hook import Point, Verdict
+from pitstop.engine.frame import Point, RunContext
 from pitstop.engine.recover import Recorded
-from pitstop.engine.run import Run
+from pitstop.engine.verdict import Verdict
 from pitstop.errors import BadEdit
 from pitstop.events.types import Resumed, StopEnded
 from pitstop.plan.scope import Edit, plan_edit
@@ -21,7 +21,7 @@ LEASE_AFTER_RESTART_SECONDS = 300.0  # at least: whoever attends to a stop has t
 class Returning(Holding):
     """Becomes what another session was, as the run comes again to where it was."""
 
-    def _take_up(self, run: Run, remains: Remains) -> None:
+    def _take_up(self, run: RunContext, remains: Remains) -> None:
         view, options = remains.view, remains.options
         self.stop_at_entry, self.stop_at_end = options.stop_at_entry, options.stop_at_end
         self.lease_seconds, self.on_lease_end = options.lease_seconds, options.on_lease_end  # type: ignore[assignment]
@@ -42,7 +42,7 @@ class Returning(Holding):
         for stop in remains.past if not view.is_detached else ():
             self._revisits.setdefault(stop.place, []).append(stop)
 
-    def _go_on(self, run: Run, remains: Remains) -> None:
+    def _go_on(self, run: RunContext, remains: Remains) -> None:
         """End the stops to which something was said; let the others come back, with what was changed there."""
         for left in remains.lasting.values():
             event = left.event

@@ -13,7 +13,7 @@ from pitstop.debugger.time_travel import (
     scope_at,
 )
 from pitstop.debugger.travelling import Travelling
-from pitstop.engine.hook import Position
+from pitstop.engine.verdict import Position
 from pitstop.errors import (
     BadBreakpoint,
     BadEdit,
@@ -163,7 +163,7 @@ class Session(Travelling):
     async def evaluate_all(self, stop: Stop | int, expression: str) -> list[Any]:
         """Every value that a jq expression gives here."""
         activation = self._at(stop, "evaluate").point.activation
-        return await activation.run.ports.evaluator.evaluate(expression, activation.scope.values())
+        return await activation.run.evaluator.evaluate(expression, activation.scope.values())
 
     def variables(self, stop: Stop | int) -> list[Variable]:
         """What the step sees, each with the layer it is in and what set it."""
@@ -207,7 +207,7 @@ class Session(Travelling):
         found = point_numbered(self.history(), number)
         if self._run is None:
             raise NotRunning
-        return await scope_at(self._run.plan, self._run.ports, self.log.read(), found)
+        return await scope_at(self._run.plan, self._run.evaluator, self.log.read(), found)
 
     async def diff_points(self, before: HistoryPoint | int, after: HistoryPoint | int) -> list[Change]:
         """What changed between any two points of the history."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from pitstop.debugger.stepping import Goal
 from pitstop.engine.body import Start
-from pitstop.engine.frame import Activation
-from pitstop.engine.hook import Again, Force, Point, Position, Proceed, Verdict
+from pitstop.engine.frame import Activation, Point
+from pitstop.engine.verdict import Again, Force, Position, Proceed, Verdict
 from pitstop.events.outcome import Outcome
 from pitstop.plan.plan import Source, Step
 from pitstop.plan.scope import Edit, Snapshot

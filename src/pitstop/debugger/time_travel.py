@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pitstop.debugger.breakpoints import EVERYWHERE
 from pitstop.debugger.stops import Stop
 from pitstop.engine.body import Start, restart_at
-from pitstop.engine.frame import Activation, Frame
-from pitstop.engine.hook import PROCEED, Gate, GoBack, Point, Position, Verdict
-from pitstop.engine.ports import Ports
+from pitstop.engine.clock import SystemClock
+from pitstop.engine.frame import Activation, Frame, Gate, Point, RunContext
+from pitstop.engine.ports import Evaluator, Ports
 from pitstop.engine.run import Run
+from pitstop.engine.verdict import PROCEED, GoBack, Position, Verdict
 from pitstop.errors import UnknownPoint
 from pitstop.events.counting import Counting, events_that_count, frames_after
 from pitstop.events.log import MemoryLog
@@ -188,15 +189,14 @@ def external_steps(plan: Plan, counting: Counting, back: GoBack) -> list[str]:
     return [step.path for step in steps if step is not None and step.effects == "external"]
 
 
-async def scope_at(plan: Plan, ports: Ports, events: Sequence[AnyEvent], point: HistoryPoint) -> Snapshot:
+async def scope_at(plan: Plan, evaluator: Evaluator, events: Sequence[AnyEvent], point: HistoryPoint) -> Snapshot:
     """How the scope was at a point: the log up to there is replayed, and nothing is run."""
     first = next((event for event in events if isinstance(event, RunStarted)), None)
     if first is None:
         raise UnknownPoint(point.number)
     replay = _Replay(point)
     log = MemoryLog(events[: point.keeps])
-    ports = replace(ports, snapshots=None)  # files are left as they are
-    shadow = Run(plan, dict(first.inputs), ports, log=log, hook=replay)
+    shadow = Run(plan, dict(first.inputs), Ports(evaluator, SystemClock()), log=log, hook=replay)
     try:
         async with asyncio.timeout(REPLAY_SECONDS):
             await shadow.execute()
@@ -215,7 +215,7 @@ class _Replay:
         self.gate.paths = EVERYWHERE
         self.found: Snapshot | None = None
         self._target = (target.occurrence, target.position)
-        self._run: Run | None = None
+        self._run: RunContext | None = None
 
     def wants(self, step: Step, position: Position) -> bool:
         return True
@@ -244,7 +244,7 @@ class _Replay:
             self.found = activation.scope.snapshot()
             self._run.abort("found")
 
-    def attach(self, run: Run) -> None:
+    def attach(self, run: RunContext) -> None:
         self._run = run
 
     def run_started(self) -> None:

@@ -1,20 +1,27 @@
-"""Frames, the lines of sequential execution in a run, and activations, the steps that are open in them."""
+"""Frames, activations, and the one hook that is asked about them.
+
+These types refer to each other: an activation belongs to a run, the run has a hook, and the hook is asked about
+activations. `RunContext` is what all of them may use of a run.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from typing import Any, Optional, Protocol
 
 from pitstop.engine.body import Body, Start
 from pitstop.engine.clock import Meter
-from pitstop.engine.hook import GoBack
-from pitstop.engine.recover import NOTHING_RECORDED
+from pitstop.engine.elapsed import Elapsed
+from pitstop.engine.recover import NOTHING_RECORDED, Recorded
+from pitstop.engine.verdict import GoBack, Position, Verdict
+from pitstop.errors import LogLost
+from pitstop.events.counting import Counting
+from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome
-from pitstop.events.types import FrameEnded, FrameOpened, Rewound
-from pitstop.plan.plan import Step
+from pitstop.events.types import Rewound
+from pitstop.lazy_dataclass import dataclass
+from pitstop.plan.expressions import Evaluator
+from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Scope
-
-if TYPE_CHECKING:
-    from pitstop.engine.run import Run
 
 MAIN = "main"
 
@@ -133,7 +140,7 @@ class Activation:
 
     def __init__(
         self,
-        run: "Run",
+        run: "RunContext",
         frame: Frame,
         step: Step,
         scope: Scope,
@@ -183,61 +190,138 @@ class Activation:
             activation = activation.parent
 
 
-def open_frames(
-    run: "Run", names: Sequence[tuple[str, str]], parent: Frame | None, opener: str, *, is_waited_for: bool = True
-) -> list[Frame]:
-    """Make frames known, by id and name, before anything runs in any of them; `opener` is the occurrence that does."""
-    frames = []
-    for frame_id, name in names:
-        frame = Frame(frame_id, name, parent)
-        frame.recorded = run.recordings.pop(frame_id, frame.recorded)
-        frames.append(frame)
-        if run.log is not None:
-            parent_id = parent.id if parent is not None else None
-            run.log.append(FrameOpened(run.now(), frame_id, name, parent_id, opener))
-    if run.hook is not None:
-        run.hook.frames_opened(frames, opener, is_waited_for=is_waited_for)
-    return frames
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place where the engine asks its hook."""
+
+    activation: Activation
+    position: Position
+    outcome: Outcome | None = None
+    will_run: bool = True  # at `before`: what the step's `if` says now
+    is_propagated: bool = False  # at `error`: the failure began in a step under this one, which was asked about
+    is_repeated: bool = False  # asked before, before steps were injected in front of it
+    is_replayed: bool = False  # what comes of it is in the log
+    is_interrupted: bool = False  # at `before`: the step was at work when the run's process ended
 
 
-async def live_frame(run: "Run", frame: Frame, scope: Scope, body: Callable[[Frame], Awaitable[Outcome]]) -> Outcome:
-    """Run a frame from its first step to its end; from the first step again whenever it is rewound."""
-    start = scope.own.mark()
-    frame.task = asyncio.current_task()
-    frame.cancels_before = frame.task.cancelling() if frame.task is not None else 0
-    if frame.task is not None:
-        run.tasks[frame.task] = None
-    try:
-        while True:
-            try:
-                return await body(frame)
-            except FrameRewound as rewound:
-                if rewound.target.frame != frame.id or run.log is None:
-                    raise
-                await go_back(run, frame, rewound.target)
-                scope.own.rewind(start)
-    finally:
-        if frame.task is not None:
-            run.tasks.pop(frame.task, None)
-        end_frame(run, frame)
+class Gate:
+    """What a hook wants to be asked about, so cheap to look at that every node can.
+
+    `paths` has the steps that it wants to hear of before or after them; `epoch` grows with each change, so that
+    a node which was running meanwhile is looked up again when it ends.
+    """
+
+    __slots__ = ("epoch", "paths")
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.paths: Container[str] = frozenset()
 
 
-async def go_back(run: "Run", frame: Frame, target: GoBack) -> None:
-    """Cut the log, put the files back, and let the frame know what it need not do again."""
-    where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
-    event = Rewound(run.now(), *where, target.snapshot, target.since)
-    if run.log is not None:
-        run.log.append(event)
-    await run.put_workspace_back(target.snapshot)
-    run.remember_again(frame, target)
-    if run.hook is not None:
-        run.hook.frame_rewound(frame, event)
+class Hook(Protocol):
+    """Whoever may hold a run up: to pause it, it just does not answer yet. All but `at` return at once."""
+
+    gate: Gate
+
+    def wants(self, step: Step, position: Position) -> bool: ...
+
+    def can_pause(self) -> bool:
+        """Whether somebody is there to decide, so that a step may wait for it."""
+        ...
+
+    def wants_snapshot(self, step: Step) -> bool:
+        """Whether the workspace is to be kept as it is before this step, so that it can be gone back to."""
+        ...
+
+    def returns_to(self, occurrence: str, position: Position) -> bool:
+        """Whether a point whose outcome comes from the log is one to be asked about all the same."""
+        ...
+
+    async def at(self, point: Point) -> Verdict: ...
+
+    def attach(self, run: "RunContext") -> None:
+        """The run is made, and this is its hook; a hook that has another one refuses."""
+        ...
+
+    def run_started(self) -> None: ...
+
+    def frames_opened(self, frames: Sequence[Frame], opener: str, *, is_waited_for: bool) -> None:
+        """Frames were made by the occurrence `opener`, whose own frame goes on beside them or waits for them."""
+        ...
+
+    def frame_ended(self, frame: Frame) -> None: ...
+
+    def frame_rewound(self, frame: Frame, event: Rewound) -> None:
+        """The frame starts again. Of two that were asked for at the same time, this is the one that came about."""
+        ...
+
+    async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:
+        """The last look: all has run, cleanup too, and nothing is gone yet."""
+        ...
+
+    def run_ended(self, outcome: Outcome) -> None: ...
 
 
-def end_frame(run: "Run", frame: Frame) -> None:
-    frame.is_done = True
-    frame.catch_up()
-    if run.log is not None:
-        run.log.append(FrameEnded(run.now(), frame.id, frame.cancel_reason))
-    if run.hook is not None:
-        run.hook.frame_ended(frame)
+class StepType(Protocol):
+    """What a step of one kind does. Raising is failing; what it returns is the step's outputs."""
+
+    async def act(self, activation: Activation, config: Mapping[str, Any]) -> Any: ...
+
+
+Combine = Callable[[Activation, Mapping[str, Any]], Awaitable[Outcome]]
+
+
+class RunContext(Protocol):
+    """What frames, steps and the hook may use of the run that they belong to."""
+
+    plan: Plan
+    scope: Scope
+    log: EventLog | None  # None once the run is another server's
+    hook: "Hook | None"
+    evaluator: Evaluator
+    now: Callable[[], float]
+    barrier: Callable[[], Awaitable[None]] | None
+    combining: Mapping[str, Combine]
+    carried_over: int
+    recordings: dict[str, Recorded]
+    elapsed: dict[str, Elapsed]
+    done: dict[str, Any]
+    asked_failures: set[str]
+    acts: int
+    tasks: dict[asyncio.Task[Any], None]
+    abort_reason: str | None
+    is_aborting: bool
+    ends_at_once: bool
+    lost: LogLost | None
+    has_snapshots: bool
+    workspace_problem: str | None
+
+    def step_type(self, kind: str) -> StepType:
+        """What a step of this kind does; UnknownStep."""
+        ...
+
+    async def fresh_step_type(self, home: str, kind: str) -> StepType:
+        """The same, in the workspace of the step at `home`."""
+        ...
+
+    async def leave_fresh(self, home: str) -> None:
+        """The step at `home` is over, and its workspace with it."""
+        ...
+
+    async def keep_workspace(self, activation: Activation, position: str = "before") -> str | None: ...
+
+    async def put_workspace_back(self, snapshot: str | None) -> None: ...
+
+    def what_counts(self) -> Counting: ...
+
+    def remember_again(self, frame: Frame, target: GoBack) -> None: ...
+
+    def failed(self, exception: BaseException, occurrence: str) -> Outcome: ...
+
+    def note_cancelled(self, activation: Activation) -> None: ...
+
+    def why_cancelled(self, frame: Frame, activation: Activation | None = None) -> str: ...
+
+    async def settle(self) -> None: ...
+
+    def abort(self, reason: str) -> None: ...

@@ -2,22 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
+from pitstop.engine.frame import StepType
 from pitstop.events.log import EventLog
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import Evaluator
 
-if TYPE_CHECKING:
-    from pitstop.engine.frame import Activation
-
 __all__ = ["Clock", "Evaluator", "EventLog", "Ports", "Snapshots", "StepType", "Workspaces"]
-
-
-class StepType(Protocol):
-    """What a step of one kind does. Raising is failing; what it returns is the step's outputs."""
-
-    async def act(self, activation: "Activation", config: Mapping[str, Any]) -> Any: ...
 
 
 class Clock(Protocol):

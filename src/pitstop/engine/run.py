@@ -15,10 +15,11 @@ from pitstop.engine.flow.matrix import run_matrix
 from pitstop.engine.flow.parallel import run_parallel
 from pitstop.engine.flow.repeat import run_repeat
 from pitstop.engine.flow.sequence import run_sequence
-from pitstop.engine.frame import MAIN, Activation, Frame, FrameRewound, live_frame, open_frames
-from pitstop.engine.hook import Force, GoBack, Hook, Point
+from pitstop.engine.frame import MAIN, Activation, Combine, Frame, FrameRewound, Hook, Point
+from pitstop.engine.frame_life import live_frame, open_frames
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded, recorded_in
+from pitstop.engine.verdict import Force, GoBack
 from pitstop.errors import BadLog, LogLost, PitstopError, UnknownStep
 from pitstop.events.counting import Counting, events_that_count
 from pitstop.events.log import EventLog
@@ -39,9 +40,7 @@ from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from pitstop.plan.scope import Layer, Scope, Values
 
-Combine = Callable[[Activation, Mapping[str, Any]], Awaitable[Outcome]]
-
-COMBINING: dict[str, Combine] = {
+COMBINING: Mapping[str, Combine] = {
     "sequence": run_sequence,
     "parallel": run_parallel,
     "matrix": run_matrix,
@@ -73,8 +72,10 @@ class Run:
         self.barrier: Callable[[], Awaitable[None]] | None = getattr(log, "settled", None)
         self.carried_over: int = getattr(log, "carried_over", 0)  # the events that are those of another run
         self.hook = hook
+        self.evaluator = ports.evaluator
+        self.has_snapshots = ports.snapshots is not None
         self.now = ports.clock.now
-        self.combining = COMBINING
+        self.combining: Mapping[str, Combine] = COMBINING
         self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
         self.elapsed: dict[str, Elapsed] = {}  # by occurrence, until the clock of that goes on
         self.done: dict[str, Any] = {}  # the last outcome of each step, or just its update
@@ -105,6 +106,14 @@ class Run:
         if kind == "node":
             return _NODE_TYPE
         raise UnknownStep(kind)
+
+    async def fresh_step_type(self, home: str, kind: str) -> StepType:
+        workspaces = self.ports.workspaces
+        return self.step_type(kind) if workspaces is None else await workspaces.step_type(home, kind)
+
+    async def leave_fresh(self, home: str) -> None:
+        if self.ports.workspaces is not None:
+            await self.ports.workspaces.leave(home)
 
     def what_counts(self) -> Counting:
         """What counts of the log as it is now."""

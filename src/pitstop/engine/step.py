@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from pitstop.engine.body import Start
-from pitstop.engine.frame import Activation, Frame, FrameRewound
-from pitstop.engine.hook import Again, Force, GoBack, Point, Position
+from pitstop.engine.frame import Activation, Frame, FrameRewound, Point
+from pitstop.engine.verdict import Again, Force, GoBack, Position
 from pitstop.errors import PitstopError
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError
@@ -58,8 +58,8 @@ async def run_step(
             config = ended.config
             attempt += 1
     finally:
-        if step.workspace == "fresh" and parent.run.ports.workspaces is not None:
-            await parent.run.ports.workspaces.leave(base)
+        if step.workspace == "fresh":
+            await parent.run.leave_fresh(base)
         frame.activation = outer
 
 
@@ -197,7 +197,7 @@ async def _would_run(activation: Activation) -> bool:
     if condition is None:
         return True
     try:
-        return await truth(condition, activation.scope.values(), activation.run.ports.evaluator)
+        return await truth(condition, activation.scope.values(), activation.run.evaluator)
     except PitstopError:
         return True
 
@@ -211,10 +211,10 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
     try:
         if step.condition is not None and not is_started:
             values = activation.scope.values()
-            if not await truth(step.condition, values, run.ports.evaluator):
+            if not await truth(step.condition, values, run.evaluator):
                 return Outcome(Status.SKIPPED)
         is_combining = step.kind in run.combining
-        if run.ports.snapshots is not None and not is_combining and _is_to_keep(activation):
+        if run.has_snapshots and not is_combining and _is_to_keep(activation):
             await run.keep_workspace(activation)
         if run.log is not None and not is_started:
             run.log.append(StepStarted(run.now(), frame.id, step.path, occurrence))
@@ -272,11 +272,10 @@ async def _act(activation: Activation) -> Outcome:
     if combine is not None:
         return await combine(activation, config)
     if step.is_templated or activation.config is not None:
-        config = await render(config, activation.scope.values(), run.ports.evaluator)
+        config = await render(config, activation.scope.values(), run.evaluator)
     run.acts += 1
-    step_type = run.step_type(step.kind)
-    if activation.home is not None and run.ports.workspaces is not None:
-        step_type = await run.ports.workspaces.step_type(activation.home, step.kind)
+    home = activation.home
+    step_type = run.step_type(step.kind) if home is None else await run.fresh_step_type(home, step.kind)
     return Outcome(Status.PASSED, await step_type.act(activation, config))
 
 

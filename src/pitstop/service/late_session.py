@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pitstop.engine.frame import Activation, Frame
-from pitstop.engine.hook import PROCEED, Gate, Point, Position, Verdict
-from pitstop.engine.run import Run
+from pitstop.engine.frame import Activation, Frame, Gate, Point, RunContext
+from pitstop.engine.verdict import PROCEED, Position, Verdict
 from pitstop.errors import NotRunning
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import Rewound
@@ -22,7 +21,7 @@ class LateSession:
         self.gate = Gate()
         self.session: LocalSession | None = None
         self._make = make
-        self._run: Run | None = None
+        self._run: RunContext | None = None
         self._is_started = False
         self._is_ended = False
         self._opened: list[tuple[Sequence[Frame], str, bool]] = []
@@ -62,7 +61,7 @@ class LateSession:
     async def at(self, point: Point) -> Verdict:
         return PROCEED if self.session is None else await self.session.at(point)
 
-    def attach(self, run: Run) -> None:
+    def attach(self, run: RunContext) -> None:
         self._run = run
 
     def run_started(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import LogChunk
-from pitstop.engine.hook import Hook
+from pitstop.engine.frame import Hook
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
 from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable

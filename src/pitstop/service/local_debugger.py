@@ -252,7 +252,7 @@ class LocalDebugger:
         else:
             activation = self._session.activation_at(stop)
             run, scope = activation.run, activation.scope
-        found = await run.ports.evaluator.evaluate(expression, without_secrets(scope.values()))
+        found = await run.evaluator.evaluate(expression, without_secrets(scope.values()))
         return [self._shown(value) for value in found]
 
     async def watch_values(self, stop: int) -> dict[str, Any]:

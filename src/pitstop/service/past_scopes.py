@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from pitstop.debugger.time_travel import point_numbered, points_in, scope_at
-from pitstop.engine.clock import SystemClock
-from pitstop.engine.ports import Evaluator, Ports
+from pitstop.engine.ports import Evaluator
 from pitstop.events.types import AnyEvent
 from pitstop.plan.plan import Plan
 from pitstop.plan.scope import Snapshot
@@ -18,7 +17,6 @@ async def past_scopes(
     found = [point_numbered(points, number) for number in numbers]
     evaluator = new_evaluator()
     try:
-        ports = Ports(evaluator, SystemClock())
-        return [await scope_at(plan, ports, events, point) for point in found]
+        return [await scope_at(plan, evaluator, events, point) for point in found]
     finally:
         await evaluator.close()

@@ -4,7 +4,8 @@ import asyncio
 import time
 from typing import Any
 
-from pitstop.engine.hook import Hook, Point, Position, Verdict
+from pitstop.engine.frame import Hook, Point
+from pitstop.engine.verdict import Position, Verdict
 from pitstop.plan.plan import Step
 from pitstop.service.live_run import LiveRun
 from pitstop.service.parts import Parts

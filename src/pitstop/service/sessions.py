@@ -8,8 +8,7 @@ from typing import Any
 from pitstop.debugger.breakpoints import UNSET
 from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Held, Stop
-from pitstop.engine.frame import Activation
-from pitstop.engine.run import Run
+from pitstop.engine.frame import Activation, RunContext
 from pitstop.plan.scope import Edit
 from pitstop.service.api import BreakpointRequest, DebugRequest
 
@@ -42,7 +41,7 @@ class LocalSession(Session):
             self._timed_out = held.stop.id
         super()._end_lease(held)
 
-    def run_now(self) -> Run:
+    def run_now(self) -> RunContext:
         """The run, whatever it does; NotRunning when it has not begun, or has ended."""
         return self._running()
 

@@ -47,7 +47,7 @@ class CheckStep:
         form = read_config(self.name, CheckConfig, config, mask)
 
         async def attempt() -> bool | NotYet:
-            found = await holds(form.expression, activation.scope.values(), activation.run.ports.evaluator)
+            found = await holds(form.expression, activation.scope.values(), activation.run.evaluator)
             return NotYet(mask(found.reason)) if isinstance(found, NotYet) else found
 
         polling = Polling()

@@ -125,7 +125,7 @@ class HttpStep:
                 return NotYet(mask(error.reason))
             problem = what_is_wrong(answer, form)
             if problem is None and form.check is not None:
-                found = await holds(form.check, answer, activation.run.ports.evaluator)
+                found = await holds(form.check, answer, activation.run.evaluator)
                 problem = f"{form.check!r} does not hold: {found.reason}" if isinstance(found, NotYet) else None
             return answer if problem is None else NotYet(mask(problem))
 

@@ -132,7 +132,7 @@ class Workplace:
 
     async def environment(self, activation: Activation, own: Mapping[str, Any]) -> dict[str, str]:
         """The variables of a command: the run's, the flow's, those of the steps around it, the step's own, and ours."""
-        evaluator = activation.run.ports.evaluator
+        evaluator = activation.run.evaluator
         merged: dict[str, Any] = dict(self.env)
         for env, values in _from_the_outside(activation):
             merged.update(await render(env, values, evaluator))

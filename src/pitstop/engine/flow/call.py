@@ -15,7 +15,7 @@ from pitstop.plan.scope import Layer, Scope
 
 async def run_call(activation: Activation, config: Mapping[str, Any]) -> Outcome:
     """`with` is rendered in the caller's scope, `values` is what the sub-flow begins with, `outputs` what it gives."""
-    evaluator = activation.run.ports.evaluator
+    evaluator = activation.run.evaluator
     given = await render(config.get("with", {}), activation.scope.values(), evaluator)
     values = dict(config.get("values", {}))
     values["inputs"] = {**values.get("inputs", {}), **given}

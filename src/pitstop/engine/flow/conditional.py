@@ -13,7 +13,7 @@ async def run_conditional(activation: Activation, config: Mapping[str, Any]) -> 
     """A child without an `if` is the else. With none that fits, the step is skipped."""
     for child in activation.step.children:
         values = activation.scope.values()
-        if child.condition is None or await truth(child.condition, values, activation.run.ports.evaluator):
+        if child.condition is None or await truth(child.condition, values, activation.run.evaluator):
             outcome = await run_body(activation, activation.frame, activation.scope, (child,), activation.occurrence)
             return outcome if outcome.is_failure else PASSED
     return Outcome(Status.SKIPPED)

@@ -8,8 +8,7 @@ from typing import Any
 
 from pitstop.engine.flow.parallel import Branch, Rule, live_branches
 from pitstop.engine.flow.sequence import PASSED
-from pitstop.engine.frame import Activation, Frame
-from pitstop.engine.hook import Gate
+from pitstop.engine.frame import Activation, Frame, Gate
 from pitstop.engine.step import finish_step, run_step
 from pitstop.errors import RecursionLimit, StepFailure, UnknownRoute
 from pitstop.events.outcome import Outcome, Status
@@ -100,7 +99,7 @@ class _GraphRun:
         """Run node after node while exactly one follows. The engine's innermost loop: every look-up here counts."""
         run, nodes, wiring, layer = self.run, self.nodes, self.wiring, scope.own
         log, done, changes = run.log, run.done, layer.changes
-        is_kept = run.barrier is not None or run.ports.snapshots is not None  # then `run_step` waits for either
+        is_kept = run.barrier is not None or run.has_snapshots  # then `run_step` waits for either
         is_replaying = is_kept or bool(frame.recorded) or self.activation.is_replayed
         append = log.append if log is not None else None
         now, passed, frame_id = run.now, Status.PASSED, frame.id

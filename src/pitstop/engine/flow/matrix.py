@@ -13,7 +13,7 @@ from pitstop.plan.expressions import render
 
 
 async def run_matrix(activation: Activation, config: Mapping[str, Any]) -> Outcome:
-    axes = await render(config["matrix"], activation.scope.values(), activation.run.ports.evaluator)
+    axes = await render(config["matrix"], activation.scope.values(), activation.run.evaluator)
     combinations = combinations_of(axes)
     branches = [_branch(activation, index, values) for index, values in enumerate(combinations)]
     if config.get("parallel", False):

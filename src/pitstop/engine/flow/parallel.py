@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from pitstop.engine.flow.sequence import PASSED, take_over
-from pitstop.engine.frame import Activation, Frame, FrameRewound, end_frame, live_frame, open_frames
+from pitstop.engine.frame import Activation, Frame, FrameRewound
+from pitstop.engine.frame_life import end_frame, live_frame, open_frames
 from pitstop.engine.step import record_in_steps, run_step
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.lazy_dataclass import dataclass

@@ -29,7 +29,7 @@ async def run_repeat(activation: Activation, config: Mapping[str, Any]) -> Outco
             take_over(activation.scope, scope.own)
         if outcome.is_failure:
             return outcome
-        if until is not None and await truth(until, activation.scope.values(), activation.run.ports.evaluator):
+        if until is not None and await truth(until, activation.scope.values(), activation.run.evaluator):
             return PASSED
         turn += 1
     if until is None:

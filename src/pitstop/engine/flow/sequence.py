@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pitstop.engine.body import Body
-from pitstop.engine.frame import Activation, Frame, FrameRewound, go_back
+from pitstop.engine.frame import Activation, Frame, FrameRewound
+from pitstop.engine.frame_life import go_back
 from pitstop.engine.step import record_in_steps, run_step
 from pitstop.events.outcome import Outcome, Status
 from pitstop.plan.plan import Step
