@@ -30,8 +30,9 @@ from pitstop.definition.step_kinds import combining_kinds
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.openapi import text_of
+from pitstop.steps.described import DescribedStepType
 from pitstop.steps.reference import kind_of
-from pitstop.steps.registry import BUILT_IN, DescribedStepType, StepTypes
+from pitstop.steps.registry import BUILT_IN, StepTypes
 
 FOLDER = Path(__file__).parent
 DOCS = FOLDER.parent

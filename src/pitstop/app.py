@@ -285,7 +285,7 @@ def _new_reference() -> "Reference":
 
 
 def _all_types() -> "StepTypes":
-    from pitstop.steps.added_types import find_step_types
+    from pitstop.steps.registry import find_step_types
 
     return find_step_types()
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import BrokenStepType, UnknownStepType
-from pitstop.steps.added_types import find_step_types
 from pitstop.steps.reference import describe_fields, help_for, reference_markdown
-from pitstop.steps.registry import BUILT_IN, StepTypes
+from pitstop.steps.registry import BUILT_IN, StepTypes, find_step_types
 from tests.steps.bench import Bench
 
 PLUGIN = """

@@ -21,7 +21,8 @@ from pitstop.plan.plan import Plan
 from pitstop.plan.planner import call_mistakes, plan_flow
 from pitstop.service.graph_targets import GraphTarget, read_target
 from pitstop.service.parts import Parts
-from pitstop.steps.registry import DescribedStepType, StepTypes
+from pitstop.steps.described import DescribedStepType
+from pitstop.steps.registry import StepTypes
 
 if TYPE_CHECKING:
     from pitstop.service.graphs import Graphs

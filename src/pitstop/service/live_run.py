@@ -50,8 +50,8 @@ from pitstop.service.run_snapshots import (
 from pitstop.service.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
 from pitstop.service.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Decision, MemoryApprovals
+from pitstop.steps.described import ClosedStepType
 from pitstop.steps.fresh import FreshWorkspaces
-from pitstop.steps.registry import ClosedStepType
 from pitstop.store.port import KeptRun, RunLog, RunStore
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for

@@ -1,23 +1,15 @@
-"""The step types that other packages have added: found by their entry points, loaded, and not trusted."""
+"""The step types that other packages have added: loaded by their entry points, and not trusted."""
 
 import inspect
-from collections.abc import Callable, Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from pydantic import BaseModel
 
 from pitstop.engine.ports import StepType
 from pitstop.errors import BrokenStepType
-from pitstop.steps.registry import DescribedStepType, StepTypes
+from pitstop.steps.described import DescribedStepType
 from pitstop.steps.workplace import Workplace
-
-GROUP = "pitstop.step_types"
-
-
-def find_step_types(search: Callable[..., Iterable[EntryPoint]] = entry_points) -> StepTypes:
-    """Our own step types, and those in the entry point group `pitstop.step_types` of the installed packages."""
-    return StepTypes(search(group=GROUP))
 
 
 def load(name: str, added: list[EntryPoint]) -> type[DescribedStepType]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pitstop.definition.durations import DURATION_PATTERN, format_duration
-from pitstop.steps.registry import DescribedStepType
+from pitstop.steps.described import DescribedStepType
 
 _WIDTH = 100
 

@@ -1,19 +1,19 @@
 """The step types that there are: our own, and those that other packages have added."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from pitstop.engine.ports import StepType
 from pitstop.errors import BrokenStepType, UnknownStepType
+from pitstop.steps.described import DescribedStepType
 from pitstop.steps.workplace import Workplace
 
 if TYPE_CHECKING:  # what a run of our own types need not wait for
     from importlib.metadata import EntryPoint
 
-    from pydantic import BaseModel
-
+GROUP = "pitstop.step_types"  # of entry points
 # A table and not entry points of our own: it needs no installed package, and a run need not search for them
 BUILT_IN = {
     "run": "pitstop.steps.run:RunStep",
@@ -26,24 +26,6 @@ BUILT_IN = {
     "approve": "pitstop.steps.approve:ApproveStep",
     "python": "pitstop.steps.python:PythonStep",
 }
-
-
-class DescribedStepType(StepType, Protocol):
-    """A step type as a class: it says what it is and takes, and is made once for each run."""
-
-    name: ClassVar[str]
-    summary: ClassVar[str]  # one line
-    shorthand_field: ClassVar[str | None]  # of Config, for the value in `name: value`; None if that is the whole of it
-    Config: ClassVar["type[BaseModel]"]
-
-    def __init__(self, workplace: Workplace) -> None: ...
-
-
-@runtime_checkable
-class ClosedStepType(StepType, Protocol):
-    """A step type that holds something until the run is over."""
-
-    async def close(self) -> None: ...
 
 
 class StepTypes:
@@ -106,3 +88,10 @@ class StepTypes:
         from pitstop.steps.added_types import make
 
         return make(step_type, workplace, self._added[name][0])
+
+
+def find_step_types(search: "Callable[..., Iterable[EntryPoint]] | None" = None) -> StepTypes:
+    """Our own step types, and those that installed packages have as entry points."""
+    from importlib.metadata import entry_points
+
+    return StepTypes((search or entry_points)(group=GROUP))

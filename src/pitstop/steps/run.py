@@ -5,9 +5,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
-
-from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
 from pitstop.engine.threads import in_thread
@@ -17,6 +14,7 @@ from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.failures import CommandFailed, NotAvailable, NothingMatches
 from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
+from pitstop.steps.run_options import RunOptions
 from pitstop.steps.script_outputs import read_outputs
 from pitstop.steps.workplace import SH, Workplace
 
@@ -25,22 +23,6 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = lazy_compile(r"\{(file|script)\}")
 _NAMED_TESTS = 5
-
-
-class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a `run` step is told, checked. Every text is right for a field that `RunStep.text_fields` names."""
-
-    script: str
-    shell: tuple[str, ...] | None = None
-    working_directory: str = "."
-    env: Mapping[str, Any] = {}
-    stdin: str | None = None
-    accept: tuple[int, ...] = (0,)
-    tests: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
-    requires: Mapping[str, Any] = {}
-    image: str | None = None
-    container: ContainerOptions = ContainerOptions()
 
 
 class _ConfigWhenAsked:

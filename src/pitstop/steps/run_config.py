@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from pitstop.steps.config import read_config
 from pitstop.steps.containers import InContainer
 from pitstop.steps.fields import OneOrMoreCodes, OneOrMoreTexts
-from pitstop.steps.run import RunOptions
+from pitstop.steps.run_options import RunOptions
 from pitstop.steps.workplace import BASH, SH
 
 SHELLS = {"bash": BASH, "sh": SH, "python": ("python3", "-u")}
