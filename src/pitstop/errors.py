@@ -8,6 +8,7 @@
     ├── BadExpression            a jq expression that does not compile or fails on what it was given
     │   └── ExpressionTimeout    one that took longer than it was allowed to
     ├── StepFailure              a step's own failure, before it becomes an `Outcome`
+    │   ├── NoteTooLarge         a step reported more than a log should carry
     │   ├── BadUpdate            a node returned something that is no update
     │   ├── ConflictingUpdates   two branches wrote one key that has no reducer
     │   ├── RecursionLimit       a graph took more turns than it may
@@ -171,6 +172,19 @@ class StepFailure(PitstopError):
     """A step's own failure: it becomes the error of an `Outcome`, it never ends the engine."""
 
     code = "step"
+
+
+class NoteTooLarge(StepFailure):
+    """A step wanted to log a note that is larger than a note may be."""
+
+    code = "step.note_too_large"
+
+    def __init__(self, note: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"the note {note!r} has {size:,} bytes, but at most {limit:,} can be logged: write it to an artifact"
+        )
+        self.note = note
+        self.size = size
 
 
 class BadUpdate(StepFailure):

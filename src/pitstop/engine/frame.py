@@ -8,22 +8,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from typing import Any, Optional, Protocol
 
+import msgspec
+
 from pitstop.engine.body import Body, Start
 from pitstop.engine.clock import Meter
 from pitstop.engine.elapsed import Elapsed
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded
 from pitstop.engine.verdict import GoBack, Position, Verdict
-from pitstop.errors import LogLost
+from pitstop.errors import LogLost, NoteTooLarge
 from pitstop.events.counting import Counting
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome
-from pitstop.events.types import Rewound
+from pitstop.events.types import Rewound, StepNoted
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import Evaluator
 from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Scope
+from pitstop.plan.values import as_json
 
 MAIN = "main"
+LARGEST_NOTE_BYTES = 64 * 1024
 
 
 class FrameRewound(BaseException):
@@ -173,6 +177,15 @@ class Activation:
         """The occurrence address of a step directly under this one."""
         own = self.occurrence
         return f"{own}.{local}" if own else local
+
+    def note(self, note: str, data: Mapping[str, Any]) -> None:
+        """Log what the step reports while it runs. NoteTooLarge if it is more than a log should carry."""
+        plain = as_json(data)
+        size = len(msgspec.json.encode(plain))
+        if size > LARGEST_NOTE_BYTES:
+            raise NoteTooLarge(note, size, LARGEST_NOTE_BYTES)
+        if self.run.log is not None and isinstance(plain, dict):
+            self.run.log.append(StepNoted(self.run.now(), self.frame.id, self.occurrence, note, plain))
 
     def hold(self) -> None:
         """Stop the clocks of this step and of all that enclose it, in this frame and above."""

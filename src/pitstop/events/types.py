@@ -82,6 +82,15 @@ class StepRouted(Event, frozen=True, gc=False, tag="step.routed"):
     targets: tuple[str, ...]
 
 
+class StepNoted(Event, frozen=True, gc=False, tag="step.noted"):
+    """Something that a step reports while it runs: `note` names it, `data` is JSON."""
+
+    frame: str
+    occurrence: str
+    note: str
+    data: dict[str, Any]
+
+
 class SnapshotTaken(Event, frozen=True, gc=False, tag="snapshot.taken"):
     """The workspace is kept as it was when the frame came to this place."""
 
@@ -289,6 +298,7 @@ AnyEvent = (
     | StepRetried
     | StepInterrupted
     | StepRouted
+    | StepNoted
     | SnapshotTaken
     | SessionOpened
     | Stopped

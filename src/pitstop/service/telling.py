@@ -13,7 +13,20 @@ from pitstop.service.api import EventInfo
 
 MASK = "***"
 _IDS = frozenset(
-    ("plan", "frame", "step", "occurrence", "position", "parent", "point_frame", "verb", "layer", "type", "targets")
+    (
+        "plan",
+        "frame",
+        "step",
+        "occurrence",
+        "position",
+        "parent",
+        "point_frame",
+        "verb",
+        "layer",
+        "type",
+        "targets",
+        "note",
+    )
 )
 
 MaskText = Callable[[str], str]

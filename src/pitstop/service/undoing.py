@@ -23,6 +23,7 @@ from pitstop.events.types import (
     StepFinished,
     StepInjected,
     StepInterrupted,
+    StepNoted,
     StepRetried,
     StepRouted,
     StepStarted,
@@ -36,6 +37,7 @@ _Fact = (
     | StepRetried
     | StepInterrupted
     | StepRouted
+    | StepNoted
     | SnapshotTaken
     | ScopeEdited
     | EditUndone

@@ -54,6 +54,7 @@ export type RunEvent =
   | (At & OnStep & { kind: "step.retried"; by_hand: boolean })
   | (At & OnStep & { kind: "step.interrupted" })
   | (At & OnStep & { kind: "step.routed"; targets: string[] })
+  | (At & { kind: "step.noted"; frame: string; occurrence: string; note: string; data: Record<string, unknown> })
   | (At & OnStep & { kind: "snapshot.taken"; snapshot: string; position: string })
   | (At & { kind: "debug.session_opened" })
   | Stopped
