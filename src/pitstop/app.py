@@ -1,8 +1,8 @@
-"""Puts the house together: the public Graph and `run_flow`, the service, and the parts that each of them needs."""
+"""Puts the house together: the public Graph and `run_flow`, the services, and what runs their commands."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -22,24 +22,21 @@ from pitstop.executors.jq_worker import JqWorker
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import plan_graph
+from pitstop.settings import Settings, read_settings
 
 if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.debugger.session import Session
     from pitstop.engine.executor import Executor
     from pitstop.executors.machine.containers.launcher import ContainerLauncher
     from pitstop.executors.machine.processes.keeper_process import KeeperProcess
-    from pitstop.service.api import DebugRequest, Terminal
-    from pitstop.service.debugging import Debugger
-    from pitstop.service.graphs import Graphs
+    from pitstop.executors.machine.snapshots.store import SnapshotStore
+    from pitstop.executors.masking import Masker
+    from pitstop.service.api import Finding
     from pitstop.service.local import LocalService
-    from pitstop.service.local_debugger import Debugged
-    from pitstop.service.parts import Masking, Parts
-    from pitstop.service.reference import Reference
-    from pitstop.service.run_snapshots import SnapshotKeeping
-    from pitstop.service.sessions import LocalSession
-    from pitstop.settings import Settings
-    from pitstop.steps.registry import StepTypes
+    from pitstop.service.sealing import Seal
+    from pitstop.service.server import ServerOptions, ServerService
     from pitstop.steps.workplace import OnOutput
+    from pitstop.store.port import ServerStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +146,15 @@ async def run_flow(
     from pitstop.plan.planner import first_values
     from pitstop.service.flow_files import FlowFiles
     from pitstop.service.workplaces import make_workplace
-    from pitstop.settings import read_settings
     from pitstop.steps.fresh import FreshWorkspaces
 
-    parts = _parts()
-    planned = FlowFiles(parts).plan(str(path), inputs or {})
+    planned = FlowFiles().plan(str(path), inputs or {})
     values = first_values(planned.flow, inputs, secrets=secrets, run={"flow": planned.flow.name})
     log = MemoryLog() if log is None else log
     intervened = interventions_in(log.read())
     async with make_workplace(
-        parts,
-        read_settings().workspaces,
+        partial(new_executor, read_settings()),
+        _new_masker,
         folder=None if folder is None else str(folder),
         secrets=secrets or {},
         on_output=on_output,
@@ -178,60 +173,63 @@ async def run_flow(
 
 
 def open_service(
-    settings: "Settings | None" = None, *, new_keeper: "Callable[[], KeeperProcess] | None" = None
+    settings: Settings | None = None, *, new_keeper: "Callable[[], KeeperProcess] | None" = None
 ) -> "LocalService":
     """The service in this process, with folders to keep runs in and the machine's own processes to run commands in."""
     from pitstop.service.local import LocalService
-    from pitstop.settings import read_settings
     from pitstop.store.folder import FolderStore
 
     settings = settings or read_settings()
     store = FolderStore(settings.home)
-    return LocalService(_parts(new_keeper), settings, store, end_elsewhere=store.end_elsewhere)
-
-
-def server_parts() -> "Parts":
-    """What the runs of a server need."""
-    return _parts()
-
-
-def _parts(new_keeper: "Callable[[], KeeperProcess] | None" = None) -> "Parts":
-    from pitstop.service.parts import Parts
-    from pitstop.steps.registry import StepTypes
-
-    return Parts(
-        new_executor=partial(_new_executor, new_keeper),
-        describe_containers=_describe_containers,
+    return LocalService(
+        store,
+        new_executor=partial(new_executor, settings, new_keeper=new_keeper),
         new_evaluator=JqWorker,
-        new_masking=_new_masking,
-        new_snapshots=_new_snapshots,
-        new_session=_new_session,
-        new_debugger=_new_debugger,
-        open_shell=_open_shell,
-        new_reference=_new_reference,
-        new_graphs=_new_graphs,
-        built_in_types=StepTypes,
-        all_types=_all_types,
+        new_masker=_new_masker,
+        new_snapshots=partial(new_snapshots, settings),
+        examine=partial(_examine, settings),
+        end_elsewhere=store.end_elsewhere,
     )
 
 
-def _new_executor(
-    new_keeper: "Callable[[], KeeperProcess] | None", workspaces: Path, lease_seconds: float | None
+def open_server_service(
+    settings: Settings,
+    store: "ServerStore",
+    seal: "Seal",
+    options: "ServerOptions",
+    flow_folders: Sequence[Path] = (),
+) -> "ServerService":
+    """The service of a server, whose runs are kept in `store`."""
+    from pitstop.service.server import ServerService
+
+    return ServerService(
+        settings,
+        store,
+        seal,
+        options,
+        new_executor=partial(new_executor, settings),
+        new_evaluator=JqWorker,
+        new_masker=_new_masker,
+        new_snapshots=partial(new_snapshots, settings),
+        examine=partial(_examine, settings),
+        flow_folders=flow_folders,
+    )
+
+
+def new_executor(
+    settings: Settings,
+    lease_seconds: float | None = None,
+    *,
+    new_keeper: "Callable[[], KeeperProcess] | None" = None,
 ) -> "Executor":
+    """An executor of this machine's processes and containers. What it runs ends when it is silent for the lease."""
     from pitstop.executors.machine.placing import PlacingExecutor
     from pitstop.executors.machine.processes.executor import ProcessExecutor
     from pitstop.executors.machine.processes.keeper_process import spawn_keeper
 
-    processes = ProcessExecutor(workspaces, lease_seconds=lease_seconds, new_keeper=new_keeper or spawn_keeper)
+    keeper = new_keeper or spawn_keeper
+    processes = ProcessExecutor(settings.workspaces, lease_seconds=lease_seconds, new_keeper=keeper)
     return PlacingExecutor(processes, _new_launcher)
-
-
-async def _describe_containers() -> str:
-    from pitstop.executors.machine.containers.finding import find_engine
-
-    engine, info = await find_engine()
-    rootless = ", rootless" if info.is_rootless else ""
-    return f"{info.name} {info.version}{rootless} ({engine.path})"
 
 
 def _new_launcher() -> "ContainerLauncher":
@@ -240,57 +238,30 @@ def _new_launcher() -> "ContainerLauncher":
     return ContainerLauncher()
 
 
-def _new_masking(secrets: Mapping[str, str]) -> "Masking":
-    from pitstop.executors.masking import MaskedStream, Masker
-    from pitstop.service.parts import Masking
-
-    masker = Masker(secrets)
-    return Masking(masker, lambda: MaskedStream(masker))
-
-
-def _new_snapshots(folder: Path) -> "SnapshotKeeping":
+def new_snapshots(settings: Settings) -> "SnapshotStore":
+    """Where snapshots of workspaces are kept on this machine."""
     from pitstop.executors.machine.snapshots.store import SnapshotStore
-    from pitstop.settings import read_settings
 
-    limits = read_settings()
     return SnapshotStore(
-        folder,
-        snapshot_limit_bytes=limits.snapshot_limit_bytes,
-        snapshot_limit_files=limits.snapshot_limit_files,
+        settings.snapshots,
+        snapshot_limit_bytes=settings.snapshot_limit_bytes,
+        snapshot_limit_files=settings.snapshot_limit_files,
     )
 
 
-def _new_session(request: "DebugRequest") -> "LocalSession":
-    from pitstop.service.sessions import make_session
+def _new_masker(secrets: Mapping[str, str]) -> "Masker":
+    from pitstop.executors.masking import Masker
 
-    return make_session(request)
-
-
-def _new_debugger(run: "Debugged") -> "Debugger":
-    from pitstop.service.local_debugger import LocalDebugger
-
-    return LocalDebugger(run, JqWorker)
+    return Masker(secrets)
 
 
-async def _open_shell(*where: Any) -> "Terminal":
-    from pitstop.service.shells import open_shell
+async def _examine(settings: Settings) -> "tuple[Finding, ...]":
+    from pitstop.executors.machine.containers.finding import describe_engine
+    from pitstop.service.examination import examine_machine
 
-    return await open_shell(*where)
-
-
-def _new_reference() -> "Reference":
-    from pitstop.service.reference import Reference
-
-    return Reference(_all_types())
-
-
-def _all_types() -> "StepTypes":
-    from pitstop.steps.registry import find_step_types
-
-    return find_step_types()
-
-
-def _new_graphs() -> "Graphs":
-    from pitstop.service.graphs import Graphs
-
-    return Graphs()
+    return await examine_machine(
+        settings,
+        new_executor=partial(new_executor, settings),
+        new_evaluator=JqWorker,
+        describe_containers=describe_engine,
+    )

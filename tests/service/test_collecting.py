@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pitstop.app import server_parts
+from pitstop.app import open_server_service
 from pitstop.executors.machine.snapshots.store import SnapshotStore
 from pitstop.service.api import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
@@ -23,7 +23,7 @@ async def server(home: Path, keep_seconds: float) -> AsyncIterator[ServerService
     settings.home.mkdir(exist_ok=True)
     store = await open_sql_store(settings.database)
     options = ServerOptions(keep_seconds=keep_seconds, drain_seconds=0.0, collect_seconds=1e9, lease_seconds=600.0)
-    async with ServerService(server_parts(), settings, store, read_seal(settings.key_file), options) as service:
+    async with open_server_service(settings, store, read_seal(settings.key_file), options) as service:
         yield service
 
 

@@ -19,12 +19,9 @@ steps:
 """
 
 
-async def test_files_that_cannot_be_kept_keep_no_step_from_running(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PITSTOP_SNAPSHOT_LIMIT_FILES", "5")
+async def test_files_that_cannot_be_kept_keep_no_step_from_running(tmp_path: Path) -> None:
     request = RunRequest(flow="flow.yaml", text=FLOW, debug=DebugRequest(stop_at_entry=True))
-    async with open_service(Settings(tmp_path)) as service:
+    async with open_service(Settings(tmp_path, snapshot_limit_files=5)) as service:
         run = await service.start(request)
         stop = await next_stop(run)
         await run.debugger.run_to(stop.id, "last")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pitstop.app import server_parts
+from pitstop.app import open_server_service
 from pitstop.engine.executor import Placement
 from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, UnknownRun
 from pitstop.service import server as server_module
@@ -59,7 +59,7 @@ class Server:
         store = await open_sql_store(self.settings.database)
         options = ServerOptions(slots=slots, drain_seconds=drain_seconds, lease_seconds=LEASE_SECONDS)
         seal = read_seal(self.settings.key_file)
-        service = ServerService(server_parts(), self.settings, store, seal, options, flow_folders=flow_folders)
+        service = open_server_service(self.settings, store, seal, options, flow_folders)
         async with service:
             yield service
 

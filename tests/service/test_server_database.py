@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.app import server_parts
+from pitstop.app import open_server_service
 from pitstop.errors import StoreUnavailable
 from pitstop.events.types import StepFinished
 from pitstop.service.api import RunRequest
@@ -66,7 +66,7 @@ class Server:
         store = await open_sql_store(self.settings.database)
         seal = read_seal(self.settings.key_file)
         options = ServerOptions(lease_seconds=600.0)  # a test that stands still for a while is not to lose its runs
-        async with ServerService(server_parts(), self.settings, store, seal, options) as service:
+        async with open_server_service(self.settings, store, seal, options) as service:
             yield service
 
     def request(self, text: str) -> RunRequest:

@@ -34,6 +34,9 @@ class Masker:
         """The same for an error or an event."""
         return self.mask(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
+    def new_stream(self) -> "MaskedStream":
+        return MaskedStream(self)
+
     def decided(self, data: bytes) -> int:
         """How many bytes can be masked now: what comes next cannot make a secret out of any part of them."""
         cut = len(data)

@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from pitstop.engine.executor import Command, Placement
+from pitstop.engine.ports import Evaluator
 from pitstop.errors import PitstopError
 from pitstop.service.api import Finding
-from pitstop.service.parts import Parts
+from pitstop.service.workplaces import NewExecutor
 from pitstop.settings import Settings
+from pitstop.steps.registry import find_step_types
 
 LEAST_FREE_BYTES = 1024**3
 ANSWER_SECONDS = 10.0
@@ -31,22 +33,28 @@ PODMAN_PLUGIN_FOLDERS = (
 )
 
 
-async def examine_machine(parts: Parts, settings: Settings) -> tuple[Finding, ...]:
+async def examine_machine(
+    settings: Settings,
+    *,
+    new_executor: NewExecutor,
+    new_evaluator: Callable[[], Evaluator],
+    describe_containers: Callable[[], Awaitable[str]],
+) -> tuple[Finding, ...]:
     """Every finding; what is broken is one, and never an exception."""
     return (
         Finding("python", True, f"{platform.python_version()} ({sys.executable})"),
         _tool("bash", ("--version",), "steps run in sh without it", is_needed=False),
         _tool("sh", ("-c", "echo a POSIX shell"), "steps cannot run without it"),
         _tool("git", ("--version",), "needed for checkouts", is_needed=False),
-        await _jq(parts),
-        await _commands(parts, settings),
+        await _jq(new_evaluator),
+        await _commands(new_executor),
         _state_folder(settings),
         _cgroup(),
         _tool("docker", ("--version",), "steps with an `image` need it, or podman", is_needed=False),
         _tool("podman", ("--version",), "steps with an `image` need it, or docker", is_needed=False),
         *find_podman_dns(),
-        await _containers(parts),
-        *_step_types(parts),
+        await _containers(describe_containers),
+        *_step_types(),
     )
 
 
@@ -75,16 +83,16 @@ def find_podman_dns(folders: Iterable[str] = PODMAN_PLUGIN_FOLDERS) -> list[Find
     return [Finding("podman dns", False, f"{without}; {cure}", False)]
 
 
-async def _containers(parts: Parts) -> Finding:
+async def _containers(describe: Callable[[], Awaitable[str]]) -> Finding:
     try:
-        return Finding("containers", True, await parts.describe_containers(), False)
+        return Finding("containers", True, await describe(), False)
     except PitstopError as error:
         return Finding("containers", False, f"steps with an `image` cannot run: {error}", False)
 
 
-async def _jq(parts: Parts) -> Finding:
+async def _jq(new_evaluator: Callable[[], Evaluator]) -> Finding:
     async def ask() -> str:
-        evaluator = parts.new_evaluator()
+        evaluator = new_evaluator()
         try:
             answer = await evaluator.evaluate("[.numbers[] * 2]", {"numbers": [1, 2]}, timeout_seconds=ANSWER_SECONDS)
         finally:
@@ -94,11 +102,11 @@ async def _jq(parts: Parts) -> Finding:
     return await _tried("jq", ask, "evaluates")
 
 
-async def _commands(parts: Parts, settings: Settings) -> Finding:
+async def _commands(new_executor: NewExecutor) -> Finding:
     """Run a command that leaves a child behind, and see that both are ended and heard."""
 
     async def run() -> str:
-        executor = parts.new_executor(settings.workspaces, None)
+        executor = new_executor(None)
         try:
             workspace = await executor.acquire(Placement())
             command = await executor.start(workspace, Command(key="doctor", script="sleep 60 & echo pitstop"))
@@ -141,7 +149,7 @@ def _cgroup() -> Finding:
     return Finding("cgroup", True, f"version 2, {'writable' if writable else 'read-only'}", False)
 
 
-def _step_types(parts: Parts) -> list[Finding]:
-    types = parts.all_types()
+def _step_types() -> list[Finding]:
+    types = find_step_types()
     broken = [Finding(f"step type {problem.name}", False, str(problem), False) for problem in types.problems]
     return [Finding("step types", True, ", ".join(types.names)), *broken]

@@ -1,22 +1,24 @@
 """Questions about flows and about this machine, answered in this process."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow
 from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
-from pitstop.service.examination import examine_machine
 from pitstop.service.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
 from pitstop.service.flow_files import FlowFiles
 from pitstop.service.info import tell_flow
-from pitstop.service.parts import Parts
 from pitstop.service.preview import resolved_configs
 from pitstop.service.run_maker import RunMaker, address_of
 from pitstop.service.stored_flows import StoredFlows
-from pitstop.settings import Settings
+from pitstop.service.workplaces import NewMasker
 from pitstop.store.port import RunStore
+
+if TYPE_CHECKING:  # what a run need not pay for
+    from pitstop.service.reference import Reference
 
 FLOW_FOLDER = Path(".pitstop/flows")
 
@@ -26,22 +28,23 @@ class FlowDesk:
 
     def __init__(
         self,
-        parts: Parts,
-        settings: Settings,
         store: RunStore,
-        flow_folders: Sequence[Path] = (FLOW_FOLDER,),
         *,
-        takes_graphs: bool = False,
+        new_evaluator: Callable[[], Evaluator],
+        new_masker: NewMasker,
+        examine: Callable[[], Awaitable[tuple[Finding, ...]]],
+        flow_folders: Sequence[Path],
+        takes_graphs: bool,
     ) -> None:
-        self._parts = parts
-        self._settings = settings
         self._store = store
-        self._files = FlowFiles(parts, takes_graphs=takes_graphs)
-        self._stored = StoredFlows(flow_folders)
-        self._maker = RunMaker(parts, store, self._files)
+        self._new_evaluator = new_evaluator
+        self._examine = examine
+        self._files = FlowFiles(takes_graphs=takes_graphs)
+        self._stored = StoredFlows(flow_folders or (FLOW_FOLDER,))
+        self._maker = RunMaker(store, self._files, new_masker)
 
     async def check(self, flow: str, text: str | None = None) -> FlowInfo:
-        evaluator = self._parts.new_evaluator()
+        evaluator = self._new_evaluator()
         try:
             path = flow if text is not None else self._stored.path_of(flow)
             planned = await self._files.check(path, evaluator, text)
@@ -51,7 +54,7 @@ class FlowDesk:
 
     async def resolve(self, request: RunRequest) -> FlowInfo:
         prepared = await self._maker.prepare(self._meant(request))
-        evaluator = self._parts.new_evaluator()
+        evaluator = self._new_evaluator()
         try:
             configs = await resolved_configs(prepared.plan, prepared.values, evaluator)
         finally:
@@ -74,16 +77,22 @@ class FlowDesk:
         await write_flow_breakpoints(self._store, self._key(flow), breakpoints)
 
     async def schema(self) -> dict[str, Any]:
-        return self._parts.new_reference().schema()
+        return self._reference().schema()
 
     async def step_types(self) -> tuple[StepTypeHelp, ...]:
-        return self._parts.new_reference().step_types()
+        return self._reference().step_types()
 
     async def step_type(self, name: str) -> StepTypeHelp:
-        return self._parts.new_reference().step_type(name)
+        return self._reference().step_type(name)
 
     async def examine(self) -> tuple[Finding, ...]:
-        return await examine_machine(self._parts, self._settings)
+        return await self._examine()
+
+    def _reference(self) -> "Reference":
+        from pitstop.service.reference import Reference
+        from pitstop.steps.registry import find_step_types
+
+        return Reference(find_step_types())
 
     def _meant(self, request: RunRequest) -> RunRequest:
         """The request with the file of the flow, where it has the name of a stored one.

@@ -12,19 +12,17 @@ from pitstop.definition.flow import Flow, StepSpec
 from pitstop.definition.mistakes import in_order
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
-from pitstop.engine.run import COMBINING
 from pitstop.errors import BadExpression, BadFlow, Mistake
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
-from pitstop.plan.plan import Plan
 from pitstop.plan.planner import call_mistakes, plan_flow
-from pitstop.service.graph_targets import GraphTarget, read_target
-from pitstop.service.parts import Parts
+from pitstop.service.graph_targets import read_target
+from pitstop.service.planned_flow import PlannedFlow
 from pitstop.steps.described import DescribedStepType
 from pitstop.steps.registry import StepTypes
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what a flow in YAML need not pay for
     from pitstop.service.graphs import Graphs
 
 MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
@@ -36,27 +34,6 @@ CheckExpression = Callable[[str], str | None]
 ReadFile = Callable[[str], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFlow:
-    """A flow, its plan, and the step types that it was read with. `graph` is set for one that is written in Python."""
-
-    flow: Flow
-    plan: Plan
-    types: StepTypes
-    texts: Mapping[str, str]
-    graph: GraphTarget | None = None
-
-    @property
-    def address(self) -> str:
-        """What it can be planned by again."""
-        return self.flow.source.file if self.graph is None else str(self.graph)
-
-    @property
-    def kinds(self) -> set[str]:
-        """The step types that a run of it needs."""
-        return {step.kind for step in self.plan.steps.values()} - set(COMBINING)
-
-
 class FlowFiles:
     """Reads flows. The types of other packages are looked for only where a flow does not do without.
 
@@ -64,8 +41,7 @@ class FlowFiles:
     `takes_graphs` it imports those of users, too: their code then runs in this process.
     """
 
-    def __init__(self, parts: Parts, *, takes_graphs: bool = False) -> None:
-        self._parts = parts
+    def __init__(self, *, takes_graphs: bool = False) -> None:
         self._known = KnownPlans()
         self._takes_graphs = takes_graphs
         self._graphs: Graphs | None = None
@@ -89,7 +65,10 @@ class FlowFiles:
         target = read_target(path) if self._takes_graphs else None
         if target is None:
             return None
-        self._graphs = self._graphs or self._parts.new_graphs()
+        if self._graphs is None:
+            from pitstop.service.graphs import Graphs
+
+            self._graphs = Graphs()
         return self._graphs.plan(target)
 
     def _plan_once(
@@ -130,12 +109,14 @@ class FlowFiles:
         inputs: Mapping[str, Any] | None,
         check_expression: CheckExpression | None = None,
     ) -> PlannedFlow:
-        types = self._parts.built_in_types()
+        types = StepTypes()
         try:
             usable = types_named_in(source.text, types)
             return _Reading(source, types, usable, check_expression).plan(path, inputs)
         except BadFlow:  # which may be because of a type that was not looked for
-            types = self._parts.all_types()
+            from pitstop.steps.registry import find_step_types
+
+            types = find_step_types()
             return _Reading(source, types, types.usable(), check_expression).plan(path, inputs)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import LogChunk
 from pitstop.engine.frame import Hook
-from pitstop.engine.ports import Ports, StepType
+from pitstop.engine.ports import Evaluator, Ports, StepType
 from pitstop.engine.run import Run
 from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable
 from pitstop.events.log import EventLog
@@ -37,7 +37,6 @@ from pitstop.service.journal import Journal
 from pitstop.service.late_session import LateSession
 from pitstop.service.log_pages import Page, pages_in_memory
 from pitstop.service.machines import refuse_unmet
-from pitstop.service.parts import Parts
 from pitstop.service.past_run import PastRun, tell_run
 from pitstop.service.run_maker import PreparedRun
 from pitstop.service.run_snapshots import (
@@ -71,7 +70,7 @@ class LiveRun(PastRun):
 
     def __init__(
         self,
-        parts: Parts,
+        new_evaluator: Callable[[], Evaluator],
         store: RunStore,
         kept: KeptRun,
         prepared: PreparedRun,
@@ -80,8 +79,7 @@ class LiveRun(PastRun):
         new_snapshots: NewSnapshots | None = None,
     ) -> None:
         flow = tell_flow(prepared.planned.flow, prepared.plan)
-        super().__init__(store, kept, prepared.record, flow, parts.new_debugger, new_snapshots=new_snapshots)
-        self._parts = parts
+        super().__init__(store, kept, prepared.record, flow, new_evaluator, new_snapshots=new_snapshots)
         self._prepared = prepared
         self._open_workplace = open_workplace
         self._on_event = on_event
@@ -92,7 +90,7 @@ class LiveRun(PastRun):
         self._own_session: LocalSession | None = None
         if prepared.request.debug is not None or _had_session(kept.log):
             asked = prepared.request.debug or DebugRequest(stop_on_error=False)
-            self._own_session = parts.new_session(asked)
+            self._own_session = _new_session(asked)
             self._own_session.snapshots = prepared.request.place is None
         self._late_session = LateSession(self._make_late_session)
         self._step_types: dict[str, StepType] = {}
@@ -170,7 +168,7 @@ class LiveRun(PastRun):
             types = self._prepared.planned.types
             missing = [name for name in types.names if name not in self._step_types]
             self._step_types.update(types.for_run(self._workplace, missing))
-        return self._parts.new_session(DebugRequest())
+        return _new_session(DebugRequest())
 
     # Its life
 
@@ -209,7 +207,7 @@ class LiveRun(PastRun):
 
     async def _set_up(self, stack: AsyncExitStack) -> Run:
         request, planned = self._prepared.request, self._prepared.planned
-        evaluator = self._parts.new_evaluator()
+        evaluator = self._new_evaluator()
         stack.push_async_callback(evaluator.close)
         workplace = await stack.enter_async_context(
             self._open_workplace(
@@ -468,13 +466,21 @@ class LiveRun(PastRun):
     ) -> Terminal:
         if self.session is None or self._workplace is None or self.is_over:
             raise NotRunning
-        return await self._parts.open_shell(self, stop, mode, rows, cols, record)
+        from pitstop.service.shells import open_shell
+
+        return await open_shell(self, stop, mode, rows, cols, record)
 
     async def keep_recordings(self) -> None:
         """Keep what was recorded of shells among the artifacts."""
         recordings = None if self._workplace is None else Path(self._workplace.workspace.control) / RECORDINGS
         if recordings is not None and recordings.exists():
             await self._kept.keep_artifacts(recordings)
+
+
+def _new_session(request: DebugRequest) -> "LocalSession":
+    from pitstop.service.sessions import make_session
+
+    return make_session(request)
 
 
 def _had_session(log: RunLog) -> bool:

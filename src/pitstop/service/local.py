@@ -1,26 +1,26 @@
 """The service in this process: it needs no server and no database, and its runs end with it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadDefinition, CommandRefused, NoScopes, NotEnded, UnknownRun
 from pitstop.plan.plan import Plan
-from pitstop.service.api import ENDED, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
+from pitstop.service.api import ENDED, Finding, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
 from pitstop.service.cursors import cursor_after, read_cursor
-from pitstop.service.flow_desk import FLOW_FOLDER, FlowDesk
-from pitstop.service.flow_files import PlannedFlow
+from pitstop.service.flow_desk import FlowDesk
 from pitstop.service.graph_targets import read_target
 from pitstop.service.info import tell_flow
 from pitstop.service.live_run import LiveRun
-from pitstop.service.parts import Parts
 from pitstop.service.past_run import EndElsewhere, PastRun, tell_run
+from pitstop.service.planned_flow import PlannedFlow
 from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import SnapshotKeeping
-from pitstop.service.workplaces import make_workplace
-from pitstop.settings import Settings
+from pitstop.service.run_snapshots import NewSnapshots
+from pitstop.service.workplaces import NewExecutor, NewMasker, make_workplace
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LEFT_ALONE = "nobody is there any more who wanted it"
@@ -31,14 +31,26 @@ class LocalService(FlowDesk):
 
     def __init__(
         self,
-        parts: Parts,
-        settings: Settings,
         store: RunStore,
         *,
-        flow_folders: Sequence[Path] = (FLOW_FOLDER,),
+        new_executor: NewExecutor,
+        new_evaluator: Callable[[], Evaluator],
+        new_masker: NewMasker,
+        new_snapshots: NewSnapshots,
+        examine: Callable[[], Awaitable[tuple[Finding, ...]]],
+        flow_folders: Sequence[Path] = (),
         end_elsewhere: EndElsewhere | None = None,
     ) -> None:
-        super().__init__(parts, settings, store, flow_folders, takes_graphs=True)
+        super().__init__(
+            store,
+            new_evaluator=new_evaluator,
+            new_masker=new_masker,
+            examine=examine,
+            flow_folders=flow_folders,
+            takes_graphs=True,
+        )
+        self._new_snapshots = new_snapshots
+        self._open_workplace = partial(make_workplace, new_executor, new_masker)
         self._end_elsewhere = end_elsewhere
         self._live: dict[str, LiveRun] = {}
         self._carrying_out: dict[str, asyncio.Task[None]] = {}
@@ -73,11 +85,9 @@ class LocalService(FlowDesk):
     async def _launch(self, prepared: PreparedRun) -> LiveRun:
         """Begin a run. One that cannot, because there is no place for it, is forgotten and raises why."""
         kept = await self._store.create(prepared.record, prepared.events)
-
-        def open_workplace(**parts: Any) -> Any:
-            return make_workplace(self._parts, self._settings.workspaces, **parts)
-
-        run = LiveRun(self._parts, self._store, kept, prepared, open_workplace, new_snapshots=self._new_snapshots)
+        run = LiveRun(
+            self._new_evaluator, self._store, kept, prepared, self._open_workplace, new_snapshots=self._new_snapshots
+        )
         self._live[run.id] = run
         self._carrying_out[run.id] = task = self._tasks.create_task(self._carry_out(run), name=run.id)
         try:
@@ -91,9 +101,6 @@ class LocalService(FlowDesk):
         run.begin()
         return run
 
-    def _new_snapshots(self) -> SnapshotKeeping:
-        return self._parts.new_snapshots(self._settings.snapshots)
-
     async def _carry_out(self, run: LiveRun) -> None:
         try:
             await run.carry_out()
@@ -106,7 +113,7 @@ class LocalService(FlowDesk):
         kept = await self._store.open(run, events=False)
         record = await kept.record()
         flow, snapshots = self._flow_of(record), self._new_snapshots
-        found = PastRun(self._store, kept, record, flow, self._parts.new_debugger, self._end_elsewhere, snapshots)
+        found = PastRun(self._store, kept, record, flow, self._new_evaluator, self._end_elsewhere, snapshots)
         found.plan_again = lambda: self._plan_of(record)
         return found
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadLog, NotRunning, PitstopError
 from pitstop.events.types import StepFinished
 from pitstop.lazy_pattern import lazy_compile
@@ -38,7 +39,6 @@ from pitstop.store.port import KeptRun, RunRecord, RunStore
 
 if TYPE_CHECKING:
     from pitstop.service.debugging import Debugger
-    from pitstop.service.local_debugger import Debugged
     from pitstop.service.sessions import LocalSession
     from pitstop.service.workplaces import KillableWorkplace
 
@@ -51,7 +51,6 @@ _TOLD = (
     *("from_run", "from_step", "carried_over", "priority", "kept_until", "is_pinned"),
 )
 
-NewDebugger = Callable[["Debugged"], "Debugger"]
 EndElsewhere = Callable[[str, bool], None]  # ends a run that is in another process, at once or not
 
 
@@ -64,7 +63,7 @@ class PastRun:
         kept: KeptRun,
         record: RunRecord,
         flow: FlowInfo,
-        new_debugger: NewDebugger,
+        new_evaluator: Callable[[], Evaluator],
         end_elsewhere: EndElsewhere | None = None,
         new_snapshots: NewSnapshots | None = None,
     ) -> None:
@@ -72,7 +71,7 @@ class PastRun:
         self._record = record  # as it was when it was asked for
         self._store = store
         self._kept = kept
-        self._new_debugger = new_debugger
+        self._new_evaluator = new_evaluator
         self._end_elsewhere = end_elsewhere
         self._new_snapshots = new_snapshots
         self._debugger: Debugger | None = None
@@ -100,7 +99,9 @@ class PastRun:
     @property
     def debugger(self) -> "Debugger":
         if self._debugger is None:
-            self._debugger = self._new_debugger(self)
+            from pitstop.service.local_debugger import LocalDebugger
+
+            self._debugger = LocalDebugger(self, self._new_evaluator)
         return self._debugger
 
     # What its debugger asks

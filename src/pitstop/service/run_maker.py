@@ -15,12 +15,13 @@ from pitstop.plan.planner import first_values
 from pitstop.service.api import CommitInfo, RerunRequest, RunRequest
 from pitstop.service.commits import commit_in, find_commit
 from pitstop.service.flow_breakpoints import with_flow_breakpoints
-from pitstop.service.flow_files import FlowFiles, PlannedFlow
+from pitstop.service.flow_files import FlowFiles
 from pitstop.service.graph_targets import read_target
-from pitstop.service.parts import Parts
+from pitstop.service.planned_flow import PlannedFlow
 from pitstop.service.requests import kept_request, request_of
 from pitstop.service.run_ids import new_run_id, reserved_run
 from pitstop.service.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
+from pitstop.service.workplaces import NewMasker
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
@@ -46,10 +47,10 @@ class PreparedRun:
 class RunMaker:
     """Checks requests, and makes of what was kept of a run the same again."""
 
-    def __init__(self, parts: Parts, store: RunStore, files: FlowFiles) -> None:
-        self._parts = parts
+    def __init__(self, store: RunStore, files: FlowFiles, new_masker: NewMasker) -> None:
         self._store = store
         self._files = files
+        self._new_masker = new_masker
 
     async def prepare(self, request: RunRequest) -> PreparedRun:
         """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog, BadCommit."""
@@ -100,13 +101,15 @@ class RunMaker:
         if request.debug is not None:
             debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
             request = replace(request, debug=debug)
-            self._parts.new_session(debug)  # which refuses breakpoints that are none
+            from pitstop.service.sessions import make_session
+
+            make_session(debug)  # which refuses breakpoints that are none
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
         folder = None if request.folder is None else whole_path(request.folder)
         commit = await _commit_of(request.commit, folder)
         sha = None if commit is None or request.commit is None else commit.sha
         request = replace(request, flow=planned.address, folder=folder, from_run=from_run, commit=sha)
-        mask = self._parts.new_masking(request.secrets).masker.mask_text if request.secrets else None
+        mask = self._new_masker(request.secrets).mask_text if request.secrets else None
         record = RunRecord(
             id=run,
             flow=planned.flow.name,

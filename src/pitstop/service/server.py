@@ -4,29 +4,30 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from pitstop.engine.executor import Executor, Placement
+from pitstop.engine.ports import Evaluator
 from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
+from pitstop.service.api import Finding
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
-from pitstop.service.flow_desk import FLOW_FOLDER
 from pitstop.service.local import LocalService
-from pitstop.service.parts import Parts
 from pitstop.service.past_run import PastRun
 from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import folders_of
+from pitstop.service.run_snapshots import NewSnapshots, folders_of
 from pitstop.service.run_watch import RunWatch
 from pitstop.service.sealing import Seal
 from pitstop.service.server_identity import is_dead, new_server_id
 from pitstop.service.server_run import ServerRun
 from pitstop.service.shared import Evaluators, Workplaces
 from pitstop.service.slots import Slots
+from pitstop.service.workplaces import NewExecutor, NewMasker
 from pitstop.settings import Settings
 from pitstop.store.port import Claim, KeptRun, RunRecord, ServerRecord, ServerStore
 
@@ -60,28 +61,41 @@ class ServerService(LocalService):
 
     def __init__(
         self,
-        parts: Parts,
         settings: Settings,
         store: ServerStore,
         seal: Seal,
         options: ServerOptions,
         *,
-        flow_folders: Sequence[Path] = (FLOW_FOLDER,),
+        new_executor: NewExecutor,
+        new_evaluator: Callable[[], Evaluator],
+        new_masker: NewMasker,
+        new_snapshots: NewSnapshots,
+        examine: Callable[[], Awaitable[tuple[Finding, ...]]],
+        flow_folders: Sequence[Path] = (),
     ) -> None:
-        super().__init__(parts, settings, store, flow_folders=flow_folders)
+        super().__init__(
+            store,
+            new_executor=new_executor,
+            new_evaluator=new_evaluator,
+            new_masker=new_masker,
+            new_snapshots=new_snapshots,
+            examine=examine,
+            flow_folders=flow_folders,
+        )
         self.id = new_server_id()
         self.options = options
         self.slots = Slots(options.slots)
         self.is_ready = False
         self.events_appended = 0  # by the runs of this server, since it began
         self._live: dict[str, ServerRun] = {}  # type: ignore[assignment] # of a server all runs are
+        self._settings = settings
         self._server_store = store
         self._seal = seal
+        self._new_masker = new_masker
         # What it started has ended before another server may take its runs over
-        self._executor: Executor = parts.new_executor(settings.workspaces, options.lease_seconds / 2)
-        self._evaluators = Evaluators(parts.new_evaluator)
-        self._lent_parts = replace(parts, new_evaluator=self._evaluators.lend)
-        self._workplaces = Workplaces(parts, self._executor, 2 * options.lease_seconds, self._leave_lost)
+        self._executor: Executor = new_executor(options.lease_seconds / 2)
+        self._evaluators = Evaluators(new_evaluator)
+        self._workplaces = Workplaces(self._executor, new_masker, 2 * options.lease_seconds, self._leave_lost)
         self._chores: list[asyncio.Task[None]] = []
         self._has_begun = asyncio.Event()  # whichever run is next to begin
         self._is_draining = False
@@ -146,14 +160,16 @@ class ServerService(LocalService):
     def _begin(self, kept: KeptRun, prepared: PreparedRun, left_at: float | None = None) -> ServerRun:
         record = prepared.record
         watch = RunWatch(record, prepared.plan, lambda **changes: self._note(kept, changes), self._count_event)
-        parts = (self._lent_parts, self._store, kept, prepared, self._workplaces.open)
-        keep_seconds = self.options.keep_seconds
         run = ServerRun(
-            *parts,
+            self._evaluators.lend,
+            self._store,
+            kept,
+            prepared,
+            self._workplaces.open,
             watch=watch,
             slots=self.slots,
             new_snapshots=self._new_snapshots,
-            keep_seconds=keep_seconds,
+            keep_seconds=self.options.keep_seconds,
             left_at=left_at,
         )
         run.begin()
@@ -202,7 +218,7 @@ class ServerService(LocalService):
         found.take_files = lambda: self._files_left(record)
         if record.sealed_secrets:
             secrets = self._seal.open(record.sealed_secrets)
-            found.mask = self._parts.new_masking(secrets).masker.mask_text
+            found.mask = self._new_masker(secrets).mask_text
         if owner is not None:
             found.refusal = Elsewhere(found.id, owner.address)
         return found

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pitstop.engine.frame import Hook, Point
+from pitstop.engine.ports import Evaluator
 from pitstop.engine.verdict import Position, Verdict
 from pitstop.plan.plan import Step
 from pitstop.service.live_run import LiveRun
-from pitstop.service.parts import Parts
 from pitstop.service.run_maker import PreparedRun
 from pitstop.service.run_snapshots import NewSnapshots
 from pitstop.service.run_watch import RunWatch
@@ -22,7 +23,7 @@ class ServerRun(LiveRun):
 
     def __init__(
         self,
-        parts: Parts,
+        new_evaluator: Callable[[], Evaluator],
         store: RunStore,
         kept: KeptRun,
         prepared: PreparedRun,
@@ -34,7 +35,7 @@ class ServerRun(LiveRun):
         keep_seconds: float,
         left_at: float | None = None,
     ) -> None:
-        super().__init__(parts, store, kept, prepared, open_workplace, watch.take, new_snapshots)
+        super().__init__(new_evaluator, store, kept, prepared, open_workplace, watch.take, new_snapshots)
         self._left_at = left_at
         self._watch = watch
         self._slots = slots

@@ -8,8 +8,7 @@ from typing import Any
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Executor, LogChunk, Placement, WorkspaceRef
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import WorkspaceLost
-from pitstop.service.parts import Parts
-from pitstop.service.workplaces import KillableWorkplace, workplace_in
+from pitstop.service.workplaces import KillableWorkplace, NewMasker, workplace_in
 
 EVALUATORS = 4
 
@@ -86,10 +85,10 @@ class Workplaces:
     """Workspaces of one executor, each by the id of its run: it is kept when the run leaves it, until it is removed."""
 
     def __init__(
-        self, parts: Parts, executor: Executor, deadline_seconds: float, on_lost: Callable[[str], None]
+        self, executor: Executor, new_masker: NewMasker, deadline_seconds: float, on_lost: Callable[[str], None]
     ) -> None:
-        self._parts = parts
         self._executor = executor
+        self._new_masker = new_masker
         self._deadline_seconds = deadline_seconds  # how long a server that was cut off may hold one
         self._on_lost = on_lost
 
@@ -101,7 +100,7 @@ class Workplaces:
         place = await self._executor.acquire(placement)
         try:
             guarded: Any = GuardedExecutor(self._executor, lambda: self._on_lost(run))
-            yield workplace_in(guarded, place, parts=self._parts, run=run, folder=folder, secrets=secrets, **more)
+            yield workplace_in(guarded, place, self._new_masker, run=run, folder=folder, secrets=secrets, **more)
         finally:
             with suppress(WorkspaceLost):  # then it is another's, or nobody's
                 await self._executor.release(place, keep=True)

@@ -5,20 +5,28 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import field
-from pathlib import Path
+from typing import Protocol
 
 from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
 from pitstop.engine.frame import Activation
 from pitstop.errors import WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
-from pitstop.service.parts import Parts
 from pitstop.steps.approvals import Approvals, NoApprovals
-from pitstop.steps.workplace import NoSecrets, OnOutput, Settle, Workplace
+from pitstop.steps.workplace import MaskedStream, Masker, NoSecrets, OnOutput, Settle, Workplace
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
 
+NewExecutor = Callable[[float | None], Executor]  # with the lease after which others may take over
+NewMasker = Callable[[Mapping[str, str]], "StreamMasker"]  # of these secrets
+
 RECORDINGS = "recordings"  # of shells: apart from the artifacts of steps, which going back puts back
 NOBODY_HERE = "run the flow in a terminal, where you can answer"
+
+
+class StreamMasker(Masker, Protocol):
+    """Takes the secrets of one run out of texts and out of streams."""
+
+    def new_stream(self) -> MaskedStream: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +55,8 @@ class KillableWorkplace(Workplace):
 
 @asynccontextmanager
 async def make_workplace(
-    parts: Parts,
-    workspaces: Path,
+    new_executor: NewExecutor,
+    new_masker: NewMasker,
     *,
     folder: str | None,
     secrets: Mapping[str, str],
@@ -62,13 +70,13 @@ async def make_workplace(
 
     `workspace` is the id of one to take up again.
     """
-    executor = parts.new_executor(workspaces, None)
+    executor = new_executor(None)
     try:
         place = await executor.acquire(Placement(folder=folder, workspace=workspace))
         yield workplace_in(
             executor,
             place,
-            parts=parts,
+            new_masker,
             run=run,
             folder=folder,
             secrets=secrets,
@@ -83,8 +91,8 @@ async def make_workplace(
 def workplace_in(
     executor: Executor,
     workspace: WorkspaceRef,
+    new_masker: NewMasker,
     *,
-    parts: Parts,
     run: str,
     folder: str | None,
     secrets: Mapping[str, str],
@@ -93,14 +101,14 @@ def workplace_in(
     settle: Settle | None = None,
 ) -> KillableWorkplace:
     """What the steps of a run work with in a workspace, with its secrets kept out of sight."""
-    masking = parts.new_masking(secrets) if secrets else None
+    masker = new_masker(secrets) if secrets else None
     return KillableWorkplace(
         executor=executor,
         workspace=workspace,
         run=run,
         env=_environment(folder, secrets),
-        masker=NoSecrets() if masking is None else masking.masker,
-        masked_stream=None if masking is None else masking.new_stream,
+        masker=NoSecrets() if masker is None else masker,
+        masked_stream=None if masker is None else masker.new_stream,
         approvals=NoApprovals(NOBODY_HERE) if approvals is None else approvals,
         on_output=on_output,
         settle=settle,

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvloop
 
-from pitstop.app import server_parts
+from pitstop.app import new_executor, new_snapshots
 from pitstop.definition.durations import parse_duration
 from pitstop.errors import PitstopError
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
@@ -70,9 +70,9 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
         parser.error(f"--older-than {options.older_than}: {error}")
 
     async def collect() -> str:
-        settings, parts = _settings(options), server_parts()
+        settings = _settings(options)
         store = await open_sql_store(settings.database)
-        executor = parts.new_executor(settings.workspaces, None)
+        executor = new_executor(settings)
         try:
             collected = await store.gc(seconds, options.keep_last)
 
@@ -80,7 +80,7 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
                 return await is_done_with(run, store, settings.runs)
 
             workspaces = await remove_old_workspaces(executor, is_done)
-            freed = await remove_old_snapshots(parts.new_snapshots(settings.snapshots), is_done)
+            freed = await remove_old_snapshots(new_snapshots(settings), is_done)
         finally:
             await executor.close()
             await store.close()

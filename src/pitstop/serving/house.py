@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pitstop.app import server_parts
+from pitstop.app import open_server_service
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.gate.access import TokenAccess
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
@@ -90,8 +90,7 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
             drain_seconds=serving.drain_seconds,
             keep_seconds=serving.keep_seconds,
         )
-        folders = {"flow_folders": serving.flow_folders} if serving.flow_folders else {}
-        async with ServerService(server_parts(), settings, store, seal, options, **folders) as service:
+        async with open_server_service(settings, store, seal, options, serving.flow_folders) as service:
             access = TokenAccess(StoredTokens(store, seal, settings.token_file))
             app = create_app(
                 service,

@@ -31,6 +31,13 @@ async def find_engine(environment: Mapping[str, str] = os.environ) -> tuple[Cont
     raise NoEngine(tried, INSTALL)
 
 
+async def describe_engine() -> str:
+    """Which engine answers; NoEngine."""
+    engine, info = await find_engine()
+    rootless = ", rootless" if info.is_rootless else ""
+    return f"{info.name} {info.version}{rootless} ({engine.path})"
+
+
 def candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Who names a socket, and its path; the first that answers is taken."""
     for name in ("DOCKER_HOST", "CONTAINER_HOST"):

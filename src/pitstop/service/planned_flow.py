@@ -1,0 +1,31 @@
+"""A flow with its plan, and what was read to make it."""
+
+from collections.abc import Mapping
+
+from pitstop.definition.flow import Flow
+from pitstop.engine.run import COMBINING
+from pitstop.lazy_dataclass import dataclass
+from pitstop.plan.plan import Plan
+from pitstop.service.graph_targets import GraphTarget
+from pitstop.steps.registry import StepTypes
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFlow:
+    """A flow, its plan, and the step types that it was read with. `graph` is set for one that is written in Python."""
+
+    flow: Flow
+    plan: Plan
+    types: StepTypes
+    texts: Mapping[str, str]
+    graph: GraphTarget | None = None
+
+    @property
+    def address(self) -> str:
+        """What it can be planned by again."""
+        return self.flow.source.file if self.graph is None else str(self.graph)
+
+    @property
+    def kinds(self) -> set[str]:
+        """The step types that a run of it needs."""
+        return {step.kind for step in self.plan.steps.values()} - set(COMBINING)
