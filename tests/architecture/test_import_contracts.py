@@ -20,6 +20,7 @@ CONTRACTS: dict[str, str] = {
 VIOLATIONS = [
     ("layers", "engine/violation.py", "import pitstop.debugger"),
     ("layers", "plan/violation.py", "import pitstop.events"),
+    ("layers", "runs/violation.py", "import pitstop.service"),
     ("layers", "errors_violation.py", ""),
     ("doors-independent", "doors/cli/violation.py", "import pitstop.doors.dap"),
     ("doors-translate", "doors/cli/violation.py", "import pitstop.engine"),

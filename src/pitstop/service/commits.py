@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from pitstop.errors import BadCommit
-from pitstop.service.api import CommitInfo
+from pitstop.runs.run_info import CommitInfo
 
 LOOK_SECONDS = 10.0
 CHECKOUT_SECONDS = 600.0

@@ -12,8 +12,8 @@ from pitstop.events.types import (
     Stopped,
 )
 from pitstop.events.view import RunView, is_intervention
-from pitstop.service.api import SessionState
-from pitstop.service.debugging import FrameInfo, FrameState
+from pitstop.runs.run_info import SessionState
+from pitstop.runs.stop_info import FrameInfo, FrameState
 from pitstop.service.log_pages import Page
 from pitstop.service.telling import intervention_text
 

@@ -1,227 +1,39 @@
 """What a door can say to the debugger of a run, and the plain values that it answers with, none with a secret in it."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Literal, Protocol
 
-from pitstop.lazy_dataclass import dataclass
-from pitstop.service.api import BreakpointRequest, BreakPosition, CommitInfo, SessionState
+from pitstop.runs.file_changes import FileChanges, FileDiff
+from pitstop.runs.run_request import BreakpointRequest
+from pitstop.runs.stop_info import (
+    BreakpointInfo,
+    ContextInfo,
+    DebugState,
+    FrameInfo,
+    FrameState,
+    OutcomeInfo,
+    PointInfo,
+    StopInfo,
+)
+from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, VariableInfo, VariablePage
 
-FrameState = Literal["running", "pausing", "paused", "done"]
-FileChangeKind = Literal["added", "removed", "changed", "mode"]
-
-
-@dataclass(frozen=True, slots=True)
-class FrameInfo:
-    """A line of execution."""
-
-    id: str
-    name: str
-    parent: str | None
-    state: FrameState
-    step: str | None = None  # the path of the step that it is at, and the occurrence
-    occurrence: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeInfo:
-    """How a step ended."""
-
-    status: str
-    outputs: Any = None
-    error_type: str | None = None
-    error: str | None = None
-    paused_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopInfo:
-    """A frame that stands still. `allowed` has the verbs that are possible now; `will_run` is what the `if` says.
-
-    `after_event` is its number in the log: what a rewind to it keeps.
-    """
-
-    id: int
-    frame: str
-    step: str
-    occurrence: str
-    position: BreakPosition
-    reasons: tuple[str, ...]
-    breakpoints: tuple[int, ...] = ()
-    problems: tuple[str, ...] = ()
-    outcome: OutcomeInfo | None = None
-    allowed: tuple[str, ...] = ()
-    will_run: bool = True
-    is_cleanup: bool = False
-    is_injected: bool = False
-    file: str | None = None
-    line: int | None = None
-    column: int | None = None
-    end_line: int | None = None
-    after_event: int = 0
-    lease_ends_at: float | None = None  # when it ends by itself; seconds since the epoch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakpointInfo:
-    """A breakpoint of a session. `paths` are the steps that it is at."""
-
-    id: int
-    request: BreakpointRequest
-    hit_count: int = 0
-    paths: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditInfo:
-    """A change that was made at a stop, and can be undone until its frame goes on.
-
-    `preview` is the value in one line; `value` is there for a plain one, and cut when it is long.
-    """
-
-    stop: int
-    layer: str
-    path: str
-    preview: str = ""
-    value: Any = None
-    is_cut: bool = False
-    removes: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DebugState:
-    """All of a session at one moment: with the events above `last_event` it can be followed from there."""
-
-    session: SessionState
-    frames: tuple[FrameInfo, ...]
-    stops: tuple[StopInfo, ...]  # those that last, in the order in which they came
-    breakpoints: tuple[BreakpointInfo, ...]
-    watches: tuple[str, ...]
-    edits: tuple[EditInfo, ...]
-    interventions: tuple[str, ...]
-    last_event: int
-    is_ended: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariableInfo:
-    """A value in a scope, one level of it. `path` is jq; `size` is how many children it has, None for a plain value.
-
-    `value` is there for a plain value, and cut when it is long; `preview` is one line in any case.
-    """
-
-    name: str
-    path: str
-    type: Literal["object", "array", "string", "number", "boolean", "null"]
-    preview: str
-    value: Any = None
-    is_cut: bool = False
-    size: int | None = None
-    layer: str = ""
-    set_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VariablePage:
-    """Some children of a value; `next` is the cursor of those that come after them."""
-
-    variables: tuple[VariableInfo, ...]
-    total: int
-    next: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigInfo:
-    """A step's config as written, as it would resolve now, and what keeps any part of it from resolving."""
-
-    raw: Mapping[str, Any]
-    resolved: Mapping[str, Any]
-    expressions: tuple[str, ...] = ()
-    problems: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointInfo:
-    """A point of the history that can be gone back to. `status` is how the step had ended; `stop`, that it stopped."""
-
-    number: int
-    frame: str
-    step: str
-    occurrence: str
-    position: BreakPosition
-    at: float = 0.0
-    status: str | None = None
-    stop: int | None = None
-    has_snapshot: bool = False  # whether the workspace of then can be put back
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeInfo:
-    """A difference between two values, at a path; what was not there is None and `kind` says so."""
-
-    path: str
-    kind: Literal["added", "removed", "changed"]
-    before: Any = None
-    after: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class FileChangeInfo:
-    """What became of one path between two points. `mode` is a change of the permissions only."""
-
-    path: str
-    kind: FileChangeKind
-    is_text: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FileChanges:
-    """The files that differ between two points, by path; `total` counts those too that were left off."""
-
-    changes: tuple[FileChangeInfo, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
-    """One file at two points. `diff` is in the unified format, and empty for what is no text; no `kind`, no change."""
-
-    path: str
-    kind: FileChangeKind | Literal[""]
-    is_text: bool
-    diff: str = ""
-    is_cut: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextInfo:
-    """Where a stop is, for somebody who comes to it from elsewhere. The step is the `number`-th of all `steps`.
-
-    `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files;
-    both are empty for a run that only its own terminal can come to.
-    """
-
-    stop: int
-    step: str
-    occurrence: str
-    kind: str
-    title: str
-    position: BreakPosition
-    number: int
-    steps: int
-    machine: str
-    platform: str
-    executor: Literal["process", "container"]
-    workspace: str
-    in_place: bool
-    session: SessionState
-    commit: CommitInfo | None = None
-    image: str | None = None
-    image_digest: str | None = None
-    log: tuple[str, ...] = ()
-    join: str = ""
-    join_sidecar: str = ""
-    lease_ends_at: float | None = None
+__all__ = [
+    "BreakpointInfo",
+    "ChangeInfo",
+    "ConfigInfo",
+    "ContextInfo",
+    "DebugState",
+    "Debugger",
+    "FileChanges",
+    "FileDiff",
+    "FrameInfo",
+    "FrameState",
+    "OutcomeInfo",
+    "PointInfo",
+    "StopInfo",
+    "VariableInfo",
+    "VariablePage",
+]
 
 
 class Debugger(Protocol):

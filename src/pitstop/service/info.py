@@ -7,7 +7,8 @@ from pitstop.definition.flow import Flow
 from pitstop.events.types import AnyEvent
 from pitstop.events.view import failed_steps, fold
 from pitstop.plan.plan import Plan, Step
-from pitstop.service.api import Failure, FlowInfo, InputInfo, StepInfo
+from pitstop.runs.flow_info import FlowInfo, InputInfo, StepInfo
+from pitstop.runs.run_info import Failure
 
 LONGEST_DETAIL = 200
 

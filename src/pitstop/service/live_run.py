@@ -18,19 +18,9 @@ from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, StepFinished, Stopped
 from pitstop.events.view import interventions_in
 from pitstop.plan.plan import Plan
-from pitstop.service.api import (
-    ArtifactInfo,
-    DebugRequest,
-    Output,
-    Question,
-    RunInfo,
-    RunSummary,
-    SessionState,
-    ShellMode,
-    ShellRecord,
-    Terminal,
-    WorkspaceProgress,
-)
+from pitstop.runs.run_info import Question, RunInfo, RunSummary, SessionState
+from pitstop.runs.run_output import ArtifactInfo, Output, WorkspaceProgress
+from pitstop.runs.run_request import DebugRequest, ShellMode, ShellRecord
 from pitstop.service.commits import check_out
 from pitstop.service.info import tell_failures, tell_flow
 from pitstop.service.journal import Journal
@@ -55,6 +45,7 @@ from pitstop.store.port import KeptRun, RunLog, RunStore
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
     from pitstop.service.sessions import LocalSession
+    from pitstop.service.shells import DebugShell
 
 HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
 KILL_EVERY_SECONDS = 0.05
@@ -463,7 +454,7 @@ class LiveRun(PastRun):
         rows: int = 24,
         cols: int = 80,
         record: ShellRecord | None = None,
-    ) -> Terminal:
+    ) -> "DebugShell":
         if self.session is None or self._workplace is None or self.is_over:
             raise NotRunning
         from pitstop.service.shells import open_shell

@@ -14,22 +14,13 @@ from pitstop.events.types import AnyEvent
 from pitstop.plan.paths import parse_path, read_path
 from pitstop.plan.plan import Plan
 from pitstop.plan.values import Change, as_json, diff
-from pitstop.service.api import BreakpointRequest, CommitInfo, FlowInfo, SessionState
+from pitstop.runs.file_changes import FileChanges, FileDiff
+from pitstop.runs.flow_info import FlowInfo
+from pitstop.runs.run_info import CommitInfo, SessionState
+from pitstop.runs.run_request import BreakpointRequest
+from pitstop.runs.stop_info import BreakpointInfo, ContextInfo, DebugState, EditInfo, OutcomeInfo, PointInfo, StopInfo
+from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, VariablePage
 from pitstop.service.debug_view import DebugView
-from pitstop.service.debugging import (
-    BreakpointInfo,
-    ChangeInfo,
-    ConfigInfo,
-    ContextInfo,
-    DebugState,
-    EditInfo,
-    FileChanges,
-    FileDiff,
-    OutcomeInfo,
-    PointInfo,
-    StopInfo,
-    VariablePage,
-)
 from pitstop.service.log_pages import Page
 from pitstop.service.past_scopes import past_scopes
 from pitstop.service.run_context import context_at

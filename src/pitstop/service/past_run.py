@@ -9,27 +9,11 @@ from pitstop.errors import BadLog, NotRunning, PitstopError
 from pitstop.events.types import StepFinished
 from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.plan import Plan
-from pitstop.service.api import (
-    ENDED,
-    ArtifactInfo,
-    CommitInfo,
-    EventInfo,
-    Failure,
-    FlowInfo,
-    LogLine,
-    LogPage,
-    Output,
-    Question,
-    RunInfo,
-    RunSummary,
-    SessionState,
-    ShellMode,
-    ShellRecord,
-    Terminal,
-    TestCase,
-    TestedRun,
-    WorkspaceProgress,
-)
+from pitstop.runs.flow_info import FlowInfo
+from pitstop.runs.run_info import ENDED, CommitInfo, Failure, Question, RunInfo, RunSummary, SessionState
+from pitstop.runs.run_output import ArtifactInfo, EventInfo, LogLine, LogPage, Output, WorkspaceProgress
+from pitstop.runs.run_request import ShellMode, ShellRecord
+from pitstop.runs.test_results import TestCase, TestedRun
 from pitstop.service.log_pages import Page, pages_of
 from pitstop.service.reports import compared_tests, tests_over_runs
 from pitstop.service.requests import commit_of
@@ -37,9 +21,10 @@ from pitstop.service.run_snapshots import NewSnapshots
 from pitstop.service.telling import tell_event
 from pitstop.store.port import KeptRun, RunRecord, RunStore
 
-if TYPE_CHECKING:
-    from pitstop.service.debugging import Debugger
+if TYPE_CHECKING:  # what a run that is not debugged need not load
+    from pitstop.service.local_debugger import LocalDebugger
     from pitstop.service.sessions import LocalSession
+    from pitstop.service.shells import DebugShell
     from pitstop.service.workplaces import KillableWorkplace
 
 TAIL_BYTES = 64 * 1024
@@ -74,7 +59,7 @@ class PastRun:
         self._new_evaluator = new_evaluator
         self._end_elsewhere = end_elsewhere
         self._new_snapshots = new_snapshots
-        self._debugger: Debugger | None = None
+        self._debugger: LocalDebugger | None = None
         self.refusal: PitstopError = NotRunning()  # of what can only be said to a run that lives here
         self.take_files: Callable[[], Awaitable[str | None]] | None = None  # a snapshot of what it has left
         self.plan_again: Callable[[], Awaitable[Plan]] | None = None  # as it was then
@@ -97,7 +82,7 @@ class PastRun:
         return self._kept.log.carried_over
 
     @property
-    def debugger(self) -> "Debugger":
+    def debugger(self) -> "LocalDebugger":
         if self._debugger is None:
             from pitstop.service.local_debugger import LocalDebugger
 
@@ -241,7 +226,7 @@ class PastRun:
         rows: int = 24,
         cols: int = 80,
         record: ShellRecord | None = None,
-    ) -> Terminal:
+    ) -> "DebugShell":
         return self._refuse_shell()
 
     def _refuse_shell(self) -> NoReturn:

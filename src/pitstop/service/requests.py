@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from pitstop.plan.values import as_json
-from pitstop.service.api import BreakpointRequest, CommitInfo, RunRequest
+from pitstop.runs.run_info import CommitInfo
+from pitstop.runs.run_request import BreakpointRequest, RunRequest
 from pitstop.service.telling import MaskText, masked
 
 

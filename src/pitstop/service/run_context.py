@@ -6,8 +6,9 @@ from typing import Any
 
 from pitstop.debugger.stops import Stop
 from pitstop.events.types import AnyEvent, StepFinished
-from pitstop.service.api import CommitInfo, FlowInfo, SessionState
-from pitstop.service.debugging import ContextInfo
+from pitstop.runs.flow_info import FlowInfo
+from pitstop.runs.run_info import CommitInfo, SessionState
+from pitstop.runs.stop_info import ContextInfo
 from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pitstop.debugger.time_travel import files_at, point_numbered, points_in
 from pitstop.errors import NoFiles, UnknownSnapshot
 from pitstop.events.types import AnyEvent
-from pitstop.service.debugging import FileChangeInfo, FileChanges, FileDiff
+from pitstop.runs.file_changes import FileChangeInfo, FileChanges, FileDiff
 from pitstop.service.run_snapshots import NewSnapshots, SnapshotKeeping
 from pitstop.service.telling import MaskText
 

@@ -12,7 +12,8 @@ from pitstop.events.types import AnyEvent
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
-from pitstop.service.api import CommitInfo, RerunRequest, RunRequest
+from pitstop.runs.run_info import CommitInfo
+from pitstop.runs.run_request import RerunRequest, RunRequest
 from pitstop.service.commits import commit_in, find_commit
 from pitstop.service.flow_breakpoints import with_flow_breakpoints
 from pitstop.service.flow_files import FlowFiles

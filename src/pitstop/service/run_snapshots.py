@@ -9,13 +9,13 @@ from pitstop.engine.executor import Placement, WorkspaceRef
 from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
-from pitstop.service.api import DebugRequest
+from pitstop.runs.run_request import DebugRequest
 from pitstop.service.workspace_progress import ProgressTelling
 from pitstop.steps.workplace import Workplace
 from pitstop.store.port import RunRecord
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
-    from pitstop.service.debugging import FileChangeKind
+    from pitstop.runs.file_changes import FileChangeKind
 
 
 class TakenSnapshot(Protocol):

@@ -10,7 +10,7 @@ from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Held, Stop
 from pitstop.engine.frame import Activation, RunContext
 from pitstop.plan.scope import Edit
-from pitstop.service.api import BreakpointRequest, DebugRequest
+from pitstop.runs.run_request import BreakpointRequest, DebugRequest
 
 
 class LocalSession(Session):

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pitstop.errors import PitstopError
-from pitstop.service.debugging import Debugger, DebugState
+from pitstop.runs.stop_info import DebugState
+from pitstop.service.local_debugger import LocalDebugger
 
 COMMANDS = {
     "@resume": "let the step go on",
@@ -115,7 +116,7 @@ class CommandLine:
         self._is_line_start = data[-1:] != b"" and data[-1] in (*_ENTER, *_CLEARS_LINE)
 
 
-async def carry_out(command: str, debugger: Debugger, stop: int) -> tuple[str, bool]:
+async def carry_out(command: str, debugger: LocalDebugger, stop: int) -> tuple[str, bool]:
     """Do what was entered; gives what is to be said about it, and whether the shell has served its purpose."""
     try:
         match command:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pitstop.service.api import ShellMode
+from pitstop.runs.run_request import ShellMode
 from pitstop.steps.workplace import MaskedStream
 
 FOLDER = "shells"

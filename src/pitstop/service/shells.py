@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from pitstop.engine.executor import Shell
 from pitstop.engine.frame import Activation
 from pitstop.errors import NotRunning
-from pitstop.service.api import ShellMode, ShellRecord
-from pitstop.service.debugging import Debugger
+from pitstop.runs.run_request import ShellMode, ShellRecord
+from pitstop.service.local_debugger import LocalDebugger
 from pitstop.service.sessions import LocalSession
 from pitstop.service.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
 from pitstop.service.shell_recording import FOLDER, ShellRecording, recording_name
@@ -34,7 +34,7 @@ class Stopped(Protocol):
     def workplace(self) -> Workplace | None: ...
 
     @property
-    def debugger(self) -> Debugger: ...
+    def debugger(self) -> LocalDebugger: ...
 
     async def keep_recordings(self) -> None: ...
 
@@ -45,7 +45,7 @@ class DebugShell:
     def __init__(
         self,
         shell: Shell,
-        debugger: Debugger,
+        debugger: LocalDebugger,
         stop: int,
         recording: ShellRecording | None = None,
         on_closed: Callable[[], Awaitable[None]] | None = None,

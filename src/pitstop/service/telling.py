@@ -9,7 +9,7 @@ from pitstop.events.log import events_to_json
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import AnyEvent, RunStarted
 from pitstop.plan.values import as_json
-from pitstop.service.api import EventInfo
+from pitstop.runs.run_output import EventInfo
 
 MASK = "***"
 _IDS = frozenset(

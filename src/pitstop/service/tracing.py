@@ -5,7 +5,7 @@ from typing import Any
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
-from pitstop.service.api import EventInfo
+from pitstop.runs.run_output import EventInfo
 
 NANOSECONDS = 1_000_000_000
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pitstop.plan.paths import format_path
 from pitstop.plan.values import as_json
-from pitstop.service.debugging import VariableInfo, VariablePage
+from pitstop.runs.variable_info import VariableInfo, VariablePage
 from pitstop.service.telling import MaskText, masked
 
 LONGEST_TEXT = 10_000

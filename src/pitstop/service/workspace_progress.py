@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pitstop.engine.amount import Amount
-from pitstop.service.api import WorkspaceProgress, WorkspaceWork
+from pitstop.runs.run_output import WorkspaceProgress, WorkspaceWork
 
 FIRST_SECONDS = 1.0  # what is over by then is not told at all
 EVERY_SECONDS = 0.25

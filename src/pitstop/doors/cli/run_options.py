@@ -82,8 +82,7 @@ def read_request(
     options: argparse.Namespace, debug: "DebugRequest | None", *, can_ask: bool, server: str | None = None
 ) -> "RunRequest":
     """BadInputs, BadBreakpoint. A server is sent the text of a file; one on this machine runs it in the same folder."""
-    from pitstop.service.api import RunRequest
-    from pitstop.service.graph_targets import read_target
+    from pitstop.service.api import RunRequest, read_target
 
     flow, text = options.flow, None
     folder = None if options.workspace == FRESH else options.workspace

@@ -8,8 +8,7 @@ from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.debuggee import Attachment, Debuggee, Launch
 from pitstop.errors import BadFlow
-from pitstop.service.api import RunRequest, Service
-from pitstop.service.graph_targets import read_target
+from pitstop.service.api import RunRequest, Service, read_target
 
 FRESH = "fresh"
 

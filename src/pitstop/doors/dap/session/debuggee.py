@@ -18,9 +18,17 @@ from pitstop.doors.dap.session.outputs import Outputs
 from pitstop.doors.dap.session.patience import patiently
 from pitstop.doors.dap.session.places import Places
 from pitstop.errors import CommandRefused, NotRunning, PitstopError
-from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, FlowInfo, RunRequest, Service, WorkspaceProgress
+from pitstop.service.api import (
+    ActiveRun,
+    DebugRequest,
+    EventInfo,
+    FlowInfo,
+    RunRequest,
+    Service,
+    WorkspaceProgress,
+    read_target,
+)
 from pitstop.service.debugging import Debugger, DebugState, StopInfo
-from pitstop.service.graph_targets import read_target
 
 LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
 END_LOOKS, LOOK_SECONDS = 8, 0.1  # how long a run that is killed is waited for

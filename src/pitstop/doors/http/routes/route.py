@@ -16,7 +16,7 @@ from pitstop.doors.http.gate.gate import SAFE_METHODS
 from pitstop.doors.http.gate.ports import Idempotency, Remembered
 from pitstop.doors.http.gate.trail import Trail
 from pitstop.errors import BadRequest, KeyReused, PitstopError
-from pitstop.service.run_ids import new_run_id, reserved_run
+from pitstop.service.api import new_run_id, reserved_run
 
 DEEPEST = 100
 LONGEST_KEY = 200

@@ -1,0 +1,1 @@
+"""OWNING A RUN: making, running, storing, debugging and recovering one."""

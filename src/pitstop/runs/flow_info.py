@@ -1,0 +1,55 @@
+"""A flow as plain values: its steps and its inputs."""
+
+from typing import Any
+
+from pitstop.lazy_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StepInfo:
+    """A step of a flow. `parent` is the path of the step around it; lines and columns count from 1."""
+
+    path: str
+    kind: str
+    title: str
+    id: str | None = None
+    parent: str | None = None
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    condition: str | None = None
+    is_cleanup: bool = False
+    detail: str = ""  # what it does, in one line
+    retries: int = 0  # how often it is tried again when it has failed
+    goes_on_after_failure: bool = False  # whether what follows runs all the same
+
+    @property
+    def place(self) -> str:
+        """`file:line`, as editors and terminals take it; empty for a step that is in no file."""
+        return f"{self.file}:{self.line}" if self.file is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class InputInfo:
+    """A value that a run of the flow is given."""
+
+    name: str
+    type: str | None
+    is_required: bool
+    default: Any = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowInfo:
+    """A flow that can run, its steps in the order in which they are written."""
+
+    name: str
+    file: str
+    steps: tuple[StepInfo, ...]
+    inputs: tuple[InputInfo, ...] = ()
+
+    def step(self, path: str) -> StepInfo | None:
+        """The step with this path; one that was injected beside it is found by the path of its host."""
+        return next((step for step in self.steps if step.path == path.partition("+")[0]), None)

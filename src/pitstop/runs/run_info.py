@@ -1,0 +1,78 @@
+"""The state of a run as plain values: how far it is, and how it ended."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
+
+from pitstop.lazy_dataclass import dataclass
+
+RunStatus = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
+SessionState = Literal["none", "pending", "waiting", "connected", "ended", "timeout"]
+ENDED: tuple[RunStatus, ...] = ("passed", "failed", "cancelled", "timed_out")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A step whose failure counts."""
+
+    step: str
+    occurrence: str
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """How a run ended: passed, failed, cancelled or timed_out. `intervened` is True when somebody had a hand in it."""
+
+    run: str
+    status: str
+    error: str | None = None
+    failures: tuple[Failure, ...] = ()
+    intervened: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitInfo:
+    """The commit that a run worked on. `has_changes`: the folder was not just as the commit has it when it began."""
+
+    sha: str
+    message: str  # its first line
+    branch: str | None = None
+    has_changes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """A run as a list shows it. Times are seconds since the epoch."""
+
+    id: str
+    flow: str  # the flow's name
+    file: str
+    status: RunStatus
+    created_at: float
+    started_at: float | None = None
+    ended_at: float | None = None
+    error: str | None = None
+    failures: tuple[Failure, ...] = ()
+    intervened: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    session: SessionState = "none"
+    stops: tuple[int, ...] = ()  # those that last
+    from_run: str | None = None
+    from_step: str | None = None
+    carried_over: int = 0  # how many of its events are those of the run that it goes on from
+    last_event: int = 0
+    priority: int = 0
+    kept_until: float | None = None  # when its workspace goes; None when that is gone, or it is pinned
+    is_pinned: bool = False
+    problem: str | None = None  # why not all of it is kept, if that is so: the disk is full
+    commit: CommitInfo | None = None  # of the repository that it works in, if it is one
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a step wants to know from a person."""
+
+    occurrence: str
+    prompt: str

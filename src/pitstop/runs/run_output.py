@@ -1,0 +1,88 @@
+"""What a run reports while it runs: events, output, progress and artifacts."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pitstop.lazy_dataclass import dataclass
+
+Stream = Literal["stdout", "stderr"]
+WorkspaceWork = Literal["keeping", "putting_back"]
+EVENT_SCHEMA = 1  # the shape of `EventInfo.as_json`; a changed meaning is a new kind of event instead
+WORKSPACE_PROGRESS = "workspace.progress"  # the kind of what is told between the events, without a number
+
+
+@dataclass(frozen=True, slots=True)
+class EventInfo:
+    """A fact of a run: its number in the log, its kind, its time, and the fields of that kind as JSON, masked."""
+
+    number: int
+    kind: str
+    at: float
+    fields: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"schema": EVENT_SCHEMA, "number": self.number, "kind": self.kind, "at": self.at, **self.fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Bytes that a step wrote, as they came, without secrets."""
+
+    occurrence: str
+    stream: Stream
+    time: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceProgress:
+    """How far the files of the workspace are kept, or put back, and of how much; None is not known yet.
+
+    It is told while that lasts, and is no event: it has no number, and nobody keeps it. `text` says it in words. The
+    last one `is_over`; it has no text when the work was not done.
+    """
+
+    at: float
+    doing: WorkspaceWork
+    files: int
+    bytes: int
+    of_files: int | None
+    of_bytes: int | None
+    text: str
+    is_over: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in self.__slots__}
+        return {"schema": EVENT_SCHEMA, "kind": WORKSPACE_PROGRESS, **told}
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line that a step wrote. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences."""
+
+    number: int
+    stream: Stream
+    time: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """Some lines of what an occurrence wrote. `next` is the number to ask after for more; None: no more yet.
+
+    `is_ended` says that the occurrence has ended, so that there is no more to come.
+    """
+
+    occurrence: str
+    lines: tuple[LogLine, ...]
+    next: int | None = None
+    is_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactInfo:
+    """A file that a step handed on."""
+
+    path: str
+    size: int
+    is_folder: bool = False

@@ -1,0 +1,98 @@
+"""What is asked of a run: to start it, to debug it, to open a shell in it."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
+
+from pitstop.lazy_dataclass import dataclass
+
+BreakPosition = Literal["before", "after", "error"]
+ShellMode = Literal["shell", "sidecar"]
+ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it showed, or also what was typed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakpointRequest:
+    """Where to stop: a step by path or id, a kind of step, a line, or everywhere. `condition` is jq.
+
+    With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming
+    `equals`.
+    """
+
+    step: str | None = None
+    kind: str | None = None
+    file: str | None = None
+    line: int | None = None
+    position: BreakPosition = "before"
+    condition: str | None = None
+    hits: str | None = None
+    log: str | None = None
+    once: bool = False
+    enabled: bool = True
+    group: str | None = None
+    state: str | None = None
+    equals: Any = None
+    has_equals: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugRequest:
+    """How a run is to be held up. Its session exists before the first step.
+
+    With `flow_breakpoints` those that are kept with the flow are added.
+    """
+
+    breakpoints: tuple[BreakpointRequest, ...] = ()
+    flow_breakpoints: bool = True
+    stop_at_entry: bool = False
+    stop_on_error: bool = True
+    stop_at_end: bool = False
+    lease_seconds: float = 3600.0
+    on_lease_end: Literal["abort", "continue"] = "abort"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What to run. `flow` is a file, or the name of a stored flow; with `text` it only says what the text is called.
+
+    `folder` is the workspace, in place; None makes a fresh one. `from_step` takes what was finished before that step
+    over from the run `from_run`, or from the last run of the flow; `only` leaves the other steps out. With `commit` the
+    run has a workspace of its own, with that commit of the repository in `folder`. Secrets are masked in all that the
+    run shows or keeps.
+    """
+
+    flow: str
+    text: str | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    folder: str | None = None
+    from_step: str | None = None
+    from_run: str | None = None
+    only: str | None = None
+    commit: str | None = None
+    debug: DebugRequest | None = None
+    can_ask: bool = False  # whether somebody is there to answer questions; if not, a step that has one fails
+    priority: int = 0  # of those that wait, the highest first
+
+    @property
+    def place(self) -> str | None:
+        """The folder to work in, in place; None for a workspace of its own."""
+        return self.folder if self.commit is None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerunRequest:
+    """A run again: its flow as it was then, unless `use_file` asks for the file as it is now.
+
+    `commit` is a commit, branch or tag of the repository that the run worked in: it is checked out into a workspace of
+    the new run's own. Without it the new run works where the old one did, or with the files that its workspace had.
+    """
+
+    from_step: str | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # laid over those it had
+    secrets: Mapping[str, str] = field(default_factory=dict)  # they are kept nowhere, so they have to be given again
+    use_file: bool = False
+    commit: str | None = None
+    debug: DebugRequest | None = None
+    can_ask: bool = False
+    priority: int = 0
