@@ -157,6 +157,15 @@ def test_what_was_handed_on_is_told_with_its_place(cli: CommandLine) -> None:
     assert [path.read_text() for path in cli.home.glob("runs/*/artifacts/made.txt")] == ["made\n"]
 
 
+def test_an_artifact_is_printed(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps: [{run: 'echo made > made.txt', artifacts: '*.txt'}]")
+    run = cli.run("run", "flow.yaml", "--json").events[0]["inputs"]["run"]["id"]
+
+    said = cli.run("artifacts", run, "made.txt")
+
+    assert (said.code, said.out, said.err) == (0, "made\n", "")
+
+
 def test_a_step_is_told_to_have_started_before_what_it_says(cli: CommandLine) -> None:
     cli.write("flow.yaml", "steps: [{id: up, wait: {file: flow.yaml}}, {id: ask, approve: Ship it?}]")
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from pathlib import Path
 
 from pitstop.doors.cli.app import OpenService
@@ -36,7 +36,7 @@ async def _list(service: Service, run: str) -> None:
 
 async def _write(service: Service, options: argparse.Namespace) -> None:
     blocks = (await service.run(options.run)).artifact(options.path)
-    with sys.stdout.buffer if options.output is None else options.output.open("wb") as file:
+    with nullcontext(sys.stdout.buffer) if options.output is None else options.output.open("wb") as file:
         async with aclosing(blocks):  # type: ignore[type-var]
             async for block in blocks:
                 file.write(block)
