@@ -342,6 +342,17 @@ async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_u
         assert (await starting.result().wait()).status == "passed"
 
 
+async def test_a_run_from_a_step_repeats_nothing_before_it_with_secrets_either(server: Server) -> None:
+    text = "steps: [{id: a, run: echo a >> done.txt}, {id: b, run: 'echo $KEY >> done.txt'}]"
+    async with server.open() as service:
+        run = await service.start(server.request(text, secrets={"KEY": "one"}))
+        await run.wait()
+        again = await service.rerun(run.id, RerunRequest(from_step="b", secrets={"KEY": "two"}))
+        await again.wait()
+
+    assert server.done() == ["a", "one", "two"]
+
+
 async def test_a_server_whose_database_is_away_at_its_end_leaves_nothing_open(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,7 +142,7 @@ class ServerService(LocalService):
         if secrets:
             sealed = self._seal.close(secrets)
             record = replace(prepared.record, sealed_secrets=sealed)
-            prepared = await self._maker.recall(record, secrets)
+            prepared = replace(await self._maker.recall(record, secrets), events=prepared.events)
         before = self._live.get(prepared.record.from_run or "")
         if before is not None and before.is_over:  # it gives up its workspace yet, whose files may be wanted
             await before.wait_gone()
