@@ -5,7 +5,7 @@ from hypothesis import settings
 
 settings.load_profile("ci")  # the same examples each time, and no limit to how long a busy machine takes for one
 
-pytest_plugins = ("tests.containers", "tests.leftovers")
+pytest_plugins = ("tests.containers", "tests.leftovers", "tests.parts", "pytester")
 
 DEFAULT_SEEDS = 2000
 SEEDS_PER_TEST = 50

@@ -139,7 +139,7 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/pitstop.db"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgres"))])
 def database_url(request: pytest.FixtureRequest) -> str:
     """A new, empty database: the test runs on each kind."""
     url: str = request.getfixturevalue(f"{request.param}_url")

@@ -117,6 +117,7 @@ def test_a_server_that_runs_can_be_asked_for_another_link(tmp_path: Path) -> Non
     assert "no server of yours runs here: start one with pitstop up" in gone.stderr
 
 
+@pytest.mark.needs("curl")
 def test_the_guide_keeps_a_secret_as_it_says(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs/guides/run-a-server.md").read_text()
     (command,) = re.findall(r"^    (curl (?:.*\\\n)*.*)$", guide, re.MULTILINE)

@@ -37,7 +37,7 @@ def environment(cli: CommandLine, folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture(params=STARTS)
+@pytest.fixture(params=["bash", pytest.param("zsh", marks=pytest.mark.needs("zsh"))])
 def shell(request: pytest.FixtureRequest, folder: Path, environment: dict[str, str]) -> Iterator["pexpect.spawn[str]"]:
     """A shell of the person who has completion set up as the help says."""
     command, setup = STARTS[request.param]
@@ -67,6 +67,7 @@ def test_the_tab_key_offers_what_fits(shell: "pexpect.spawn[str]", begun: str, s
     shell.expect(shown)
 
 
+@pytest.mark.needs("fish")
 @pytest.mark.parametrize(
     ("begun", "offered"),
     [

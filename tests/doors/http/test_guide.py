@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from pitstop.settings import Settings
 from tests.docs.test_flow_samples import blocks_of, pattern_of
 from tests.docs.test_samples import ROOT
@@ -37,6 +39,7 @@ async def said_to(commands: list[str], folder: Path, environment: dict[str, str]
     return said.decode().split(f"{MARK}\n")[:-1]
 
 
+@pytest.mark.needs("curl")
 async def test_the_commands_of_the_guide_do_what_it_says(tmp_path: Path) -> None:
     bench = Bench(tmp_path, settings=Settings(tmp_path / ".local/state/pitstop"))
     async with bench.serving():
