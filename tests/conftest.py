@@ -3,11 +3,13 @@
 import pytest
 from hypothesis import settings
 
+from tests.amounts import amount
+
 settings.load_profile("ci")  # the same examples each time, and no limit to how long a busy machine takes for one
 
-pytest_plugins = ("tests.containers", "tests.leftovers", "tests.parts", "pytester")
+pytest_plugins = ("tests.containers", "tests.leftovers", "tests.parts", "tests.tiers", "pytester")
 
-DEFAULT_SEEDS = 2000
+DEFAULT_SEEDS = amount(200, soak=2000)
 SEEDS_PER_TEST = 50
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.amounts import amount
 from tests.chaos.judge import judge
 from tests.chaos.world import People, Servers
 from tests.databases import postgres, postgres_url  # noqa: F401 - fixtures
 
-KILLS = int(os.environ.get("PITSTOP_KILLS", "300"))
+KILLS = amount(20, soak=300)
+TAKEOVERS = amount(8, soak=50)
 AT_ONCE = 12
 # A server on a busy machine needs more time between two hits to get anywhere: as much more as it took to start.
 START_SECONDS, MOST_SLOW = 0.5, 5.0
@@ -52,7 +54,7 @@ async def test_two_servers_on_one_database_take_over_from_each_other(
             servers.kill(port)
             servers.start(port)
 
-    await live(servers, tmp_path, hit, KILLS // 6, between=(0.5, 6.0))
+    await live(servers, tmp_path, hit, TAKEOVERS, between=(0.5, 6.0))
 
 
 async def live(

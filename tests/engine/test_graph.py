@@ -17,6 +17,7 @@ from pitstop import END, START, Graph, MemoryLog, RunResult, Status
 from pitstop.errors import ConflictingUpdates, RecursionLimit, UnknownRoute
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import FrameOpened, StepFinished, StepStarted
+from tests.amounts import amount
 from tests.engine.flows import living_tasks
 from tests.engine.virtual_time import now, run_virtual, virtual_time
 
@@ -501,8 +502,9 @@ def acyclic(draw: st.DrawFn) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.repeats
 @given(acyclic(), st.lists(st.integers(0, 5), min_size=8, max_size=8))
-@settings(max_examples=200)
+@settings(max_examples=amount(50, soak=200))
 def test_in_any_graph_without_circles_each_node_runs_once_and_after_all_that_lead_to_it(
     edges: dict[str, list[str]], seconds: list[int]
 ) -> None:

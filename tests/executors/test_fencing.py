@@ -21,10 +21,11 @@ from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.workspaces import held as workspaces
 from pitstop.executors.machine.workspaces.workspace import Workspace, open_workspace
+from tests.amounts import amount
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
 
 LEASE_SECONDS = 6.0  # long enough for a machine that stands still by itself
-KILLS = 500
+KILLS = amount(50, soak=500)
 
 SERVER = """
     import asyncio, sys
@@ -256,8 +257,9 @@ def lives_of_servers() -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.repeats
 @pytest.mark.timeout(900)
-async def test_after_500_kills_of_a_server_that_starts_commands_nothing_is_left(
+async def test_after_many_kills_of_a_server_that_starts_commands_nothing_is_left(
     executor: ProcessExecutor, tmp_path: Path
 ) -> None:
     chance = random.Random(4)

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from pitstop.doors.cli.interrupts import BEAT_SECONDS
+from tests.amounts import amount
 from tests.doors.cli.command_line import PATIENCE_SECONDS, CommandLine
 
 FORKING = """\
@@ -139,7 +140,8 @@ def test_a_process_that_stood_still_for_a_while_is_not_taken_for_one_that_hangs(
     assert (standing.returncode, out) == (0, b"SIGINT\n")
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.repeats
+@pytest.mark.parametrize("seed", range(amount(8, soak=24)))
 def test_at_any_moment_nothing_is_left_and_nothing_is_said_that_is_no_message(cli: CommandLine, seed: int) -> None:
     cli.write("flow.yaml", FORKING)
     chance = random.Random(seed)

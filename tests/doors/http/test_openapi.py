@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.openapi import text_of
+from tests.amounts import amount
 from tests.doors.http.bench import PATIENCE_SECONDS, Bench
 
 ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "docs/reference/openapi.json"
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 ENDING = ("delete_run", "cancel_run", "debug_abort", "detach")  # what leaves no stopped run for the others
+EXAMPLES = str(amount(3, soak=8))
 STREAMS = ("follow_events", "follow_output")  # they do not end while the run lasts
 
 
@@ -68,7 +71,7 @@ async def test_the_server_tells_its_description(bench: Bench) -> None:
 async def fuzz(bench: Bench, folder: Path, config: str, *options: str) -> None:
     """Let schemathesis ask everything that the description allows, and much that it does not."""
     (folder / "schemathesis.toml").write_text(config)
-    command = [str(ROOT / ".venv/bin/st"), "--config-file", str(folder / "schemathesis.toml"), "run"]
+    command = [str(Path(sys.executable).with_name("st")), "--config-file", str(folder / "schemathesis.toml"), "run"]
     command += [str(KEPT), "--url", bench.url, "--header", f"Authorization: Bearer {bench.token}"]
     command += ["--checks", CHECKS, "--request-timeout", str(PATIENCE_SECONDS), "--seed", "1", *options]
     command += ["--suppress-health-check", "too_slow"]  # which is about this machine
@@ -79,12 +82,14 @@ async def fuzz(bench: Bench, folder: Path, config: str, *options: str) -> None:
     assert process.returncode == 0, said.decode()[-6000:]
 
 
+@pytest.mark.repeats
 @pytest.mark.timeout(900)
 async def test_nothing_that_can_be_asked_is_a_server_error(bench: Bench, tmp_path: Path) -> None:
-    await fuzz(bench, tmp_path, "", "--phases", "examples,fuzzing", "--max-examples", "8")
+    await fuzz(bench, tmp_path, "", "--phases", "examples,fuzzing", "--max-examples", EXAMPLES)
     assert (await bench.get("/me"))["name"] == "owner"
 
 
+@pytest.mark.repeats
 @pytest.mark.timeout(900)
 async def test_nothing_that_can_be_said_to_a_stopped_run_is_a_server_error(bench: Bench, tmp_path: Path) -> None:
     steps = ", ".join(f"{{id: s{number}, sleep: 0s}}" for number in range(300))
@@ -93,7 +98,7 @@ async def test_nothing_that_can_be_said_to_a_stopped_run_is_a_server_error(bench
     config = f'[parameters]\n"path.run" = "{run["id"]}"\n"query.stop" = 1\n'
     left_out = [option for each in (*ENDING, *STREAMS) for option in ("--exclude-operation-id", each)]
 
-    await fuzz(bench, tmp_path, config, "--phases", "fuzzing", "--max-examples", "8", *left_out)
+    await fuzz(bench, tmp_path, config, "--phases", "fuzzing", "--max-examples", EXAMPLES, *left_out)
 
     done = {entry["action"] for entry in (await bench.get("/audit", run=run["id"], limit=1000))["entries"]}
     assert len(done) > 5, "it did not get through to the debugger"
