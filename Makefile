@@ -3,21 +3,27 @@
 PYTHON ?= python3
 PYTEST_WORKERS ?= 2
 ARGS ?=
+PART ?= simulation chaos repeats coverage bench
 
 VENV := .venv
 BENCH_VENV := .venv-bench
 LOCK_VENV := .venv-lock
 DEMO := build/demo
 PIP := -m pip --disable-pip-version-check --no-input -qq
+SET_UP := PYTHON="$(PYTHON)" sh tests/set_up.sh
+# Where the machine's Node is too old, web/build.py has put another into .venv-node.
+PYTEST := PATH="$(CURDIR)/.venv-node/bin:$$PATH" $(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS)
+SOAK := PITSTOP_TESTS=soak $(PYTEST)
 COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet --python $(PYTHON)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up web demo demo-graph test test-python test-web vsix lint format bench lock clean
+.PHONY: help up web demo demo-graph test-fast test soak vsix lint format bench lock clean
+.PHONY: soak-simulation soak-chaos soak-repeats soak-coverage soak-bench
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: $(VENV)/.stamp web ## Start Pitstop and open it in the browser (ARGS="--port 8000")
 	@test -d build/examples || { mkdir -p build && cp -R examples build/examples; }  # to be broken and mended there
@@ -33,14 +39,35 @@ demo: $(VENV)/.stamp ## Run a pipeline that fails, and see how to debug it
 demo-graph: $(VENV)/.stamp ## Watch a graph in Python being debugged, step by step
 	@$(VENV)/bin/python examples/debug_a_graph.py $(ARGS)
 
-test: test-python test-web ## Run every test: what they need is in CONTRIBUTING.md
+test-fast: $(VENV)/.stamp ## Run the tests of the core, which start no processes
+	$(PYTEST) --fast $(ARGS)
 
-test-python: $(VENV)/.stamp web ## The tests in Python and of the editors, with the coverage (ARGS="-k name" for a part)
-	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) -q tests/simulation
-	$(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS) --ignore tests/simulation --cov --cov-report=term:skip-covered $(ARGS)
+test: $(VENV)/.stamp ## Run every test that a change must pass (ARGS="tests/web" for a part)
+	@$(SET_UP)
+	@$(MAKE) --no-print-directory web
+	$(PYTEST) --dist loadgroup --no-loadscope-reorder --second-try $(ARGS)
 
-test-web: $(VENV)/.stamp web ## The tests of the web application, in Chromium too
-	cd web && npm run --silent check && npm run --silent e2e
+soak: $(VENV)/.stamp ## Repeat tests many times, check coverage, try the benchmarks (PART="simulation chaos" for some)
+	@$(SET_UP)
+	@$(MAKE) --no-print-directory web
+	@$(MAKE) --no-print-directory --keep-going $(PART:%=soak-%)
+
+soak-simulation:
+	$(SOAK) -q tests/simulation
+
+soak-chaos:
+	$(SOAK) tests/chaos
+
+soak-repeats:
+	$(SOAK) -m repeats
+
+soak-coverage:
+	$(PYTEST) -q tests/app tests/contracts tests/debugger tests/engine tests/events tests/plan tests/simulation \
+		--cov=pitstop.engine --cov=pitstop.debugger --cov-branch --cov-report=json:build/coverage.json
+	$(VENV)/bin/python tests/branches_covered.py build/coverage.json
+
+soak-bench: $(BENCH_VENV)/.stamp
+	$(BENCH_VENV)/bin/python bench/quick.py
 
 vsix: editors/vscode/node_modules/.package-lock.json ## Package the VS Code extension
 	cd editors/vscode && npm run --silent package
@@ -73,6 +100,7 @@ clean: ## Remove the environments and everything that was generated
 
 # An environment is the lock file and nothing else; pyproject.toml is there for the command and the metadata.
 define make_environment
+	@$(SET_UP) python3 venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Pitstop needs Python 3.11 or newer, as $(PYTHON) or given with: make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \

@@ -7,7 +7,7 @@ from tests.amounts import amount
 
 settings.load_profile("ci")  # the same examples each time, and no limit to how long a busy machine takes for one
 
-pytest_plugins = ("tests.containers", "tests.leftovers", "tests.parts", "tests.tiers", "pytester")
+pytest_plugins = ("tests.containers", "tests.leftovers", "tests.parts", "tests.tiers", "tests.second_try", "pytester")
 
 DEFAULT_SEEDS = amount(200, soak=2000)
 SEEDS_PER_TEST = 50

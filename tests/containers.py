@@ -196,13 +196,13 @@ def _image(name: str, arch: str, layer: bytes) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def docker() -> Iterator[Docker]:
-    """The daemon of this worker, with the images. At the end nothing of ours may be left in it."""
+def docker(request: pytest.FixtureRequest) -> Iterator[Docker]:
+    """The daemon of this worker, with the images. If all tests passed, nothing of ours may be left in it."""
     daemon = Docker()
     try:
         daemon.start()
         daemon.make_images()
         yield daemon
-        assert daemon.left() == {}
+        assert request.session.testsfailed or daemon.left() == {}
     finally:
         daemon.remove()

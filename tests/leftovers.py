@@ -23,8 +23,11 @@ HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # 
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nothing_is_left() -> Iterator[None]:
-    """It is set up before everything else, so it looks when everything else has been torn down."""
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """It is set up before everything else, so it looks when everything else has been torn down.
+
+    A test that fails may leave something; only its second try, alone, shows whether it always does.
+    """
     mark, folder = uuid4().hex, Path(tempfile.mkdtemp(prefix="suite-", dir="/tmp"))  # short, for the paths of sockets
     folder.chmod(0o1777)  # some tests are somebody else
     before = {name: os.environ.get(name) for name in (MARK, "TMPDIR")}
@@ -32,6 +35,8 @@ def nothing_is_left() -> Iterator[None]:
     tempfile.tempdir = str(folder)
     try:
         yield
+        if request.session.testsfailed:
+            return
         assert _left_running(mark) == {}
         assert [path.name for path in folder.iterdir() if OURS.match(path.name)] == []
     finally:

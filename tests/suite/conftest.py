@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLUGINS = ("tests.parts", "tests.tiers")
+PLUGINS = ("tests.parts", "tests.tiers", "tests.second_try")
 PROGRAMS = ("cut", "env", "id", "ls", "paste", "sh")  # what tests/set_up.sh itself uses
 
 Run = Callable[..., pytest.RunResult]
