@@ -41,17 +41,18 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended. `steps` has the last outcome of each step; `intervened` lists what was done to it by hand."""
+    """How a run ended."""
 
     status: Status
-    state: dict[str, Any]
+    state: dict[str, Any]  # the last values of the scope
     error: StepError | None = None
-    exception: BaseException | None = field(default=None, repr=False)
-    intervened: tuple[Event, ...] = ()
+    exception: BaseException | None = field(default=None, repr=False)  # the first one that was raised
+    intervened: tuple[Event, ...] = ()  # what was changed in the debugger; empty for a clean run
     _done: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def steps(self) -> dict[str, Outcome]:
+        """The last outcome of each step, by path."""
         return {
             path: ended if isinstance(ended, Outcome) else Outcome(Status.PASSED, ended)
             for path, ended in self._done.items()
@@ -59,17 +60,17 @@ class RunResult:
 
 
 class Graph(GraphDefinition):
-    """A graph of nodes over one state. Build it, `compile` it, `invoke` it."""
+    """A graph of nodes that share one state: build it, `compile` it, `invoke` it."""
 
     __slots__ = ()
 
     def compile(self, *, recursion_limit: int = 10_000) -> "GraphApp":
-        """Check the graph and freeze it; BadGraph lists every mistake."""
+        """Validate and freeze the graph. Raises BadGraph, which lists every mistake."""
         return GraphApp(self.copy(), plan_graph(self, recursion_limit))
 
 
 class GraphApp:
-    """A graph that can run, as often as you like and several times at once."""
+    """A compiled graph. It can run any number of times, also concurrently."""
 
     def __init__(self, definition: GraphDefinition, plan: Plan) -> None:
         self.definition = definition
@@ -78,10 +79,10 @@ class GraphApp:
     async def invoke(
         self, state: Mapping[str, Any] | None, *, debug: "Session | None" = None, log: EventLog | None = None
     ) -> RunResult:
-        """Run to the end. A failing node is in the result, not raised.
+        """Run to the end. A failing node is reported in the result, not raised.
 
-        With a log that has events, the run goes on where they end: nodes that finished are not run again. `state`
-        None then means the state that the log began with.
+        With a log that has events, the run resumes where they end, and finished nodes do not run again. A `state` of
+        None is then the state that the log starts with.
         """
         if debug is not None and log is None:
             log = MemoryLog()
@@ -98,7 +99,7 @@ class GraphApp:
     async def stream(
         self, state: Mapping[str, Any] | None, *, debug: "Session | None" = None, log: MemoryLog | None = None
     ) -> AsyncIterator[AnyEvent]:
-        """Run, giving every event as it happens. Leaving the loop early cancels the run."""
+        """Run, and yield every event as it happens. Leaving the loop early cancels the run."""
         log = MemoryLog() if log is None else log
         before = len(log)
         try:
@@ -137,11 +138,11 @@ async def run_flow(
     log: EventLog | None = None,
     on_output: "OnOutput | None" = None,
 ) -> RunResult:
-    """Run the flow in a file to its end. A failing step is in the result; BadFlow and BadInputs are raised.
+    """Run a flow file to its end. A failing step is reported in the result; BadFlow and BadInputs are raised.
 
-    Commands run in `folder`, or in a fresh one that is removed when it is None. With a log that has events, the run
-    goes on where they end. `on_output` is called with the occurrence and each chunk that a step writes. Cancelling ends
-    every command and cleans up.
+    Commands run in `folder`; None makes a fresh one and removes it afterwards. With a log that has events, the run
+    resumes where they end. `on_output` gets the occurrence and each chunk a step writes. Cancelling ends every command
+    and runs cleanup.
     """
     from pitstop.plan.planner import first_values
     from pitstop.service.flow_files import FlowFiles

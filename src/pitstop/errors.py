@@ -78,7 +78,7 @@ from pitstop.lazy_dataclass import dataclass
 
 
 class PitstopError(Exception):
-    """The root of the tree."""
+    """The base of every error that Pitstop raises. `code` is stable, for programs to compare with."""
 
     code = "pitstop"
 

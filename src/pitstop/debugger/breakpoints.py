@@ -30,27 +30,24 @@ UNSET = Unset()
 
 @dataclass(slots=True)
 class Breakpoint:
-    """Where, when and how to stop. Without a place it is everywhere; with `log` it writes and never stops.
-
-    `state` watches a jq path: it fires when the value changes or, with `equals`, becomes that.
-    """
+    """Where and when a frame stops. It has one place at most; without a place it applies to every step."""
 
     id: int
-    step: str | None = None
-    kind: str | None = None
-    file: str | None = None
+    step: str | None = None  # a place: a step's path or id
+    kind: str | None = None  # a place: every step of this type
+    file: str | None = None  # a place: a line of a file
     line: int | None = None
-    position: Position = "before"
-    condition: Condition | None = None
-    hits: str | None = None
-    log: str | None = None
-    once: bool = False
+    position: Position = "before"  # `before`, `after` or `error`
+    condition: Condition | None = None  # jq on the scope, or a function that takes it
+    hits: str | None = None  # which hits stop, such as `>= 3`, `== 5` or `% 2`
+    log: str | None = None  # a text with `${{ }}` to write instead of stopping: a log point
+    once: bool = False  # removed after its first stop
     enabled: bool = True
-    group: str | None = None
-    state: str | None = None
-    equals: Any = UNSET
+    group: str | None = None  # enabled and disabled together with the rest of its group
+    state: str | None = None  # a jq path to watch: it stops when the value changes
+    equals: Any = UNSET  # with `state`: it stops when the value becomes this one
     hit_count: int = 0
-    paths: list[str] = field(default_factory=list)  # where it is in the plan, once there is one
+    paths: list[str] = field(default_factory=list)  # the steps it matches, once there is a plan
 
     def __post_init__(self) -> None:
         if sum(place is not None for place in (self.step, self.kind, self.line)) > 1:
@@ -75,11 +72,12 @@ class Breakpoint:
 
     @property
     def is_everywhere(self) -> bool:
+        """Whether it has no place of its own."""
         return self.step is None and self.kind is None and self.line is None
 
     @property
     def is_found(self) -> bool:
-        """Whether the plan has a place for it."""
+        """Whether the plan has the place it names."""
         return self.is_everywhere or bool(self.paths)
 
     def is_due(self) -> bool:

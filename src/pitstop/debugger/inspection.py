@@ -23,22 +23,22 @@ from pitstop.plan.paths import format_path
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A top-level variable: its value, the layer it is read from, and what set it there."""
+    """A top-level variable of a scope."""
 
     name: str
     value: Any
-    layer: str
-    set_by: str | None
+    layer: str  # the scope layer that holds it
+    set_by: str | None  # the occurrence, edit or input that set it
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigPreview:
-    """A step's config as written, as it would resolve now, and what keeps any part of it from resolving."""
+    """A step's config as written, and as it resolves now."""
 
     raw: Mapping[str, Any]
     resolved: Mapping[str, Any]
-    expressions: tuple[str, ...] = ()
-    problems: Mapping[str, str] = field(default_factory=dict)
+    expressions: tuple[str, ...] = ()  # those that are in it
+    problems: Mapping[str, str] = field(default_factory=dict)  # why a key does not resolve
 
 
 def variables_of(held: Held, events: Sequence[AnyEvent]) -> list[Variable]:

@@ -36,9 +36,9 @@ EXPORT_VERSION = 1
 
 
 class Session(Travelling):
-    """A debugger for one run. Every command is applied before it returns, or refused whole.
+    """The debugger of one run. A command is applied before it returns, or refused without any effect.
 
-    Commands that act on a stop name it; one for a stop that is over is refused with StaleStop and changes nothing.
+    A command for a stop names it; if that stop is over, StaleStop is raised.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Session(Travelling):
         on_lease_end: LeasePolicy = "abort",
         snapshots: bool = False,
     ) -> None:
-        """`snapshots` keeps the workspace before each step and at each stop, for going back to find its files again."""
+        """`snapshots` saves the workspace before each step and at each stop, so that going back restores its files."""
         super().__init__(
             stop_at_entry=stop_at_entry,
             stop_at_end=stop_at_end,
@@ -66,6 +66,7 @@ class Session(Travelling):
 
     @property
     def breakpoints(self) -> list[Breakpoint]:
+        """Every breakpoint, in the order they were added."""
         return list(self._breakpoints)
 
     def add_breakpoint(
@@ -85,11 +86,9 @@ class Session(Travelling):
         state: str | None = None,
         equals: Any = UNSET,
     ) -> Breakpoint:
-        """Add a breakpoint: at a step (by path or id), every step of a kind, a line, or everywhere.
+        """Add a breakpoint at a step (by path or id), at every step of a type, at a line, or everywhere.
 
-        `condition` is jq over the scope, or a function of it. `hits` such as ">= 3", "% 2" or "== 5" says which hits
-        stop. `log` writes a text with `${{ }}` in it in place of stopping. `state` watches a jq path and stops when its
-        value changes or, with `equals`, becomes that.
+        The parameters are the attributes of `Breakpoint`.
         """
         breakpoint = self._breakpoints.new(
             step=step,
@@ -111,7 +110,7 @@ class Session(Travelling):
         return breakpoint
 
     def change_breakpoint(self, breakpoint: Breakpoint | int, **parts: Any) -> Breakpoint:
-        """Put another, of the parts that `add_breakpoint` takes, in place of a breakpoint; its hits are counted on."""
+        """Replace a breakpoint by one with these parts, as `add_breakpoint` takes them. It keeps its id and hits."""
         old = self._breakpoints[breakpoint if isinstance(breakpoint, int) else breakpoint.id]
         try:
             new = Breakpoint(old.id, **parts, hit_count=old.hit_count)
@@ -123,19 +122,20 @@ class Session(Travelling):
         return new
 
     def remove_breakpoint(self, breakpoint: Breakpoint | int) -> None:
+        """Remove a breakpoint."""
         removed = self._breakpoints.remove(breakpoint if isinstance(breakpoint, int) else breakpoint.id)
         if self._is_live:
             self._append(BreakpointRemoved(self._running().now(), removed.id))
         self._refresh_gate()
 
     def enable_breakpoint(self, breakpoint: Breakpoint | int, enabled: bool = True) -> None:
-        """Switch a breakpoint on, or off."""
+        """Enable or disable a breakpoint."""
         switched = self._breakpoints[breakpoint if isinstance(breakpoint, int) else breakpoint.id]
         switched.enabled = enabled
         self._tell_of(switched)
 
     def enable_group(self, group: str, enabled: bool = True) -> None:
-        """Switch every breakpoint of a group on, or off."""
+        """Enable or disable every breakpoint of a group."""
         members = [each for each in self._breakpoints if each.group == group]
         if not members:
             raise BadBreakpoint(f"no breakpoint is in a group {group!r}")
@@ -154,31 +154,32 @@ class Session(Travelling):
     # Looking
 
     async def evaluate(self, stop: Stop | int, expression: str) -> Any:
-        """The one value that a jq expression gives here; BadExpression when it gives none or several."""
+        """The value of a jq expression at a stop. Raises BadExpression if it yields none or several."""
         values = await self.evaluate_all(stop, expression)
         if len(values) != 1:
             raise BadExpression(expression, f"gives {len(values)} values: use evaluate_all, or collect them with [...]")
         return values[0]
 
     async def evaluate_all(self, stop: Stop | int, expression: str) -> list[Any]:
-        """Every value that a jq expression gives here."""
+        """Every value that a jq expression yields at a stop."""
         activation = self._at(stop, "evaluate").point.activation
         return await activation.run.evaluator.evaluate(expression, activation.scope.values())
 
     def variables(self, stop: Stop | int) -> list[Variable]:
-        """What the step sees, each with the layer it is in and what set it."""
+        """The variables that the step sees, each with its scope layer and what set it."""
         return variables_of(self._at(stop, "evaluate"), self.log.read())
 
     async def config(self, stop: Stop | int) -> ConfigPreview:
-        """The step's config as it is written and as it would resolve now."""
+        """The step's config as written, and as it resolves now."""
         return await preview_config(self._at(stop, "evaluate"))
 
     def watch(self, expression: str) -> None:
-        """Evaluate this at every stop, whenever somebody asks with `watch_values`."""
+        """Add an expression to those that `watch_values` evaluates."""
         if expression not in self.watches:
             self._set_watches((*self.watches, expression))
 
     def unwatch(self, expression: str) -> None:
+        """Remove a watched expression."""
         self._set_watches(tuple(each for each in self.watches if each != expression))
 
     def _set_watches(self, watches: tuple[str, ...]) -> None:
@@ -187,7 +188,7 @@ class Session(Travelling):
             self._append(WatchesChanged(self._running().now(), watches))
 
     async def watch_values(self, stop: Stop | int) -> dict[str, Any]:
-        """The watches and their values here; one that fails has its error in place of a value."""
+        """The value of each watched expression at a stop, or the BadExpression it raised."""
         values: dict[str, Any] = {}
         for expression in self.watches:
             try:
@@ -197,12 +198,12 @@ class Session(Travelling):
         return values
 
     def diff(self, stop: Stop, since: Stop | None = None) -> list[Change]:
-        """What changed between two stops; without `since`, from the one that this frame had before."""
+        """What changed between two stops. Without `since`, the first one is the frame's previous stop."""
         before = self._previous(stop) if since is None else since
         return [] if before is None else diff(before.scope.as_dict(), stop.scope.as_dict())
 
     async def scope_at(self, point: HistoryPoint | int) -> Snapshot:
-        """How the scope was at any point of the history."""
+        """The scope at a point of the history. It replays the log and runs nothing."""
         number = point if isinstance(point, int) else point.number
         found = point_numbered(self.history(), number)
         if self._run is None:
@@ -210,13 +211,13 @@ class Session(Travelling):
         return await scope_at(self._run.plan, self._run.evaluator, self.log.read(), found)
 
     async def diff_points(self, before: HistoryPoint | int, after: HistoryPoint | int) -> list[Change]:
-        """What changed between any two points of the history."""
+        """What changed between two points of the history."""
         return diff((await self.scope_at(before)).as_dict(), (await self.scope_at(after)).as_dict())
 
     # The session itself
 
     async def extend(self, seconds: float) -> None:
-        """Give every stop that lasts so many seconds from now before it ends by itself; at most 4 h in all."""
+        """Renew the lease of every current stop for this many seconds from now, and at most 4 hours since it began."""
         run = self._running()
         if not seconds > 0:
             raise BadEdit(f"a lease cannot be extended by {seconds} s: give a number of seconds above 0")
@@ -225,7 +226,7 @@ class Session(Travelling):
         self._append(LeaseExtended(run.now(), seconds))
 
     def export(self) -> dict[str, Any]:
-        """The session as JSON: what was set up, and all that happened."""
+        """The session as JSON: options, breakpoints, watches and the whole log."""
         return {
             "version": EXPORT_VERSION,
             "options": {
@@ -242,7 +243,7 @@ class Session(Travelling):
 
     @classmethod
     def from_export(cls, data: Any) -> "Session":
-        """A new session set up like the exported one; its `log` has what happened then, to look at or to go on from."""
+        """A new session with the setup of an exported one. Its `log` has the exported events, to read or resume."""
         version = data.get("version") if isinstance(data, Mapping) else None
         if version != EXPORT_VERSION:
             raise BadLog(f"this is no exported session of version {EXPORT_VERSION}")

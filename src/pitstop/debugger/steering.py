@@ -43,7 +43,7 @@ class Steering(Gatekeeper):
 
     @property
     def frames(self) -> list[FrameInfo]:
-        """Every frame of the run, in the order in which they were opened."""
+        """Every frame of the run, in the order they were opened."""
         paused = self._paused_frames()
         return [self._told(frame, paused) for frame in self._frames.values()]
 
@@ -64,7 +64,7 @@ class Steering(Gatekeeper):
 
     @property
     def stops(self) -> list[Stop]:
-        """The stops that last, in the order in which they came."""
+        """The current stops, in the order they came."""
         return [held.stop for held in self._waiting_for_word()]
 
     def _waiting_for_word(self) -> list[Held]:
@@ -72,10 +72,11 @@ class Steering(Gatekeeper):
 
     @property
     def is_ended(self) -> bool:
+        """Whether the run has ended."""
         return self._is_ended
 
     async def next_stop(self) -> Stop | None:
-        """The next stop that nobody was given yet; None when the run has ended."""
+        """Wait for the next stop. Each is returned once; None means that the run has ended."""
         while True:
             while self._unseen:
                 stop = self._unseen.popleft()
@@ -87,7 +88,7 @@ class Steering(Gatekeeper):
             await self._news.wait()
 
     async def wait_restored(self) -> None:
-        """Wait until each stop of the process before this one is there again, or has ended."""
+        """Wait until each stop of the previous process is back or has ended."""
         while not self._is_ended and (self._returning or not self._is_started):
             self._news.clear()
             await self._news.wait()
@@ -109,9 +110,9 @@ class Steering(Gatekeeper):
     # Moving
 
     async def continue_(self, stop: Stop | int, *, keeps_step: bool = False) -> None:
-        """Let this frame go on; the others stay as they are.
+        """Resume this frame. Other frames are not affected.
 
-        With `keeps_step` it goes on as if it had not stopped: a step that was on its way, and ended here, still is.
+        With `keeps_step`, a step command that this stop ended is pending again, as if the frame had not stopped.
         """
         held = self._at(stop, "continue")
         if keeps_step:
@@ -120,7 +121,7 @@ class Steering(Gatekeeper):
         self._resume(held, PASS if keeps_step else "continue", held.proceed())
 
     async def continue_all(self) -> None:
-        """Let every stopped frame go on, and forget steps and pauses that are on their way."""
+        """Resume every frame, and drop pending pauses and step commands."""
         run = self._running()
         self._goals.clear()
         self._pausing.clear()
@@ -135,17 +136,22 @@ class Steering(Gatekeeper):
             left.verb = verb
 
     async def step_into(self, stop: Stop | int, *, code: bool = False) -> None:
-        """With `code`, a function that the step calls waits at its first line for a debugger of its language."""
+        """Run to the next step, which may be inside this one.
+
+        With `code`, a Python function that the step calls waits at its first line for a Python debugger.
+        """
         self._step(stop, "into", enters_code=code)
 
     async def step_over(self, stop: Stop | int) -> None:
+        """Run this step, and stop at the next one."""
         self._step(stop, "over")
 
     async def step_out(self, stop: Stop | int) -> None:
+        """Run until the enclosing step is done, and stop after it."""
         self._step(stop, "out")
 
     async def run_to(self, stop: Stop | int, step: str) -> None:
-        """Run until a given step, in whichever frame comes to it."""
+        """Run until any frame reaches the given step."""
         self._at(stop, "run_to")
         paths = self._running().plan.paths_named(step)
         if not paths:
@@ -163,7 +169,7 @@ class Steering(Gatekeeper):
         self._resume(held, "run_to" if verb == "to" else f"step_{verb}", verdict, goal)
 
     async def pause(self, frame: str | None = None) -> None:
-        """Stop a frame, or every one, at the next point it comes to. A frame that is stopped stays as it is."""
+        """Stop a frame, or every frame, at its next point."""
         run = self._running()
         if frame is not None and frame not in self._frames:
             raise UnknownFrame(frame)
@@ -179,7 +185,7 @@ class Steering(Gatekeeper):
         self._refresh_gate()
 
     async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
-        """End a branch, whatever it does, as cancelled. What becomes of those beside it, the flow says."""
+        """Cancel a branch. What happens to its siblings is up to the flow."""
         run = self._running()
         found = self._frames.get(frame)
         if found is None or found.parent is None:  # the main one is the run: abort that
@@ -192,7 +198,7 @@ class Steering(Gatekeeper):
             found.cancel(reason)
 
     async def detach(self) -> None:
-        """Let all go on and never stop it again."""
+        """Resume every frame, and never stop one again."""
         run = self._running()
         self._is_detached = True
         self._goals.clear()
@@ -206,7 +212,7 @@ class Steering(Gatekeeper):
         self._refresh_gate()
 
     async def abort(self, reason: str = "aborted by hand") -> None:
-        """End every frame as cancelled, then clean up. Asked again: end all that still goes on, at once."""
+        """Cancel every frame, then run cleanup. A second call cancels the cleanup too."""
         run = self._running()
         self._is_aborted = True
         self._goals.clear()
@@ -218,8 +224,9 @@ class Steering(Gatekeeper):
     # Changing
 
     async def skip(self, stop: Stop | int, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False) -> None:
-        """Do not run the step; its outcome is `skipped`, with these outputs. With `pauses` the frame stops right after
-        it, at the next point it comes to.
+        """Skip the step: its outcome is `skipped`, with these outputs.
+
+        With `pauses`, the frame stops again at its next point.
         """
         held = self._at(stop, "skip")
         self._force(held, "skip", outcome_of("skipped", outputs, None, held.stop.occurrence))
@@ -235,7 +242,7 @@ class Steering(Gatekeeper):
         *,
         pauses: bool = False,
     ) -> None:
-        """Decide how the step ended, whatever it did or would have done; `pauses` as for `skip`."""
+        """Decide the step's outcome: `passed`, `failed` or `skipped`. `pauses` works as in `skip`."""
         held = self._at(stop, "force")
         self._force(held, "force", outcome_of(status, outputs, message, held.stop.occurrence))
         if pauses:
@@ -248,14 +255,14 @@ class Steering(Gatekeeper):
         self._resume(held, verb, held.force(outcome))
 
     async def retry(self, stop: Stop | int) -> None:
-        """Run the same step again, as its next attempt, with what was edited here."""
+        """Run the step again as its next attempt, with the edits made at this stop."""
         held = self._at(stop, "retry")
         where = (held.stop.frame, held.stop.step, held.stop.occurrence)
         self._append(StepRetried(self._running().now(), *where, by_hand=True))
         self._resume(held, "retry", held.again())
 
     async def inject(self, stop: Stop | int, step: Injectable, position: Literal["before", "after"] = "before") -> str:
-        """Put a step in, to run once before or after this one when the frame goes on; gives its path."""
+        """Insert a step that runs once, before or after this one. Returns its path."""
         held = self._at(stop, "inject")
         if position == "before" and held.stop.position != "before":
             raise NotAllowed("inject", held.stop.id, "the step has run already; inject after it, or retry it")
@@ -270,11 +277,11 @@ class Steering(Gatekeeper):
         return injected.path
 
     async def set(self, stop: Stop | int, path: str, value: Any, *, layer: str | None = None) -> None:
-        """Put a value at a path, in the layer that has it now unless one is named."""
+        """Set the value at a path, in the layer that holds it now or in the one you name."""
         self._edit(self._at(stop, "set"), path, value, layer, removes=False)
 
     async def unset(self, stop: Stop | int, path: str, *, layer: str | None = None) -> None:
-        """Remove what is at a path."""
+        """Remove the value at a path."""
         self._edit(self._at(stop, "unset"), path, None, layer, removes=True)
 
     def _edit(self, held: Held, path: str, value: Any, layer: str | None, *, removes: bool) -> None:
@@ -294,7 +301,7 @@ class Steering(Gatekeeper):
         self._edits.append((len(self.log), stop.frame, edit, scope))
 
     async def undo(self, stop: Stop | int) -> None:
-        """Take back the last edit made at this stop, of the scope or of the step's config."""
+        """Undo the last edit made at this stop, to the scope or to the step's config."""
         held = self._at(stop, "undo")
         if not held.done:
             raise NothingToUndo(held.stop.id)
@@ -312,7 +319,7 @@ class Steering(Gatekeeper):
         self._append(EditUndone(self._running().now(), *where))
 
     async def override_config(self, stop: Stop | int, config: Mapping[str, Any]) -> None:
-        """Put these keys in place of the step's own, for its next run here; an empty mapping takes it back."""
+        """Replace keys of the step's config for its next attempt here. An empty mapping restores the original."""
         held = self._at(stop, "config")
         if not isinstance(config, Mapping):
             raise BadEdit(f"a config is a mapping of keys to values, not a {type(config).__name__}")

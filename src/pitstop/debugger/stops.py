@@ -22,41 +22,38 @@ COMPLETED = ("continue", "rewind", "evaluate")
 
 @dataclass(slots=True, eq=False)
 class Stop:
-    """A frame that stands still, as it is told to people. `scope` follows the edits made here, and then stays.
+    """A frame that is paused at a point, until a command resumes it or its lease expires."""
 
-    `allowed` has the verbs that are possible now; `will_run` is what the step's `if` says.
-    """
-
-    id: int
-    frame: str
-    step: str
-    occurrence: str
-    position: Position
-    reasons: tuple[str, ...]
-    breakpoints: tuple[int, ...]
-    problems: tuple[str, ...]
-    scope: Snapshot
-    outcome: Outcome | None
-    allowed: tuple[str, ...]
-    will_run: bool = True
+    id: int  # its number in the session
+    frame: str  # the id of the frame
+    step: str  # the path of the step
+    occurrence: str  # the address of this execution of the step
+    position: Position  # `before`, `after` or `error`
+    reasons: tuple[str, ...]  # why it stopped: every reason that applies
+    breakpoints: tuple[int, ...]  # the ids of those that caused it
+    problems: tuple[str, ...]  # conditions and log texts that could not be evaluated, and why
+    scope: Snapshot  # what the step sees; it follows your edits until the stop ends
+    outcome: Outcome | None  # how the step ended, at `after` and `error`
+    allowed: tuple[str, ...]  # the commands that are possible here
+    will_run: bool = True  # what the step's `if` evaluates to now
     is_cleanup: bool = False
     is_injected: bool = False
-    source: Source | None = None
+    source: Source | None = None  # where the step is written
     after_event: int = 0  # its number in the log: what a rewind to it keeps
     is_over: bool = False
-    lease_ends_at: float = 0.0  # when it ends by itself, in seconds since the epoch
-    starts: Mapping[str, Start] = field(default_factory=dict)  # of the steps that it is in, by address
+    lease_ends_at: float = 0.0  # when the lease expires, in seconds since 1970
+    starts: Mapping[str, Start] = field(default_factory=dict)  # how each enclosing step began, by address
 
 
 @dataclass(frozen=True, slots=True)
 class FrameInfo:
-    """A frame as it is told to people: running, pausing, paused or done."""
+    """A frame as doors show it."""
 
     id: str
     name: str
-    parent: str | None
-    state: str
-    step: str | None = None  # where it is now, as far as it is at a step at all
+    parent: str | None  # the frame that opened it
+    state: str  # `running`, `pausing`, `paused` or `done`
+    step: str | None = None  # the path of its current step, if it has one
     occurrence: str | None = None
 
 

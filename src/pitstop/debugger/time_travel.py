@@ -34,18 +34,18 @@ REPLAY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """A place in the past of a run. `number` names it; a rewind to it keeps the log's events up to `keeps`."""
+    """A point in a run's past, which `rewind` can return to."""
 
-    number: int
+    number: int  # what `rewind` calls it
     frame: str
     step: str
     occurrence: str
     position: Position
-    at: float
-    keeps: int
-    status: Status | None = None
-    stop: int | None = None
-    snapshot: str | None = None  # of the workspace as it was there
+    at: float  # when, in seconds since 1970
+    keeps: int  # the last event that a rewind to it keeps
+    status: Status | None = None  # how the step ended, if this is its end
+    stop: int | None = None  # the stop that was here, if there was one
+    snapshot: str | None = None  # the workspace snapshot taken here, if any
 
 
 def points_in(events: Sequence[AnyEvent]) -> list[HistoryPoint]:

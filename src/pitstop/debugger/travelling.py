@@ -31,7 +31,7 @@ class Travelling(Steering):
     """
 
     async def step_back(self, stop: Stop | int, *, external: bool = False) -> None:
-        """Go back to the stop that this frame had before, with everything as it was there."""
+        """Go back to the frame's previous stop, with everything as it was there."""
         held = self._at(stop, "step_back")
         previous = self._previous(held.stop)
         if previous is None:
@@ -39,17 +39,17 @@ class Travelling(Steering):
         self._go_back(held, "step_back", point_of_stop(self._running().what_counts(), previous), external)
 
     def history(self) -> list[HistoryPoint]:
-        """Every point that the run, as it is now, has behind it."""
+        """Every point of the run's past that still counts."""
         return points_in(self.log.read())
 
     async def rewind(self, stop: Stop | int, point: HistoryPoint | Stop | int, *, external: bool = False) -> None:
-        """Go back to a point of the history: what came after it in its frames is undone and runs again."""
+        """Go back to a point of the history. What followed it in its frames no longer counts and runs again."""
         held = self._at(stop, "rewind")
         number = point if isinstance(point, int) else point.after_event if isinstance(point, Stop) else point.number
         self._go_back(held, "rewind", point_numbered(self.history(), number), external)
 
     async def restart_frame(self, stop: Stop | int, *, external: bool = False) -> None:
-        """Start this frame again from its first step, and stop there."""
+        """Restart this frame, and stop at its first step."""
         held = self._at(stop, "rewind")
         first = next((each for each in self.history() if each.frame == held.stop.frame), None)
         if first is None:
@@ -57,7 +57,7 @@ class Travelling(Steering):
         self._go_back(held, "rewind", first, external)
 
     async def goto(self, stop: Stop | int, step: str, *, external: bool = False) -> None:
-        """Stop before another step of the same sequence: go back to it, or skip what is between here and there."""
+        """Jump to another step of the same sequence: go back to it, or skip the steps before it."""
         held = self._at(stop, "goto")
         plan, activation = self._running().plan, held.point.activation
         paths = plan.paths_named(step)

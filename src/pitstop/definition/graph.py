@@ -48,13 +48,13 @@ class RouterSpec:
 
 @dataclass(slots=True, eq=False)
 class GraphDefinition:
-    """What the author has said so far. Nothing is refused while building: `mistakes` has it all at once."""
+    """A graph under construction. Building never raises: `mistakes` reports everything at once."""
 
     name: str = "graph"
-    reducers: Mapping[str, Reducer] = field(default_factory=dict)
+    reducers: Mapping[str, Reducer] = field(default_factory=dict)  # how two values of a key become one
     nodes: dict[str, NodeSpec] = field(default_factory=dict)
     edges: dict[str, list[str]] = field(default_factory=dict)
-    routers: dict[str, RouterSpec] = field(default_factory=dict)
+    routers: dict[str, RouterSpec] = field(default_factory=dict)  # the conditional edges, by source
     _refused: list[str] = field(default_factory=list)
     _pairs: set[tuple[str, str]] = field(default_factory=set, repr=False)  # the edges, for a fan-out may be wide
 
@@ -71,12 +71,11 @@ class GraphDefinition:
         external: bool = False,
         on_interrupt: OnInterrupt = "repeat",
     ) -> None:
-        """Add a node: an async or plain function from state to update, or a graph.
+        """Add a node: an async or plain function from state to update, or another graph.
 
-        A plain function runs on the event loop; with `thread=True` in a thread, so that it may block. `external` says
-        that its effects cannot be undone, so the debugger asks before it goes back over it. `on_interrupt` says what
-        becomes of it when the process ended while it ran and the run is gone on with from its log: "repeat", "fail" or
-        "pause". Delays are in seconds.
+        A plain function runs on the event loop, or with `thread=True` in a thread, where it may block. `external` marks
+        effects that cannot be undone, so the debugger asks before going back over it. `on_interrupt` ("repeat", "fail"
+        or "pause") applies when the process died while the node ran. Times are in seconds.
         """
         if name in self.nodes:
             self._refused.append(f"node {name!r} is added twice: give each node its own name")
@@ -112,7 +111,7 @@ class GraphDefinition:
         )
 
     def add_edge(self, source: str, targets: str | Iterable[str]) -> None:
-        """After `source` comes the target; several targets run side by side and are joined where they meet."""
+        """Run the target after `source`. Several targets run in parallel and join where they meet."""
         known = self.edges.setdefault(source, [])
         for target in [targets] if isinstance(targets, str) else targets:
             if (source, target) in self._pairs:
@@ -124,9 +123,9 @@ class GraphDefinition:
     def add_conditional_edge(
         self, source: str, choose: Choose, targets: Iterable[str] | Mapping[Any, str] | None = None
     ) -> None:
-        """After `source`, `choose(state)` names what comes next: a node, END, or a list of nodes.
+        """After `source`, run what `choose(state)` returns: a node, END, or a list of nodes.
 
-        `targets` says what it may choose (or maps what it says to nodes); a `Literal` return type says it too.
+        `targets` lists what it may return, or maps what it returns to nodes; a `Literal` return type does the same.
         """
         if not callable(choose):
             self._refused.append(f"the router after {source!r} is a {type(choose).__name__}: give it a function")
@@ -138,12 +137,12 @@ class GraphDefinition:
         self.routers[source] = RouterSpec(choose, declared)
 
     def copy(self) -> "GraphDefinition":
-        """The graph as it is now, whatever is added to this one later."""
+        """A copy, which later changes to this graph do not affect."""
         edges = {source: list(targets) for source, targets in self.edges.items()}
         return GraphDefinition(self.name, dict(self.reducers), dict(self.nodes), edges, dict(self.routers))
 
     def mistakes(self, where: str = "", around: tuple["GraphDefinition", ...] = ()) -> list[str]:
-        """Everything that keeps this graph, and the graphs in it, from running."""
+        """Every reason why this graph, or a graph inside it, cannot run."""
         found = [*self._refused, *self._bad_ends(), *self._bad_sources()]
         if not self.edges.get(START) and START not in self.routers:
             found.append(f"nothing follows START: add_edge(START, {next(iter(self.nodes), 'node')!r})")
@@ -160,7 +159,7 @@ class GraphDefinition:
         return found
 
     def successors(self, node: str) -> list[str]:
-        """What may follow a node, as far as it is declared."""
+        """The nodes that may follow a node, as far as they are declared."""
         router = self.routers.get(node)
         declared = list(router.targets.values()) if router is not None and router.targets is not None else []
         return self.edges.get(node, []) + declared

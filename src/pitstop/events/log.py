@@ -24,7 +24,7 @@ class EventLog(Protocol):
 
 
 class MemoryLog:
-    """A log in memory, for runs that need not outlive their process. Values are kept as they are, not copied."""
+    """An event log in memory, for runs that need not outlive their process. It stores values without copying them."""
 
     __slots__ = ("_events", "_followers")
 
@@ -33,19 +33,21 @@ class MemoryLog:
         self._followers: list[asyncio.Event] = []
 
     def append(self, event: AnyEvent) -> None:
+        """Add an event at the end."""
         self._events.append(event)
         if self._followers:
             for follower in self._followers:
                 follower.set()
 
     def read(self, after: int = 0) -> Sequence[AnyEvent]:
+        """The events with a number above `after`."""
         return self._events[after:]
 
     def __len__(self) -> int:
         return len(self._events)
 
     async def follow(self, after: int = 0) -> AsyncIterator[AnyEvent]:
-        """Every event above `after`, those to come included, until the run has ended."""
+        """Yield every event with a number above `after`, and new ones as they happen, until the run ends."""
         news = asyncio.Event()
         self._followers.append(news)
         try:

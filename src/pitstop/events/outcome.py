@@ -8,6 +8,8 @@ import msgspec
 
 
 class Status(StrEnum):
+    """How an occurrence, or a run, ended."""
+
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -20,27 +22,28 @@ class Status(StrEnum):
 
 
 class StepError(msgspec.Struct, frozen=True, gc=False):
-    """Why an occurrence failed. `origin` is the occurrence in which the failure began."""
+    """Why an occurrence failed."""
 
-    type: str
+    type: str  # the name of the exception's class
     message: str
-    origin: str = ""
-    trace: str | None = None
+    origin: str = ""  # the occurrence in which the failure began
+    trace: str | None = None  # the traceback, if there was an exception
 
     def __str__(self) -> str:
         return f"{self.type}: {self.message}" if self.message else self.type
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """The end of an occurrence: data, also when it is a failure."""
+    """How an occurrence ended. A failure is data too, not an exception."""
 
     status: Status
-    outputs: Any = None
+    outputs: Any = None  # for a node, the update it returned
     error: StepError | None = None
-    paused_seconds: float = 0.0
+    paused_seconds: float = 0.0  # time spent at stops, which no timeout counts
 
     @property
     def is_failure(self) -> bool:
+        """Whether it failed or timed out."""
         return self.status.is_failure
 
 

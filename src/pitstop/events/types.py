@@ -8,9 +8,9 @@ from pitstop.events.outcome import Outcome
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, tag_field="kind"):
-    """A fact with its time, in seconds since the epoch. Its number is its place in the log, from 1.
+    """A fact and its time, in seconds since 1970. Its number is its position in the log, counting from 1.
 
-    Without `gc` a long log costs the collector nothing; an event is in no cycle, for it is made last and never changed.
+    Without `gc` a long log costs the collector nothing: an event never changes, so it is never part of a cycle.
     """
 
     at: float
@@ -20,36 +20,46 @@ class Event(msgspec.Struct, frozen=True, gc=False, tag_field="kind"):
 
 
 class RunStarted(Event, frozen=True, gc=False, tag="run.started"):
-    """Told again by each process that goes on with the run; it knows perhaps how long the one before was there."""
+    """The run started, or another process resumed it from its log."""
 
-    plan: str
-    inputs: dict[str, Any]
-    left_at: float | None = None
+    plan: str  # the name of the plan
+    inputs: dict[str, Any]  # the first values of the scope; for a graph, its first state
+    left_at: float | None = None  # when the process before this one was last seen, if that is known
 
 
 class RunEnded(Event, frozen=True, gc=False, tag="run.ended"):
+    """The run ended, cleanup included."""
+
     outcome: Outcome
 
 
 class FrameOpened(Event, frozen=True, gc=False, tag="frame.opened"):
+    """A frame was opened: the main one, or a branch."""
+
     frame: str
-    name: str
-    parent: str | None
+    name: str  # what to show
+    parent: str | None  # the frame that opened it; None for the main one
     step: str | None  # the occurrence that opened it
 
 
 class FrameEnded(Event, frozen=True, gc=False, tag="frame.ended"):
+    """A frame ended."""
+
     frame: str
     reason: str | None = None  # why it was cancelled, if it was
 
 
 class StepStarted(Event, frozen=True, gc=False, tag="step.started"):
+    """An attempt of a step began."""
+
     frame: str
     step: str
     occurrence: str
 
 
 class StepFinished(Event, frozen=True, gc=False, tag="step.finished"):
+    """An attempt of a step ended. This outcome counts unless a retry or a rewind follows."""
+
     frame: str
     step: str
     occurrence: str
@@ -62,11 +72,11 @@ class StepRetried(Event, frozen=True, gc=False, tag="step.retried"):
     frame: str
     step: str
     occurrence: str
-    by_hand: bool = False
+    by_hand: bool = False  # retried in the debugger, which is an intervention
 
 
 class StepInterrupted(Event, frozen=True, gc=False, tag="step.interrupted"):
-    """The occurrence was at work when the run's process ended: nobody knows how far it came."""
+    """The occurrence was running when the run's process ended, and how far it got is unknown."""
 
     frame: str
     step: str
@@ -74,12 +84,12 @@ class StepInterrupted(Event, frozen=True, gc=False, tag="step.interrupted"):
 
 
 class StepRouted(Event, frozen=True, gc=False, tag="step.routed"):
-    """A conditional edge chose what comes after the occurrence."""
+    """A conditional edge chose what follows the occurrence."""
 
     frame: str
     step: str
     occurrence: str
-    targets: tuple[str, ...]
+    targets: tuple[str, ...]  # the names of the nodes
 
 
 class StepNoted(Event, frozen=True, gc=False, tag="step.noted"):
@@ -92,12 +102,12 @@ class StepNoted(Event, frozen=True, gc=False, tag="step.noted"):
 
 
 class SnapshotTaken(Event, frozen=True, gc=False, tag="snapshot.taken"):
-    """The workspace is kept as it was when the frame came to this place."""
+    """The workspace was saved when the frame reached this point."""
 
     frame: str
     step: str
     occurrence: str
-    snapshot: str
+    snapshot: str  # its id
     position: str = "before"
 
 
@@ -105,35 +115,39 @@ class SnapshotTaken(Event, frozen=True, gc=False, tag="snapshot.taken"):
 
 
 class SessionOpened(Event, frozen=True, gc=False, tag="debug.session_opened"):
-    """A session that knows nothing of one before it: what follows is its own, over every restart of the run."""
+    """A new debug session began. It lasts across restarts of the run; an earlier session's stops do not come back."""
 
     stop_at_entry: bool
     stop_at_end: bool
     lease_seconds: float
-    on_lease_end: str
+    on_lease_end: str  # `abort` or `continue`
     snapshots: bool = False
 
 
 class Stopped(Event, frozen=True, gc=False, tag="debug.stopped"):
-    stop: int
+    """A frame is paused at a stop."""
+
+    stop: int  # its number in the session
     frame: str
     step: str
     occurrence: str
     position: str
-    reasons: tuple[str, ...]
-    breakpoints: tuple[int, ...] = ()
-    problems: tuple[str, ...] = ()
+    reasons: tuple[str, ...]  # `entry`, `pause`, `breakpoint`, `failure`, `step`, `interrupted` or `completed`
+    breakpoints: tuple[int, ...] = ()  # the ids of those that caused it
+    problems: tuple[str, ...] = ()  # conditions and log texts that could not be evaluated, and why
 
 
 class Resumed(Event, frozen=True, gc=False, tag="debug.resumed"):
+    """A command ended a stop."""
+
     stop: int
     frame: str
-    verb: str
-    targets: tuple[str, ...] = ()  # the steps that a `run_to` goes to, or the occurrence that a `goto` goes ahead to
+    verb: str  # the command, such as `step_over`
+    targets: tuple[str, ...] = ()  # the steps that `run_to` runs to, or the occurrence that `goto` jumps ahead to
 
 
 class StopEnded(Event, frozen=True, gc=False, tag="debug.stop_ended"):
-    """A stop that was not resumed: its branch was cancelled meanwhile, or its place did not come again; and why."""
+    """A stop ended without a command: its branch was cancelled, or its point was not reached again after a restart."""
 
     stop: int
     frame: str
@@ -141,33 +155,45 @@ class StopEnded(Event, frozen=True, gc=False, tag="debug.stop_ended"):
 
 
 class AllStopped(Event, frozen=True, gc=False, tag="debug.all_stopped"):
+    """Nothing in the run can move until a stop is resumed."""
+
     stops: tuple[int, ...]
 
 
 class PauseAsked(Event, frozen=True, gc=False, tag="debug.pause_asked"):
-    frame: str | None  # None: all of them
+    """A pause was requested. Each frame stops at its next point."""
+
+    frame: str | None  # None for every frame
 
 
 class AllContinued(Event, frozen=True, gc=False, tag="debug.all_continued"):
-    """Every stop is let go, and pauses and steps on their way are forgotten."""
+    """Every stop was resumed, and pending pauses and step commands were dropped."""
 
 
 class BreakpointSet(Event, frozen=True, gc=False, tag="debug.breakpoint_set"):
-    breakpoint: dict[str, Any]
+    """A breakpoint was added, changed, enabled or disabled."""
+
+    breakpoint: dict[str, Any]  # all of its parts, with its id
 
 
 class BreakpointRemoved(Event, frozen=True, gc=False, tag="debug.breakpoint_removed"):
+    """A breakpoint was removed."""
+
     breakpoint: int
 
 
 class BreakpointHit(Event, frozen=True, gc=False, tag="debug.breakpoint_hit"):
+    """A breakpoint matched and counted a hit, whether or not it then stopped the frame."""
+
     breakpoint: int
-    hits: int
+    hits: int  # how many it has counted by now
     occurrence: str
     position: str = ""
 
 
 class Logged(Event, frozen=True, gc=False, tag="debug.logged"):
+    """A log point wrote its message."""
+
     breakpoint: int
     frame: str
     step: str
@@ -176,30 +202,34 @@ class Logged(Event, frozen=True, gc=False, tag="debug.logged"):
 
 
 class PythonWaited(Event, frozen=True, gc=False, tag="debug.python_waited"):
-    """A function that was stepped into waits at its first line for a Python debugger to come."""
+    """A Python function that was stepped into waits at its first line for a Python debugger."""
 
     frame: str
     step: str
     occurrence: str
-    host: str
+    host: str  # where the debugger attaches
     port: int
-    file: str | None = None
+    file: str | None = None  # where the function is written
     line: int | None = None
 
 
 class ScopeEdited(Event, frozen=True, gc=False, tag="debug.scope_edited"):
+    """A value was set or removed at a stop."""
+
     stop: int
     frame: str
     step: str
     occurrence: str
     position: str
-    layer: str
-    path: tuple[str | int, ...]
+    layer: str  # the scope layer that changed
+    path: tuple[str | int, ...]  # the keys and indexes that lead to the value
     value: Any = None
     removes: bool = False
 
 
 class EditUndone(Event, frozen=True, gc=False, tag="debug.edit_undone"):
+    """The last edit of the scope at this stop was undone."""
+
     stop: int
     frame: str
     occurrence: str
@@ -207,85 +237,95 @@ class EditUndone(Event, frozen=True, gc=False, tag="debug.edit_undone"):
 
 
 class ConfigOverridden(Event, frozen=True, gc=False, tag="debug.config_overridden"):
+    """Keys of the step's config were replaced for its next attempt."""
+
     stop: int
     frame: str
     step: str
-    occurrence: str
-    config: dict[str, Any]
-    undoes: bool = False  # it takes the last one at this stop back
+    occurrence: str  # the attempt that runs with them
+    config: dict[str, Any]  # all replaced keys; empty when the step has its own config again
+    undoes: bool = False  # whether this undoes the last change at this stop
 
 
 class OutcomeForced(Event, frozen=True, gc=False, tag="debug.outcome_forced"):
-    """A person decided how the occurrence ended, by skipping it or by saying so."""
+    """The outcome of the occurrence was decided in the debugger."""
 
     stop: int
     frame: str
     step: str
     occurrence: str
-    verb: str
+    verb: str  # `skip`, `force` or `goto`
     outcome: Outcome
 
 
 class FrameCancelled(Event, frozen=True, gc=False, tag="debug.frame_cancelled"):
-    """Somebody wants this branch ended; those beside it go on as the flow says."""
+    """A branch was ended in the debugger. Its siblings continue or end as the flow says."""
 
     frame: str
     reason: str
 
 
 class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
-    """A step that runs once, before or after the occurrence at which it was put in."""
+    """A step was inserted, to run once before or after the occurrence."""
 
     stop: int
     frame: str
     occurrence: str
-    position: str
-    step: str
-    type: str
+    position: str  # `before` or `after`
+    step: str  # the path of the new step
+    type: str  # its step type
     config: dict[str, Any]
     id: str | None = None
 
 
 class Rewound(Event, frozen=True, gc=False, tag="debug.rewound"):
-    """A frame went back to a point: what came after event number `after` in it does not count any more.
+    """A frame went back to a point: its events after number `after` no longer count.
 
-    It starts again with what came after event number `since`, and the frames that were opened by then stay; 0 for all.
+    Events up to number `since` are not replayed, and frames opened by then stay open; 0 replays the whole frame.
     """
 
-    frame: str
-    point_frame: str
-    occurrence: str
+    frame: str  # the frame that starts again
+    point_frame: str  # the frame of the point, which is this frame or below it
+    occurrence: str  # the point's occurrence
     position: str
     after: int
-    snapshot: str | None = None  # of the workspace as it was there, which is put back
+    snapshot: str | None = None  # the workspace snapshot that is restored
     since: int = 0
 
 
 class WatchesChanged(Event, frozen=True, gc=False, tag="debug.watches_changed"):
-    watches: tuple[str, ...]
+    """The list of watched expressions changed."""
+
+    watches: tuple[str, ...]  # all of them
 
 
 class LeaseExtended(Event, frozen=True, gc=False, tag="debug.lease_extended"):
-    seconds: float
+    """Every current stop got a new lease."""
+
+    seconds: float  # from now
 
 
 class LeaseEnded(Event, frozen=True, gc=False, tag="debug.lease_ended"):
+    """A stop's lease expired."""
+
     stop: int
-    policy: str
+    policy: str  # what follows: `abort` or `continue`
 
 
 class Detached(Event, frozen=True, gc=False, tag="debug.detached"):
-    pass
+    """The debugger detached: every frame continues, and the session stops none again."""
 
 
 class Aborted(Event, frozen=True, gc=False, tag="debug.aborted"):
+    """The run was aborted: every frame is cancelled, then cleanup runs."""
+
     reason: str
 
 
 class Unknown(Event, frozen=True, gc=False, tag="unknown"):
-    """An event of a later version: it changes nothing here, but keeps its number."""
+    """An event of a later version. It has no effect, and holds its position in the log."""
 
-    was: str
+    was: str  # its kind
 
 
 AnyEvent = (

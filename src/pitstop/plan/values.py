@@ -47,12 +47,12 @@ def as_json(value: object, *, max_depth: int = 64, max_items: int = 10_000_000) 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One place where two values differ; `before` or `after` is None where there was nothing."""
+    """A path at which two values differ."""
 
     path: str
     kind: Literal["added", "removed", "changed"]
-    before: Json
-    after: Json
+    before: Json  # None if it was added
+    after: Json  # None if it was removed
 
 
 def diff(before: object, after: object) -> list[Change]:
