@@ -8,12 +8,16 @@ A test fails when a page is not what this script would write.
 import argparse
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+sys.path.append(str(Path(__file__).parents[2]))  # as a script it does not see its own package
+
+from docs.reference.python_pages import event_parts, python_parts
 from pitstop.__main__ import COMMANDS, load_command
 from pitstop.app import open_service
 from pitstop.definition.durations import format_duration
@@ -37,7 +41,14 @@ from pitstop.steps.registry import BUILT_IN, StepTypes
 FOLDER = Path(__file__).parent
 DOCS = FOLDER.parent
 ROOT = DOCS.parent
-PAGES = (FOLDER / "flow-file.md", FOLDER / "command-line.md", DOCS / "cookbook.md", DOCS / "start.md")
+PAGES = (
+    FOLDER / "flow-file.md",
+    FOLDER / "command-line.md",
+    FOLDER / "python.md",
+    FOLDER / "events.md",
+    DOCS / "cookbook.md",
+    DOCS / "start.md",
+)
 
 MADE = re.compile(r"(?P<begin>^<!-- made: (?P<name>.+?) -->\n).*?(?P<end>^<!-- end -->$)", re.MULTILINE | re.DOTALL)
 INCLUDED = re.compile(r"(?P<fence>^```yaml (?P<file>examples/\S+)\n).*?^```$", re.MULTILINE | re.DOTALL)
@@ -46,7 +57,7 @@ SNIPPET = re.compile(r"^(?P<key>[a-z]+):\n(?P<steps>(?: +.*\n)+)", re.MULTILINE)
 
 def made_page(text: str) -> str:
     """The page with everything in it that is made: what is between marks, and blocks that name an example."""
-    parts = {**flow_file_parts(), **command_line_parts()}
+    parts = {**flow_file_parts(), **command_line_parts(), **python_parts(table), **event_parts(table)}
 
     def made(part: re.Match[str]) -> str:
         return f"{part['begin']}\n{parts[part['name']]}\n\n{part['end']}"

@@ -1,12 +1,15 @@
 """What is made from the models and tables is what they say now."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+import pitstop
 from docs.reference.generate import PAGES, made_page
 from pitstop.__main__ import COMMANDS
 from pitstop.definition.forms import COMBINING_FORMS
+from pitstop.events.types import AnyEvent
 from pitstop.steps.registry import BUILT_IN
 
 
@@ -25,6 +28,19 @@ def test_the_command_line_page_has_every_command() -> None:
     text = PAGES[1].read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"\n## `pitstop {name}`\n" not in text] == []
     assert "--debug-on-error" in text
+
+
+def test_the_python_page_has_every_public_name_and_method() -> None:
+    text = PAGES[2].read_text(encoding="utf-8")
+    assert [name for name in pitstop.__all__ if f"\n## `{name}`\n" not in text] == []
+    assert "\n### `Session.step_over`\n" in text
+    assert "on_interrupt: OnInterrupt = 'repeat'" in text
+
+
+def test_the_events_page_explains_every_kind_and_lists_its_fields() -> None:
+    text = PAGES[3].read_text(encoding="utf-8")
+    assert [kind for kind in get_args(AnyEvent) if f"`{kind.__name__}`: {kind.__doc__.split()[0]}" not in text] == []
+    assert "| `targets` | `tuple[str, ...]` | the names of the nodes |" in text
 
 
 def test_a_change_of_a_model_makes_a_page_stale() -> None:

@@ -17,7 +17,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
-ALL_PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("decisions/*.md")])
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 ARROW = re.compile(r"#\s*->\s*(?P<expected>.+?)\s*$")
@@ -127,12 +126,6 @@ def test_the_samples_of_a_page_do_what_they_say(page: Path) -> None:
 def test_no_sample_is_left_out(page: Path) -> None:
     infos = [sample.info for sample in samples_of(page.read_text(encoding="utf-8"))]
     assert set(infos) <= {"python"}
-
-
-@pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)
-def test_links_to_files_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize(
