@@ -47,7 +47,7 @@ EXAMPLES = [
         ("logging in with ***",),
         env=(("DEPLOY_TOKEN", "correct-horse"),),
     ),
-    Example("examples/choose.yaml", ("deploying to production", "telling everybody")),
+    Example("examples/choose.yaml", ("deploying to production", "announcing the release")),
     Example("examples/choose.yaml -i branch=release/2", ("deploying to staging", "announce skipped")),
     Example("examples/choose.yaml -i branch=idea", ("nothing to deploy for idea",)),
     Example("examples/broken/flow.yaml --workspace examples/broken", ("checks.tests failed",), 1),
