@@ -26,7 +26,7 @@ def python_parts(table: Table) -> dict[str, str]:
     public = [(name, getattr(pitstop, name)) for name in pitstop.__all__]
     return {
         "python": "\n\n".join(part for name, value in public for part in _name_section(name, value, table)),
-        "returned": "\n\n".join(part for cls in RETURNED for part in _class_section(cls.__name__, cls, table)),
+        "returned": "\n\n".join(part for cls in RETURNED for part in _class_section(cls.__name__, cls, table, "###")),
     }
 
 
@@ -48,8 +48,8 @@ def _name_section(name: str, value: object, table: Table) -> Iterator[str]:
         yield f"## `{name}`\n\nThe {name.lower()} of a graph, as `add_edge` and `add_conditional_edge` take it."
 
 
-def _class_section(name: str, cls: type, table: Table) -> Iterator[str]:
-    yield f"## `{name}`\n\n{doc_of(cls)}"
+def _class_section(name: str, cls: type, table: Table, mark: str = "##") -> Iterator[str]:
+    yield f"{mark} `{name}`\n\n{doc_of(cls)}"
     if issubclass(cls, Enum):
         yield table(("member", "value"), [(f"`{each.name}`", f"`{each.value}`") for each in cls])
     initializer = vars(cls).get("__init__")
