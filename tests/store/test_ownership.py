@@ -9,6 +9,7 @@ from pitstop.events.types import StepStarted
 from pitstop.store.port import Status
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.contracts.store import ENDED, STARTED, collect, lines_of, record, step, write
+from tests.moved_clock import MovedClock
 
 
 @pytest.fixture
@@ -100,6 +101,28 @@ async def test_a_run_that_has_ended_is_nobodys(store: SqlStore, status: Status) 
 
     assert await store.claim("one", 30, 10) == []
     assert await store.claim_one("run-1", "one", 30) is None
+
+
+async def test_a_lease_is_over_when_its_time_in_the_database_is(database_url: str) -> None:
+    clock = MovedClock()
+    store, other = [await open_sql_store(database_url, clock.in_database) for _ in range(2)]
+    try:
+        await store.register_server("one", "http://one")
+        await store.create(record("made", status="running"), owner="one", lease_seconds=30)
+        await store.create(record("claimed", status="running"))
+        assert await store.claim_one("claimed", "one", 30) == 1
+        clock.move(29)
+        assert (await other.claim("two", 30, 10), await other.lost(10)) == ([], ())
+        assert await store.renew("one", ["claimed"], 30) == {"claimed"}
+        clock.move(1)
+        assert await other.lost(10) == ("made",)
+        assert await other.owner_of("made") is None
+        assert [claim.record.id for claim in await other.claim("two", 30, 10)] == ["made"]
+        clock.move(29)
+        assert [claim.record.id for claim in await other.claim("two", 30, 10)] == ["claimed"]
+    finally:
+        await store.close()
+        await other.close()
 
 
 async def test_leases_do_not_care_what_time_this_process_thinks_it_is(

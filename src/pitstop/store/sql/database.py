@@ -40,6 +40,9 @@ PRAGMAS = {
     "wal_autocheckpoint": "10000",  # pages; a commit that does it waits for the disk, so others do it before
     "max_page_count": "",
 }
+# In seconds since the epoch; they go on within a transaction
+SQLITE_NOW: ColumnElement[float] = literal_column("((julianday('now') - 2440587.5) * 86400.0)", Double())
+POSTGRES_NOW: ColumnElement[float] = func.extract("epoch", func.clock_timestamp()).cast(Double())
 _BLOBS_LOCK = 0x70697401  # any number that nobody else locks
 _WRITES = "pitstop_writes"
 _SNAPSHOT = "pitstop_snapshot"
@@ -52,21 +55,16 @@ class Database:
     """Connections that say in our words what goes wrong.
 
     On SQLite there is one writer at a time, so those of one process queue here instead of at the file.
+    `now` is the time of leases and of rows: the database's own, the same for every server, unless another is given.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, now: ColumnElement[float] | None = None) -> None:
         self.url = _checked(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.now = (SQLITE_NOW if self.is_sqlite else POSTGRES_NOW) if now is None else now
         self.writing = asyncio.Lock()  # of SQLite
         self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgres_engine(self.url)
         self._threads = _Threads(self.url) if self.is_sqlite else None
-
-    @property
-    def now(self) -> ColumnElement[float]:
-        """The database's time, the same for every server; it goes on within a transaction."""
-        if self.is_sqlite:
-            return literal_column("((julianday('now') - 2440587.5) * 86400.0)", Double())
-        return func.extract("epoch", func.clock_timestamp()).cast(Double())
 
     async def read_clock(self) -> float:
         async with self.read() as connection:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Double, bindparam, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Double, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.errors import LogLost, RunExists, StoreUnavailable, UnknownRun
@@ -138,12 +138,12 @@ class SqlStore(Ownership, Retention, Backup, Drawers):
         return SqlRun(self.database, self.news, changes, log)
 
 
-async def open_sql_store(url: str) -> SqlStore:
+async def open_sql_store(url: str, now: ColumnElement[float] | None = None) -> SqlStore:
     """The store at this URL, its tables brought up to date: `sqlite:///PATH`, or `postgresql://USER@HOST/NAME`.
 
     BadStore when it is of a later version of Pitstop, or has other tables; StoreUnavailable when it does not answer.
     """
-    return SqlStore(await _prepared(url))
+    return SqlStore(await _prepared(Database(url, now)))
 
 
 async def restore_sql_store(url: str, backup: Path) -> None:
@@ -155,8 +155,7 @@ async def restore_sql_store(url: str, backup: Path) -> None:
         await database.close()
 
 
-async def _prepared(url: str) -> Database:
-    database = Database(url)
+async def _prepared(database: Database) -> Database:
     try:
         await bring_to(database)
     except BaseException:
