@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pitstop.definition.graph import GraphDefinition
 from pitstop.definition.mermaid import to_mermaid
 from pitstop.engine.clock import SystemClock
-from pitstop.engine.ports import Ports
+from pitstop.engine.ports import Clock, Ports
 from pitstop.engine.run import Run
 from pitstop.errors import BadLog
 from pitstop.events.log import EventLog, MemoryLog
@@ -199,6 +199,8 @@ def open_server_service(
     seal: "Seal",
     options: "ServerOptions",
     flow_folders: Sequence[Path] = (),
+    *,
+    clock: Clock | None = None,
 ) -> "ServerService":
     """The service of a server, whose runs are kept in `store`."""
     from pitstop.service.server import ServerService
@@ -214,6 +216,7 @@ def open_server_service(
         new_snapshots=partial(new_snapshots, settings),
         examine=partial(_examine, settings),
         flow_folders=flow_folders,
+        clock=clock,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import jq
 
+from pitstop.engine.clock import SystemClock
 from pitstop.engine.frame import Activation
 from pitstop.engine.ports import Ports
 from pitstop.engine.run import Run
@@ -168,10 +169,11 @@ class GiveType:
         return config["outputs"]
 
 
-class LoopClock:
+class LoopClock(SystemClock):
     """The loop's own time, so that events in virtual time carry it."""
 
-    def now(self) -> float:
+    @staticmethod
+    def now() -> float:
         return asyncio.get_running_loop().time()
 
 

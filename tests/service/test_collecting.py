@@ -13,17 +13,20 @@ from pitstop.service.server import ServerOptions, ServerService
 from pitstop.service.server_run import ServerRun
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
+from tests.moved_clock import MovedClock
 
+KEEP_SECONDS = 3600.0
 FLOW = "steps: [{id: a, run: echo one > file}, {id: b, run: echo two > file}]"
 
 
 @asynccontextmanager
-async def server(home: Path, keep_seconds: float) -> AsyncIterator[ServerService]:
+async def server(home: Path, clock: MovedClock) -> AsyncIterator[ServerService]:
     settings = Settings(home)
     settings.home.mkdir(exist_ok=True)
     store = await open_sql_store(settings.database)
-    options = ServerOptions(keep_seconds=keep_seconds, drain_seconds=0.0, collect_seconds=1e9, lease_seconds=600.0)
-    async with open_server_service(settings, store, read_seal(settings.key_file), options) as service:
+    options = ServerOptions(keep_seconds=KEEP_SECONDS, drain_seconds=0.0)
+    seal = read_seal(settings.key_file)
+    async with open_server_service(settings, store, seal, options, clock=clock) as service:
         yield service
 
 
@@ -36,40 +39,42 @@ async def debugged(service: ServerService) -> RunInfo:
     return await run.info()
 
 
-async def collect(service: ServerService, home: Path) -> tuple[int, int]:
+async def collect(service: ServerService, home: Path, now: float) -> tuple[int, int]:
     async def is_done(run: str) -> bool:
-        return await is_done_with(run, service._store, home / "runs")
+        return await is_done_with(run, service._store, home / "runs", now)
 
     snapshots = SnapshotStore(home / "snapshots")
-    return await remove_old_workspaces(service._executor, is_done), await remove_old_snapshots(snapshots, is_done)
+    workspaces = await remove_old_workspaces(service._executor, is_done)
+    return workspaces, await remove_old_snapshots(snapshots, is_done, now)
 
 
 async def test_the_files_of_a_run_are_kept_for_a_while_after_its_end(tmp_path: Path) -> None:
-    async with server(tmp_path, keep_seconds=3600) as service:
+    clock = MovedClock()
+    async with server(tmp_path, clock) as service:
         info = await debugged(service)
-        assert info.kept_until is not None
-        assert info.ended_at is not None
-        assert 3590 < info.kept_until - info.ended_at < 3610
+        assert info.kept_until == clock.now() + KEEP_SECONDS
 
-        assert await collect(service, tmp_path) == (0, 0)
+        assert await collect(service, tmp_path, clock.now() + KEEP_SECONDS) == (0, 0)
 
         again = await service.rerun(info.id, RerunRequest(from_step="b", debug=DebugRequest()))
         assert (await again.wait()).status == "passed"
 
 
 async def test_then_they_go_unless_the_run_is_pinned(tmp_path: Path) -> None:
-    async with server(tmp_path, keep_seconds=0) as service:
+    clock = MovedClock()
+    later = clock.now() + KEEP_SECONDS + 1
+    async with server(tmp_path, clock) as service:
         _, pinned = await debugged(service), await debugged(service)
         await service.pin(pinned.id)
         snapshots = SnapshotStore(tmp_path / "snapshots")
 
-        assert (await collect(service, tmp_path))[0] == 1
+        assert (await collect(service, tmp_path, later))[0] == 1
 
         assert await service._executor.kept() == [pinned.id]
         assert await snapshots.owners() == {pinned.id}
         assert await snapshots.snapshots() != []
         await service.pin(pinned.id, pinned=False)
-        removed, freed = await collect(service, tmp_path)
+        removed, freed = await collect(service, tmp_path, later)
         assert removed == 1
         assert freed > 0
         assert (await snapshots.snapshots(), await snapshots.size()) == ([], 0)
@@ -83,6 +88,7 @@ async def test_what_a_run_without_a_server_has_kept_is_left_alone(tmp_path: Path
     snapshots = SnapshotStore(tmp_path / "snapshots")
     await snapshots.take(folder, owner="20260101-000000-local")
     (tmp_path / "runs" / "20260101-000000-local").mkdir(parents=True)
-    async with server(tmp_path, keep_seconds=0) as service:
-        await collect(service, tmp_path)
+    clock = MovedClock()
+    async with server(tmp_path, clock) as service:
+        await collect(service, tmp_path, clock.now() + KEEP_SECONDS + 1)
         assert await snapshots.owners() == {"20260101-000000-local"}

@@ -8,7 +8,8 @@ from pitstop.errors import NoFiles
 from pitstop.service.api import DebugRequest, RunRequest
 from pitstop.service.server_run import ServerRun
 from tests.contracts.service_desk import next_stop
-from tests.service.test_collecting import collect, server
+from tests.moved_clock import MovedClock
+from tests.service.test_collecting import KEEP_SECONDS, collect, server
 
 FLOW = """\
 steps:
@@ -18,7 +19,7 @@ steps:
 
 
 async def test_the_last_step_of_a_run_that_is_over_is_compared_with_what_is_left(tmp_path: Path) -> None:
-    async with server(tmp_path, keep_seconds=3600) as service:
+    async with server(tmp_path, MovedClock()) as service:
         request = RunRequest(flow="f.yaml", text=FLOW, secrets={"TOKEN": "sesame-77"}, debug=DebugRequest())
         run = await service.start(request)
         assert isinstance(run, ServerRun)
@@ -36,14 +37,15 @@ async def test_the_last_step_of_a_run_that_is_over_is_compared_with_what_is_left
 
 
 async def test_what_is_gone_is_not_compared(tmp_path: Path) -> None:
-    async with server(tmp_path, keep_seconds=0) as service:
+    clock = MovedClock()
+    async with server(tmp_path, clock) as service:
         run = await service.start(RunRequest(flow="f.yaml", text=FLOW.replace("exit 3", "true"), debug=DebugRequest()))
         assert isinstance(run, ServerRun)
         await run.wait()
         await run.wait_gone()
         past = await service.run(run.id)
         first = next(point.number for point in await past.debugger.history() if point.has_snapshot)
-        await collect(service, tmp_path)
+        await collect(service, tmp_path, clock.now() + KEEP_SECONDS + 1)
 
         with pytest.raises(NoFiles):
             await past.debugger.file_changes(first)

@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 import textwrap
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from pitstop.app import open_server_service
+from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Placement
+from pitstop.engine.ports import Clock
 from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, UnknownRun
-from pitstop.service import server as server_module
 from pitstop.service.api import (
     ActiveRun,
     BreakpointRequest,
@@ -26,11 +27,13 @@ from pitstop.service.api import (
 )
 from pitstop.service.run_ids import reserved_run
 from pitstop.service.sealing import read_seal
-from pitstop.service.server import ServerOptions, ServerService
+from pitstop.service.server import BEATS_PER_LEASE, BEGIN_SECONDS, ServerOptions, ServerService
 from pitstop.service.server_run import ServerRun
 from pitstop.settings import Settings
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import SqlStore, open_sql_store
+from tests.moved_clock import MovedClock
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 WAITS = """
     name: waits
@@ -39,7 +42,9 @@ WAITS = """
       - {id: second, run: "echo second >> done.txt; while [ ! -e go ]; do sleep 0.02; done"}
       - {id: third, run: echo third >> done.txt}
 """
-LEASE_SECONDS = 600.0  # a test that stands still for a while is not to lose its runs
+LEASE_SECONDS = 600.0  # a slow test does not lose its runs
+CHORES = 2  # of a server, which wait for its clock
+BEAT_SECONDS = LEASE_SECONDS / BEATS_PER_LEASE
 GIT_USER = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.com")
 
 
@@ -53,13 +58,21 @@ class Server:
 
     @asynccontextmanager
     async def open(
-        self, *, slots: int = 4, drain_seconds: float = 0.0, flow_folders: Sequence[Path] = ()
+        self,
+        *,
+        slots: int = 4,
+        drain_seconds: float = 0.0,
+        flow_folders: Sequence[Path] = (),
+        clock: Clock | None = None,
+        database_time: MovedClock | None = None,
     ) -> AsyncIterator[ServerService]:
         self.settings.home.mkdir(exist_ok=True)
-        store = await open_sql_store(self.settings.database)
+        store = await open_sql_store(
+            self.settings.database, None if database_time is None else database_time.in_database
+        )
         options = ServerOptions(slots=slots, drain_seconds=drain_seconds, lease_seconds=LEASE_SECONDS)
         seal = read_seal(self.settings.key_file)
-        service = open_server_service(self.settings, store, seal, options, flow_folders)
+        service = open_server_service(self.settings, store, seal, options, flow_folders, clock=clock)
         async with service:
             yield service
 
@@ -93,7 +106,7 @@ async def test_a_run_goes_on_without_whoever_started_it_and_is_kept(server: Serv
 async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_finished_step(server: Server) -> None:
     async with server.open() as service:
         started = await service.start(server.request(WAITS))
-        await wait_for(lambda: server.done() == ["first", "second"])
+        await wait_until(lambda: server.done() == ["first", "second"])
 
     (server.folder / "go").touch()
     async with server.open() as service:
@@ -106,7 +119,7 @@ async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_fin
 async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Server) -> None:
     async with server.open(drain_seconds=60.0) as service:
         started = await service.start(server.request(WAITS))
-        await wait_for(lambda: server.done() == ["first", "second"])
+        await wait_until(lambda: server.done() == ["first", "second"])
         asyncio.get_running_loop().call_later(0.1, (server.folder / "go").touch)
 
     assert server.done() == ["first", "second"]
@@ -121,7 +134,7 @@ async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Serve
 async def test_a_server_can_end_before_what_it_was_asked_for_has_begun(server: Server, slots: int) -> None:
     async with server.open(slots=slots) as service:
         await service.start(server.request(WAITS))
-        await wait_for(lambda: server.done() == ["first", "second"])
+        await wait_until(lambda: server.done() == ["first", "second"])
         late = await service.start(server.request("steps: [{run: echo late >> done.txt}]"))
 
     assert server.done() == ["first", "second"]
@@ -136,7 +149,7 @@ async def test_a_run_can_be_ended_at_once_while_it_gets_its_files(server: Server
         subprocess.run(["git", "-C", server.folder, *GIT_USER, *words], check=True)  # noqa: ASYNC221 - it is short
     async with server.open() as service:
         started = await service.start(server.request("steps: [{run: sleep 600}]", commit="HEAD"))
-        await wait_for(lambda: any(server.settings.workspaces.glob("*")))
+        await wait_until(lambda: any(server.settings.workspaces.glob("*")))
         await started.kill()
 
         assert (await started.wait()).status == "cancelled"
@@ -174,13 +187,14 @@ async def test_a_clock_that_jumps_ends_nothing_and_holds_nothing_up(
 ) -> None:
     true_time, ahead = time.time, [0.0]
     monkeypatch.setattr(time, "time", lambda: true_time() + ahead[0])
+    monkeypatch.setattr(SystemClock, "now", staticmethod(time.time))
     text = WAITS.replace("name: waits", "name: waits\n    timeout: 1h").replace(
         "id: second,", "id: second, timeout: 1h,"
     )
     debug = DebugRequest(breakpoints=(BreakpointRequest(step="third"),))
     async with server.open() as service:
         run = await service.start(server.request(text, debug=debug))
-        await wait_for(lambda: server.done() == ["first", "second"])
+        await wait_until(lambda: server.done() == ["first", "second"])
         ahead[0] = 7 * 24 * 3600.0
         (server.folder / "go").touch()
         (stop,) = await stops_of(run)
@@ -209,7 +223,7 @@ async def test_a_run_that_is_paused_holds_no_slot(server: Server) -> None:
 async def test_a_run_that_waits_for_a_slot_is_pending_and_can_be_cancelled(server: Server) -> None:
     async with server.open(slots=1) as service:
         working = await service.start(server.request(WAITS))
-        await wait_for(lambda: server.done() == ["first", "second"])
+        await wait_until(lambda: server.done() == ["first", "second"])
         waiting = await service.start(server.request("steps: [{run: touch never}]"))
 
         assert (await waiting.info()).status == "pending"
@@ -242,19 +256,55 @@ async def test_a_run_that_begins_while_leases_are_renewed_is_not_taken_for_a_los
     assert server.done() == ["once"]
 
 
+async def test_a_server_that_renews_its_leases_keeps_its_runs(server: Server) -> None:
+    clock = MovedClock()
+    async with (
+        server.open(clock=clock, database_time=clock) as service,
+        server.open(clock=clock, database_time=clock) as other,
+    ):
+        run = await service.start(server.request(WAITS))
+        await wait_until(lambda: server.done() == ["first", "second"])
+        for _ in range(2 * BEATS_PER_LEASE):
+            clock.move(BEAT_SECONDS)
+            await wait_until(lambda: clock.waiting == 2 * CHORES)  # each server has renewed its leases
+
+        assert (await (await other.run(run.id)).info()).status == "running"
+        (server.folder / "go").touch()
+        assert (await run.wait()).status == "passed"
+    assert server.done() == ["first", "second", "third"]
+
+
+async def test_a_run_whose_lease_is_over_is_taken_over_by_a_server_that_is_there(server: Server) -> None:
+    stuck, clock = MovedClock(), MovedClock()
+    async with server.open(clock=stuck, database_time=clock) as service:
+        run = await service.start(server.request(WAITS))
+        await wait_until(lambda: server.done() == ["first", "second"])
+        async with server.open(clock=clock, database_time=clock) as other:
+            await wait_until(lambda: clock.waiting == CHORES)
+            clock.move(LEASE_SECONDS)
+            taken_over = await wait_until(lambda: other._live.get(run.id))
+            stuck.move(BEAT_SECONDS)  # it looks again, and finds that the run is another's
+            with pytest.raises(LogLost):
+                await run.wait()
+            (server.folder / "go").touch()
+
+            assert (await taken_over.wait()).status == "passed"
+    assert server.done() == ["first", "second", "second", "third"]
+
+
 async def test_a_server_that_stands_still_as_a_run_is_made_carries_it_out_once(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = SqlStore.create
+    create, database_time = SqlStore.create, MovedClock()
 
-    async def create_and_stand_still(self: SqlStore, *args: Any, owner: str, **more: Any) -> Any:
-        kept = await create(self, *args, owner=owner, **more)
-        await self.renew(owner, [kept.id], 0)  # its lease is over by now
+    async def create_and_stand_still(self: SqlStore, *args: Any, **more: Any) -> Any:
+        kept = await create(self, *args, **more)
+        database_time.move(LEASE_SECONDS)
         await service.renew_leases()
         return kept
 
     monkeypatch.setattr(SqlStore, "create", create_and_stand_still)
-    async with server.open() as service:
+    async with server.open(database_time=database_time) as service:
         run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
 
         assert (await run.wait()).status == "passed"
@@ -265,11 +315,11 @@ async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create, open_claimed = SqlStore.create, SqlStore.open_claimed
-    is_read, has_begun = asyncio.Event(), asyncio.Event()
+    is_read, has_begun, database_time = asyncio.Event(), asyncio.Event(), MovedClock()
 
-    async def create_and_stand_still(self: SqlStore, *args: Any, owner: str, **more: Any) -> Any:
-        kept = await create(self, *args, owner=owner, **more)
-        await self.renew(owner, [kept.id], 0)  # its lease is over by now
+    async def create_and_stand_still(self: SqlStore, *args: Any, **more: Any) -> Any:
+        kept = await create(self, *args, **more)
+        database_time.move(LEASE_SECONDS)
         others.create_task(service.renew_leases())
         await is_read.wait()
         return kept
@@ -280,7 +330,7 @@ async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
         await has_begun.wait()
         return opened
 
-    async with server.open() as service, asyncio.TaskGroup() as others:
+    async with server.open(database_time=database_time) as service, asyncio.TaskGroup() as others:
         monkeypatch.setattr(SqlStore, "create", create_and_stand_still)
         monkeypatch.setattr(SqlStore, "open_claimed", read_until_it_begins)
         run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
@@ -383,7 +433,7 @@ async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
         assert isinstance(run, ServerRun)
         try:
             with pytest.raises(StoreUnavailable, match="not this one"):
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     await run.wait()
             run.leave()  # as a server does that ends before the workspace is given up
         finally:
@@ -408,7 +458,7 @@ async def test_a_server_that_ends_begins_no_step_of_a_run_that_it_takes_over_mea
         await taking_over
         with suppress(TimeoutError):
             async with asyncio.timeout(0.5):
-                await wait_for(lambda: server.done() != [])
+                await wait_until(lambda: server.done() != [])
 
     async with asyncio.TaskGroup() as group, server.open() as service:
         async with server.open(slots=1) as before:
@@ -457,16 +507,21 @@ async def test_a_run_that_is_looked_for_as_it_is_made_is_found_where_it_begins(
 async def test_a_run_of_a_server_that_does_not_come_to_begin_it_can_be_looked_at(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create, found = SqlStore.create, []
+    create, owner_of, clock, found = SqlStore.create, SqlStore.owner_of, MovedClock(), []
 
     async def create_and_be_found(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
         found.append(await service.run(kept.id))
         return kept
 
-    monkeypatch.setattr(server_module, "BEGIN_SECONDS", 0.1)
+    async def answer_and_let_time_pass(self: SqlStore, run: str) -> Any:
+        owner = await owner_of(self, run)
+        asyncio.get_running_loop().call_soon(clock.move, BEGIN_SECONDS)
+        return owner
+
     monkeypatch.setattr(SqlStore, "create", create_and_be_found)
-    async with server.open() as service:
+    monkeypatch.setattr(SqlStore, "owner_of", answer_and_let_time_pass)
+    async with server.open(clock=clock) as service:
         await service.start(server.request(WAITS))
 
         assert (await found[0].info()).status in ("pending", "running")
@@ -476,24 +531,19 @@ async def test_a_run_of_a_server_that_does_not_come_to_begin_it_can_be_looked_at
 
 async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:
     """The stops that last, as soon as there is one that came after this."""
-    async with asyncio.timeout(60):
-        while True:
-            stops = [stop.id for stop in (await run.debugger.state()).stops if stop.id > after]
-            if stops:
-                return stops
-            await asyncio.sleep(0.01)
+
+    async def stops() -> list[int]:
+        return [stop.id for stop in (await run.debugger.state()).stops if stop.id > after]
+
+    found: list[int] = await wait_until(stops)
+    return found
 
 
 async def listed_as(service: ServerService, run: str, status: RunStatus) -> None:
-    async with asyncio.timeout(60):
-        while [each.id for each in (await service.runs(RunQuery(status=(status,)))).runs] != [run]:  # noqa: ASYNC110 - the list is asked
-            await asyncio.sleep(0.01)
+    async def is_listed() -> bool:
+        return [each.id for each in (await service.runs(RunQuery(status=(status,)))).runs] == [run]
 
-
-async def wait_for(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not is_so():  # noqa: ASYNC110 - it is a file that changes
-            await asyncio.sleep(0.01)
+    await wait_until(is_listed)
 
 
 async def test_a_step_that_was_interrupted_fails_or_is_stopped_at_if_it_says_so(server: Server) -> None:
@@ -506,7 +556,7 @@ async def test_a_step_that_was_interrupted_fails_or_is_stopped_at_if_it_says_so(
     async with server.open() as service:
         failing = await service.start(server.request(text.replace("{policy}", "fail")))
         pausing = await service.start(server.request(text.replace("{policy}", "pause")))
-        await wait_for(lambda: server.done() == ["paid", "paid"])
+        await wait_until(lambda: server.done() == ["paid", "paid"])
 
     (server.folder / "go").touch()
     async with server.open() as service:
@@ -543,7 +593,7 @@ async def test_a_request_that_comes_again_after_a_crash_finds_the_run_that_it_ma
     try:
         async with server.open() as service:
             made = await service.start(server.request(WAITS))
-            await wait_for(lambda: server.done() == ["first", "second"])
+            await wait_until(lambda: server.done() == ["first", "second"])
         (server.folder / "go").touch()
         async with server.open() as service:
             found = await service.start(server.request(WAITS))

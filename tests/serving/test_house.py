@@ -9,8 +9,8 @@ from pitstop.doors.http.server import open_socket
 from pitstop.service.api import RunRequest
 from pitstop.serving.house import Serving, listen, open_house
 from pitstop.settings import Settings
-
-PATIENCE_SECONDS = 60
+from tests.moved_clock import MovedClock
+from tests.patience import PATIENCE_SECONDS
 
 
 async def test_a_house_that_is_left_by_an_error_is_closed_and_the_error_comes_out(tmp_path: Path) -> None:
@@ -30,6 +30,7 @@ async def test_a_house_that_is_left_by_an_error_is_closed_and_the_error_comes_ou
 async def test_a_port_that_becomes_free_in_a_moment_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """As that of a server which is killed while it starts a process, and started again at once."""
     refused: list[int | None] = []
+    clock = MovedClock()
     with open_socket("127.0.0.1", 0) as held_a_little_longer:
         port = held_a_little_longer.getsockname()[1]
 
@@ -39,10 +40,11 @@ async def test_a_port_that_becomes_free_in_a_moment_is_taken(monkeypatch: pytest
             except OSError as error:
                 refused.append(error.errno)
                 held_a_little_longer.close()
+                asyncio.get_running_loop().call_soon(clock.move, 1)
                 raise
 
         monkeypatch.setattr("pitstop.serving.house.open_socket", open_and_free)
-        with await listen("127.0.0.1", port) as listening:
+        with await listen("127.0.0.1", port, clock) as listening:
             assert listening.getsockname()[1] == port
 
     assert refused == [errno.EADDRINUSE]

@@ -9,6 +9,7 @@ from typing import Any
 from pitstop.debugger.remains import remains_of
 from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Stop
+from pitstop.engine.clock import SystemClock
 from pitstop.engine.frame import MAIN
 from pitstop.engine.ports import Ports
 from pitstop.engine.run import Run
@@ -38,10 +39,11 @@ from pitstop.plan.scope import Values
 from tests.simulation.flows import FIRST_VALUES, LONG_SECONDS, Doing
 
 
-class VirtualClock:
+class VirtualClock(SystemClock):
     """The loop's own time, so that logs tell virtual seconds."""
 
-    def now(self) -> float:
+    @staticmethod
+    def now() -> float:
         return asyncio.get_running_loop().time()
 
 

@@ -11,6 +11,8 @@ class SystemClock:
 
     __slots__ = ()
     now = staticmethod(time.time)
+    sleep = staticmethod(asyncio.sleep)
+    timeout = staticmethod(asyncio.timeout)
 
 
 class Meter:

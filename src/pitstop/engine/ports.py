@@ -1,6 +1,7 @@
 """What the engine asks of the world outside it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from typing import Protocol
 
@@ -13,9 +14,17 @@ __all__ = ["Clock", "Evaluator", "EventLog", "Ports", "Snapshots", "StepType", "
 
 
 class Clock(Protocol):
-    """The time that events carry, in seconds since the epoch. Waiting is the event loop's."""
+    """The time that events carry, and the waits of a server. A run waits by the event loop's own timers."""
 
-    def now(self) -> float: ...
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        """A context that raises TimeoutError if it is not left within this time."""
+        ...
 
 
 class Snapshots(Protocol):

@@ -1,6 +1,5 @@
 """Removing the files of runs that are not to be kept any more: their workspaces, and snapshots of them."""
 
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ YOUNG_SECONDS = 3600.0  # a snapshot that nobody owns yet may be about to be own
 IsDoneWith = Callable[[str], Awaitable[bool]]
 
 
-async def is_done_with(run: str, store: RunStore, local_runs: Path) -> bool:
+async def is_done_with(run: str, store: RunStore, local_runs: Path, now: float) -> bool:
     """Whether nobody needs the files of a run: it is gone, or has ended and was kept for as long as it was to be.
 
     Runs without a server are in folders of their own, and share the place where snapshots are.
@@ -25,7 +24,7 @@ async def is_done_with(run: str, store: RunStore, local_runs: Path) -> bool:
         record = await (await store.open(run, events=False)).record()
     except UnknownRun:
         return not (local_runs / run).exists()
-    is_over = record.status in ENDED and record.kept_until is not None and record.kept_until < time.time()
+    is_over = record.status in ENDED and record.kept_until is not None and record.kept_until < now
     return is_over and not record.is_pinned
 
 
@@ -40,13 +39,13 @@ async def remove_old_workspaces(executor: Executor, is_done: IsDoneWith) -> int:
     return removed
 
 
-async def remove_old_snapshots(keeping: SnapshotKeeping, is_done: IsDoneWith) -> int:
+async def remove_old_snapshots(keeping: SnapshotKeeping, is_done: IsDoneWith, now: float) -> int:
     """How many bytes that gave back. Where no run is done with, nothing is looked through."""
     try:
         done = [owner for owner in await keeping.owners() if await is_done(owner)]
         if not done:
             return 0
         await keeping.disown(done)
-        return await keeping.gc(unowned_before=time.time() - YOUNG_SECONDS)
+        return await keeping.gc(unowned_before=now - YOUNG_SECONDS)
     finally:
         keeping.close()

@@ -1,7 +1,6 @@
 """A run that this process carries out, as doors see it."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import LogChunk
 from pitstop.engine.frame import Hook
-from pitstop.engine.ports import Evaluator, Ports, StepType
+from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
 from pitstop.engine.run import Run
 from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable
 from pitstop.events.log import EventLog
@@ -68,12 +67,14 @@ class LiveRun(PastRun):
         open_workplace: OpenWorkplace,
         on_event: Callable[[AnyEvent], None] | None = None,
         new_snapshots: NewSnapshots | None = None,
+        clock: Clock | None = None,
     ) -> None:
         flow = tell_flow(prepared.planned.flow, prepared.plan)
         super().__init__(store, kept, prepared.record, flow, new_evaluator, new_snapshots=new_snapshots)
         self._prepared = prepared
         self._open_workplace = open_workplace
         self._on_event = on_event
+        self._clock = clock or SystemClock()
         self._listeners: list[Callable[[Output], None]] = []
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
         self._progress = ProgressTelling(self._tell_progress)
@@ -224,11 +225,11 @@ class LiveRun(PastRun):
         snapshots = await self._set_up_snapshots(stack, workplace)
         workspaces = FreshWorkspaces(workplace, self._step_types)
         mask = workplace.masker.mask_text if request.secrets else None
-        ports = Ports(evaluator, SystemClock(), self._step_types, snapshots, workspaces, mask)
+        ports = Ports(evaluator, self._clock, self._step_types, snapshots, workspaces, mask)
         hook, left_at = self._hook(), self._left_at
         run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=hook, left_at=left_at)
         # Kept before the first step acts, which waits for its own start to be
-        self._kept.note(status="running", started_at=time.time(), workspace=workplace.workspace.id)
+        self._kept.note(status="running", started_at=self._clock.now(), workspace=workplace.workspace.id)
         return run
 
     async def _set_up_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> RunSnapshots | None:
@@ -321,7 +322,7 @@ class LiveRun(PastRun):
             status = Status.CANCELLED if is_cancelled else Status.FAILED
             outcome = Outcome(status, error=error_of(error or RuntimeError(), ""))
             if not events or not isinstance(events[-1], RunEnded):
-                self.journal.append(RunEnded(time.time(), outcome))
+                self.journal.append(RunEnded(self._clock.now(), outcome))
         told = None if outcome.error is None else self.mask_text(str(outcome.error))
         failures = tell_failures(events, self._prepared.plan, self.mask_text)
         intervened = bool(interventions_in(events))
@@ -329,7 +330,7 @@ class LiveRun(PastRun):
             await self._keep_files(self._workplace)
         await self._kept.update(
             status=outcome.status.value,
-            ended_at=time.time(),
+            ended_at=self._clock.now(),
             error=told,
             failures=tuple(failure_as_json(each) for each in failures),
             intervened=intervened,
@@ -347,7 +348,7 @@ class LiveRun(PastRun):
                 if self._is_left:
                     raise LogLost(self.id) from error
                 self._files_problem = f"what steps handed on is not kept now: {error}"
-                await asyncio.sleep(KEEP_AGAIN_SECONDS)
+                await self._clock.sleep(KEEP_AGAIN_SECONDS)
             else:
                 self._files_problem = None
                 return

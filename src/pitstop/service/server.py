@@ -3,15 +3,15 @@
 import asyncio
 import logging
 import re
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Executor, Placement
-from pitstop.engine.ports import Evaluator
+from pitstop.engine.ports import Clock, Evaluator
 from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
@@ -72,6 +72,7 @@ class ServerService(LocalService):
         new_snapshots: NewSnapshots,
         examine: Callable[[], Awaitable[tuple[Finding, ...]]],
         flow_folders: Sequence[Path] = (),
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(
             store,
@@ -84,6 +85,7 @@ class ServerService(LocalService):
         )
         self.id = new_server_id()
         self.options = options
+        self._clock = clock or SystemClock()
         self.slots = Slots(options.slots)
         self.is_ready = False
         self.events_appended = 0  # by the runs of this server, since it began
@@ -170,6 +172,7 @@ class ServerService(LocalService):
             slots=self.slots,
             new_snapshots=self._new_snapshots,
             keep_seconds=self.options.keep_seconds,
+            clock=self._clock,
             left_at=left_at,
         )
         run.begin()
@@ -199,17 +202,19 @@ class ServerService(LocalService):
         """One that is ours and has not begun, because it is just made or taken over, is waited for: it can be told
         what to do then.
         """
-        deadline = time.monotonic() + BEGIN_SECONDS
+        is_late = False
         while run not in self._live:
-            has_begun = self._has_begun
             found = await super().run(run)
             record = await found.kept.record()
             owner = None if found.is_over else await self._server_store.owner_of(run)
             is_ours = owner is not None and owner.id == self.id
-            if is_ours and self.is_ready and time.monotonic() < deadline:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(BEGIN_SECONDS):
-                        await has_begun.wait()
+            if is_ours and self.is_ready and not is_late:
+                try:
+                    async with self._clock.timeout(BEGIN_SECONDS):
+                        while run not in self._live:
+                            await self._has_begun.wait()
+                except TimeoutError:
+                    is_late = True
             elif run not in self._live:
                 return self._as_it_was_left(found, record, None if is_ours else owner)
         return self._live[run]
@@ -266,8 +271,9 @@ class ServerService(LocalService):
         except PitstopError as error:
             log.warning("run %s cannot be gone on with: %s", record.id, error)
             outcome = Outcome(Status.FAILED, error=error_of(error, ""))
-            kept.log.append(RunEnded(time.time(), outcome))
-            await kept.update(status="failed", ended_at=time.time(), error=f"it cannot be gone on with: {error}")
+            now = self._clock.now()
+            kept.log.append(RunEnded(now, outcome))
+            await kept.update(status="failed", ended_at=now, error=f"it cannot be gone on with: {error}")
             await kept.close()
         else:
             before = self._live.get(record.id)
@@ -278,7 +284,7 @@ class ServerService(LocalService):
 
     async def _keep_leases(self) -> None:
         while True:
-            await asyncio.sleep(self.options.lease_seconds / BEATS_PER_LEASE)
+            await self._clock.sleep(self.options.lease_seconds / BEATS_PER_LEASE)
             try:
                 await self.renew_leases()
             except PitstopError:
@@ -306,7 +312,7 @@ class ServerService(LocalService):
         for run in self._live.values():
             run.stand_still()
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.options.drain_seconds):
+            async with self._clock.timeout(self.options.drain_seconds):
                 for run in list(self._live.values()):
                     await run.wait_still()
 
@@ -314,13 +320,15 @@ class ServerService(LocalService):
         while True:
             try:
                 await remove_old_workspaces(self._executor, self._is_done_with)
-                await remove_old_snapshots(self._new_snapshots(), self._is_done_with)
+                await remove_old_snapshots(self._new_snapshots(), self._is_done_with, self._clock.now())
             except (PitstopError, OSError):
                 log.exception("files of old runs could not be removed")
-            await asyncio.sleep(self.options.collect_seconds)
+            await self._clock.sleep(self.options.collect_seconds)
 
     async def _is_done_with(self, run: str) -> bool:
-        return run not in self._live and await is_done_with(run, self._store, self._settings.runs)
+        if run in self._live:
+            return False
+        return await is_done_with(run, self._store, self._settings.runs, self._clock.now())
 
     def _count_event(self) -> None:
         self.events_appended += 1

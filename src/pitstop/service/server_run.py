@@ -1,12 +1,11 @@
 """A run of a server: it waits for a slot, and can be left to another server."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
 
 from pitstop.engine.frame import Hook, Point
-from pitstop.engine.ports import Evaluator
+from pitstop.engine.ports import Clock, Evaluator
 from pitstop.engine.verdict import Position, Verdict
 from pitstop.plan.plan import Step
 from pitstop.service.live_run import LiveRun
@@ -33,9 +32,10 @@ class ServerRun(LiveRun):
         slots: Slots,
         new_snapshots: NewSnapshots,
         keep_seconds: float,
+        clock: Clock,
         left_at: float | None = None,
     ) -> None:
-        super().__init__(new_evaluator, store, kept, prepared, open_workplace, watch.take, new_snapshots)
+        super().__init__(new_evaluator, store, kept, prepared, open_workplace, watch.take, new_snapshots, clock)
         self._left_at = left_at
         self._watch = watch
         self._slots = slots
@@ -47,7 +47,7 @@ class ServerRun(LiveRun):
         return StandingHook(super()._hook(), self)
 
     def _kept_until(self) -> float:
-        return time.time() + self._keep_seconds
+        return self._clock.now() + self._keep_seconds
 
     @property
     def is_standing(self) -> bool:

@@ -12,6 +12,7 @@ import uvloop
 
 from pitstop.app import new_executor, new_snapshots
 from pitstop.definition.durations import parse_duration
+from pitstop.engine.clock import SystemClock
 from pitstop.errors import PitstopError
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.serving.house import PORT, Open, Serving, serve
@@ -70,17 +71,17 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
         parser.error(f"--older-than {options.older_than}: {error}")
 
     async def collect() -> str:
-        settings = _settings(options)
+        settings, now = _settings(options), SystemClock().now()
         store = await open_sql_store(settings.database)
         executor = new_executor(settings)
         try:
             collected = await store.gc(seconds, options.keep_last)
 
             async def is_done(run: str) -> bool:
-                return await is_done_with(run, store, settings.runs)
+                return await is_done_with(run, store, settings.runs, now)
 
             workspaces = await remove_old_workspaces(executor, is_done)
-            freed = await remove_old_snapshots(new_snapshots(settings), is_done)
+            freed = await remove_old_snapshots(new_snapshots(settings), is_done, now)
         finally:
             await executor.close()
             await store.close()

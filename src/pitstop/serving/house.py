@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from pitstop.app import open_server_service
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.gate.access import TokenAccess
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
+from pitstop.engine.clock import SystemClock
+from pitstop.engine.ports import Clock
 from pitstop.errors import PitstopError
 from pitstop.service.private_files import replace_private
 from pitstop.service.sealing import read_seal
@@ -30,7 +31,7 @@ from pitstop.store.sql.store import open_sql_store
 PORT = 7878
 TRIED_PORTS = 10
 # A process that a killed server was about to start has its socket until it becomes what it was started for.
-FREED_SECONDS, LOOK_SECONDS = 3.0, 0.02
+LOOKS, LOOK_SECONDS = 150, 0.02
 SWITCH_SECONDS = 0.0005  # how long the loop keeps a thread waiting, at each call of the database that the thread makes
 
 log = logging.getLogger("pitstop")
@@ -74,12 +75,13 @@ class Open:
 
 
 @asynccontextmanager
-async def open_house(serving: Serving) -> AsyncIterator[Open]:
+async def open_house(serving: Serving, clock: Clock | None = None) -> AsyncIterator[Open]:
     """A server for as long as the context lasts; leaving it hands its runs over."""
     settings = serving.settings
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     allow_connections()
-    with await listen(serving.host, serving.port) as listening:
+    clock = clock or SystemClock()
+    with await listen(serving.host, serving.port, clock) as listening:
         url = url_of(serving.host, listening)
         store = await open_sql_store(settings.database)
         seal = read_seal(settings.key_file)
@@ -90,7 +92,8 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
             drain_seconds=serving.drain_seconds,
             keep_seconds=serving.keep_seconds,
         )
-        async with open_server_service(settings, store, seal, options, serving.flow_folders) as service:
+        folders = serving.flow_folders
+        async with open_server_service(settings, store, seal, options, folders, clock=clock) as service:
             access = TokenAccess(StoredTokens(store, seal, settings.token_file))
             app = create_app(
                 service,
@@ -144,12 +147,12 @@ async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
             loop.add_signal_handler(number, os._exit, 1)
 
 
-async def listen(host: str, port: int | None) -> socket.socket:
+async def listen(host: str, port: int | None, clock: Clock) -> socket.socket:
     """NoPort when nothing is free there; a port that is named has a moment to become free."""
     wanted = range(PORT, PORT + TRIED_PORTS) if port is None else [port]
-    gives_up_at = time.monotonic() + (0 if port is None else FREED_SECONDS)
-    is_told = False
+    looks = 0
     while True:
+        looks += 1
         refused: list[Exception] = []
         for each in wanted:
             try:
@@ -157,12 +160,11 @@ async def listen(host: str, port: int | None) -> socket.socket:
             except (OSError, OverflowError) as error:
                 refused.append(error)
         last = refused[-1]
-        if getattr(last, "errno", None) != errno.EADDRINUSE or time.monotonic() > gives_up_at:
+        if getattr(last, "errno", None) != errno.EADDRINUSE or port is None or looks > LOOKS:
             raise NoPort(host, wanted[0], getattr(last, "strerror", None) or str(last)) from last
-        if not is_told:
-            log.warning("port %s is in use: waiting %.0f s for it", port, FREED_SECONDS)
-            is_told = True
-        await asyncio.sleep(LOOK_SECONDS)
+        if looks == 1:
+            log.warning("port %s is in use: waiting %.0f s for it", port, LOOKS * LOOK_SECONDS)
+        await clock.sleep(LOOK_SECONDS)
 
 
 def url_of(host: str, listening: socket.socket) -> str:
