@@ -5,7 +5,7 @@ import json
 import socket
 import textwrap
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,16 @@ from pitstop.app import open_service
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.gate.access import TokenAccess
 from pitstop.doors.http.gate.limits import Limits
-from pitstop.doors.http.gate.memory import MemoryAudit, MemorySecrets
+from pitstop.doors.http.gate.memory import MemoryAudit, MemoryIdempotency, MemorySecrets
 from pitstop.doors.http.gate.token_files import TokenFiles
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
-from pitstop.service.api import Service
+from pitstop.errors import NotRunning
+from pitstop.service.local import LocalService
 from pitstop.settings import Settings
+from pitstop.store.port import RunFilter
+from tests.patience import PATIENCE_SECONDS
 
 API = "/api/v1"
-PATIENCE_SECONDS = 90.0  # a busy machine may stand still for a while
 PATIENT: dict[str, Any] = {"open_timeout": PATIENCE_SECONDS, "ping_interval": None, "proxy": None}  # of a socket
 
 
@@ -35,16 +37,21 @@ class Bench:
     def __init__(
         self, folder: Path, limits: Limits | None = None, web: Path | None = None, settings: Settings | None = None
     ) -> None:
-        self.folder = folder / "work"
-        self.folder.mkdir(exist_ok=True)
+        self.work_in(folder)
         self.settings = settings or Settings(folder / "state")
         self.keeper = TokenFiles(self.settings.token_file)
         self.access = TokenAccess(self.keeper)
         self.audit = MemoryAudit()
         self.secrets = MemorySecrets()
+        self.idempotency = MemoryIdempotency()
         self.limits = limits
         self.web = web
-        self.service: Service
+        self.service: LocalService
+
+    def work_in(self, folder: Path) -> None:
+        """Let the runs from here on work in this folder."""
+        self.folder = folder / "work"
+        self.folder.mkdir(exist_ok=True)
 
     @property
     def token(self) -> str:
@@ -55,7 +62,13 @@ class Bench:
         allow_connections()
         async with open_service(self.settings) as self.service:
             app = create_app(
-                self.service, self.access, web=self.web, audit=self.audit, secrets=self.secrets, limits=self.limits
+                self.service,
+                self.access,
+                web=self.web,
+                audit=self.audit,
+                secrets=self.secrets,
+                idempotency=self.idempotency,
+                limits=self.limits,
             )
             with open_socket("127.0.0.1", port) as listening:
                 self.port = listening.getsockname()[1]
@@ -65,6 +78,21 @@ class Bench:
                         yield self
                 except BaseExceptionGroup as group_of_one:  # what a test raised: it knows of no group
                     raise group_of_one.exceptions[0] from None
+
+    async def clear(self) -> None:
+        """End and forget every run, and whatever else the server was told: it is as if it had just begun."""
+        for run in list(self.service._live.values()):
+            with suppress(NotRunning):
+                await run.kill()
+        for record in await self.service._store.find(RunFilter(limit=10_000)):
+            await (await self.service.run(record.id)).wait()
+            await self.service.delete(record.id)
+        for token in await self.access.tokens():
+            if token.name != "owner":
+                await self.access.remove_token(token.name)
+        self.secrets.values.clear()
+        self.audit._entries.clear()
+        self.idempotency._answers.clear()
 
     @asynccontextmanager
     async def _answering(self, server: HttpServer, listening: socket.socket) -> AsyncIterator[None]:

@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from pitstop.doors.http.gate.limits import Limits
-from tests.doors.http.bench import API, PATIENCE_SECONDS, Bench
+from tests.doors.http.bench import API, Bench
+from tests.patience import PATIENCE_SECONDS
 
 JSON = {"Content-Type": "application/json"}
 

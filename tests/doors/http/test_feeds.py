@@ -7,7 +7,7 @@ from typing import Any
 
 from pitstop.doors.http.streams.feeds import Feeds
 from pitstop.service.api import EventInfo, WorkspaceProgress
-from tests.doors.http.bench import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS
 
 
 class SlowlyReadRun:

@@ -11,7 +11,8 @@ import pytest
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.openapi import text_of
 from tests.amounts import amount
-from tests.doors.http.bench import PATIENCE_SECONDS, Bench
+from tests.doors.http.bench import Bench
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "docs/reference/openapi.json"
@@ -84,21 +85,21 @@ async def fuzz(bench: Bench, folder: Path, config: str, *options: str) -> None:
 
 @pytest.mark.repeats
 @pytest.mark.timeout(900)
-async def test_nothing_that_can_be_asked_is_a_server_error(bench: Bench, tmp_path: Path) -> None:
-    await fuzz(bench, tmp_path, "", "--phases", "examples,fuzzing", "--max-examples", EXAMPLES)
-    assert (await bench.get("/me"))["name"] == "owner"
+async def test_nothing_that_can_be_asked_is_a_server_error(own_bench: Bench, tmp_path: Path) -> None:
+    await fuzz(own_bench, tmp_path, "", "--phases", "examples,fuzzing", "--max-examples", EXAMPLES)
+    assert (await own_bench.get("/me"))["name"] == "owner"
 
 
 @pytest.mark.repeats
 @pytest.mark.timeout(900)
-async def test_nothing_that_can_be_said_to_a_stopped_run_is_a_server_error(bench: Bench, tmp_path: Path) -> None:
+async def test_nothing_that_can_be_said_to_a_stopped_run_is_a_server_error(own_bench: Bench, tmp_path: Path) -> None:
     steps = ", ".join(f"{{id: s{number}, sleep: 0s}}" for number in range(300))
-    run = await bench.start(f"vars: {{region: eu}}\nsteps: [{steps}]", debug={"stop_at_entry": True})
-    await bench.wait_stops(run["id"])
+    run = await own_bench.start(f"vars: {{region: eu}}\nsteps: [{steps}]", debug={"stop_at_entry": True})
+    await own_bench.wait_stops(run["id"])
     config = f'[parameters]\n"path.run" = "{run["id"]}"\n"query.stop" = 1\n'
     left_out = [option for each in (*ENDING, *STREAMS) for option in ("--exclude-operation-id", each)]
 
-    await fuzz(bench, tmp_path, config, "--phases", "fuzzing", "--max-examples", EXAMPLES, *left_out)
+    await fuzz(own_bench, tmp_path, config, "--phases", "fuzzing", "--max-examples", EXAMPLES, *left_out)
 
-    done = {entry["action"] for entry in (await bench.get("/audit", run=run["id"], limit=1000))["entries"]}
+    done = {entry["action"] for entry in (await own_bench.get("/audit", run=run["id"], limit=1000))["entries"]}
     assert len(done) > 5, "it did not get through to the debugger"

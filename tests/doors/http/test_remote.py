@@ -17,7 +17,8 @@ from pitstop.service.remote_http import parse_event, parse_stream
 from pitstop.service.remote_run import RemoteRun
 from pitstop.serving.house import Serving, open_house
 from pitstop.settings import Settings
-from tests.doors.http.bench import PATIENCE_SECONDS, Bench
+from tests.doors.http.bench import Bench
+from tests.patience import PATIENCE_SECONDS
 
 FLOW = "steps: [{id: a, run: echo one}, {id: b, run: echo two}]"
 

@@ -12,16 +12,18 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import pytest_asyncio
 import websockets
 from websockets.asyncio.client import connect
 
 from pitstop.doors.http.gate.access import COOKIE, Identity, KeptToken, TokenAccess
 from pitstop.doors.http.gate.token_files import TokenFiles
 from pitstop.errors import CommandRefused
-from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
+from tests.doors.http.bench import API, PATIENT, Bench
+from tests.patience import PATIENCE_SECONDS
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def browser(bench: Bench) -> AsyncIterator[httpx.AsyncClient]:
     """A browser that came with the login link."""
     async with bench.new_client() as client:
@@ -452,8 +454,8 @@ async def test_a_secret_of_a_run_is_found_in_no_answer_and_no_file(bench: Bench,
 
     assert len(texts) > 15
     assert [text[:200] for text in texts if secret in text] == []
-    assert files_with(tmp_path, b"run.started")
-    assert files_with(tmp_path, secret.encode()) == []
+    assert files_with(bench.settings.home, b"run.started")
+    assert files_with(bench.settings.home, secret.encode()) + files_with(tmp_path, secret.encode()) == []
 
 
 def files_with(folder: Path, text: bytes) -> list[Path]:

@@ -16,7 +16,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.streams.shell_sessions import ShellSession, ShellSessions, ShellTokens, Ticket
 from pitstop.errors import AccessDenied, StaleStop, TooMany, Unknown
-from tests.doors.http.bench import API, PATIENCE_SECONDS, PATIENT, Bench
+from tests.doors.http.bench import API, PATIENT, Bench
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 TICKET = Ticket("run", 1, "shell", "somebody", 0.0)
 FLOW = "steps: [{id: a, run: test -f ready, env: {WORD: here}}, {id: b, run: 'true'}]"
@@ -268,15 +269,10 @@ async def test_a_shell_that_nobody_comes_back_to_is_closed(tmp_path: Path) -> No
         async with connected(bench, run, token=await token(bench, run, stop)) as terminal:
             await terminal.type("trap 'touch left' EXIT; echo re''ady\n")
             await terminal.wait("ready")
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                try:
-                    async with connected(bench, run, session=terminal.session):
-                        pass
-                except websockets.InvalidStatus as refused:
-                    assert refused.response.status_code == 404
-                    break
-                await asyncio.sleep(0.3)
+        await wait_until((bench.folder / "left").exists)
+        with pytest.raises(websockets.InvalidStatus, match="404"):
+            async with connected(bench, run, session=terminal.session):
+                pass
 
 
 async def test_a_shell_is_not_closed_while_somebody_is_on_their_way_to_it(
@@ -286,7 +282,7 @@ async def test_a_shell_is_not_closed_while_somebody_is_on_their_way_to_it(
         accept = WebSocket.accept
 
         async def accept_slowly(self: WebSocket) -> None:
-            for _ in range(100):  # much longer than nobody may be there
+            for _ in range(10):  # much longer than nobody may be there
                 await bench.get("/me")
             await accept(self)
 
@@ -374,7 +370,7 @@ async def test_what_is_typed_by_who_came_back_waits_for_what_was_typed_before() 
         tasks.create_task(session.type(b"first"))
         await terminal.is_taking.wait()
         second = tasks.create_task(session.type(b"second"))
-        await asyncio.wait([second], timeout=0.05)
+        await asyncio.sleep(0)  # it types by now
         assert terminal.taking == [b"first"]
         terminal.takes.set()
         await second

@@ -12,7 +12,8 @@ from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.metrics import Metrics
 from pitstop.doors.http.streams import feeds, outputs
 from pitstop.doors.http.streams.streams import Streams
-from tests.doors.http.bench import API, PATIENCE_SECONDS, Bench
+from tests.doors.http.bench import API, Bench
+from tests.patience import PATIENCE_SECONDS
 
 MANY = "steps: [{id: a, repeat: {times: 40}, steps: [{id: s, sleep: 1ms}]}]"
 
@@ -32,11 +33,11 @@ async def test_every_event_comes_with_its_number_and_kind_and_then_an_end(bench:
 async def test_who_hears_of_the_end_of_a_run_finds_it_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
     (stop,) = await bench.wait_stops(run["id"])
-    kept: Any = (await bench.service.run(run["id"])).kept  # type: ignore[attr-defined]
+    kept: Any = (await bench.service.run(run["id"])).kept
     keep, is_told = kept.keep_artifacts, asyncio.Event()
 
     async def keep_slowly(folder: Path) -> None:
-        for _ in range(100):  # enough for somebody who hears of it meanwhile
+        for _ in range(20):  # enough for somebody who hears of it meanwhile
             await bench.get("/me")
             if is_told.is_set():
                 break

@@ -11,7 +11,7 @@ from pitstop.doors.http.gate.ports import Deed
 from pitstop.doors.http.gate.trail import Trail
 from pitstop.serving.keeping import StoredAudit
 from pitstop.store.sql.store import open_sql_store
-from tests.doors.http.bench import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS
 
 ANN = Identity("ann", "operator")
 

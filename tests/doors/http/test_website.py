@@ -90,11 +90,11 @@ async def test_the_server_says_that_it_lives_and_is_ready(bench: Bench) -> None:
         assert (await probe.get("/ready")).text == "ready\n"
 
 
-async def test_requests_are_counted_by_route(bench: Bench) -> None:
+async def test_requests_are_counted_by_route(own_bench: Bench) -> None:
     for path in ("/me", "/runs/a", "/runs/b", "/nowhere"):
-        await bench.client.get(API + path)
+        await own_bench.client.get(API + path)
 
-    text = (await bench.client.get("/metrics")).text
+    text = (await own_bench.client.get("/metrics")).text
 
     assert 'pitstop_http_requests_total{method="GET",route="get_run",status="404"} 2.0' in text
     assert 'pitstop_http_requests_total{method="GET",route="web",status="404"} 1.0' in text
