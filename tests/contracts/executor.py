@@ -132,11 +132,11 @@ class Place(Protocol):
         ...
 
     def lapsing(self) -> Executor:
-        """The same with the shortest lease that the place can have, for `lapse`. It is closed at the end."""
+        """The same with a lease, for `lapse`. It is closed at the end."""
         ...
 
     def lapse(self, executor: Executor) -> None:
-        """Stand still for longer than the lease."""
+        """Let the lease run out, as if this process had been stopped for so long."""
         ...
 
 

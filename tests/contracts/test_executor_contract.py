@@ -1,4 +1,3 @@
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,7 @@ from pitstop.engine.executor import Command, Executor
 from pitstop.executors.fake import FakeDisk, FakeExecutor
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.contracts.executor import PROGRAMS, ExecutorContract
-
-SHORT_LEASE_SECONDS = 6.0  # long enough for a machine that stands still by itself
+from tests.executors.leases import LONG_LEASE_SECONDS, lapse
 
 
 class Processes:
@@ -32,11 +30,12 @@ class Processes:
         return self.others[-1]
 
     def lapsing(self) -> Executor:
-        self.others.append(ProcessExecutor(self.folder, lease_seconds=SHORT_LEASE_SECONDS))
+        self.others.append(ProcessExecutor(self.folder, lease_seconds=LONG_LEASE_SECONDS))
         return self.others[-1]
 
     def lapse(self, executor: Executor) -> None:
-        time.sleep(SHORT_LEASE_SECONDS * 1.2)  # in the event loop, which so stands still
+        assert isinstance(executor, ProcessExecutor)
+        lapse(executor)
 
     async def close(self) -> None:
         for executor in (self.executor, *self.others):

@@ -1,6 +1,5 @@
 """Containers keep every promise of the executor port, against a real daemon."""
 
-import time
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,7 @@ from pitstop.executors.machine.placing import PlacingExecutor
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.containers import BOX, Docker
 from tests.contracts.executor import PROGRAMS, ExecutorContract
-
-SHORT_LEASE_SECONDS = 6.0  # long enough for a machine that stands still by itself
+from tests.executors.leases import LONG_LEASE_SECONDS, lapse
 
 
 class Containers:
@@ -42,10 +40,11 @@ class Containers:
         return Command(key=key, script=PROGRAMS[program].script, **fields)
 
     def lapsing(self) -> Executor:
-        return self.another(SHORT_LEASE_SECONDS)
+        return self.another(LONG_LEASE_SECONDS)
 
     def lapse(self, executor: Executor) -> None:
-        time.sleep(SHORT_LEASE_SECONDS * 1.2)  # in the event loop, which so stands still
+        assert isinstance(executor, PlacingExecutor)
+        lapse(executor._processes)
 
     async def close(self) -> None:
         for executor in self.others:

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.workspaces import held as workspaces
 from pitstop.executors.machine.workspaces.workspace import Workspace, open_workspace
 from tests.amounts import amount
+from tests.executors.leases import LONG_LEASE_SECONDS
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
+from tests.patience import wait_until
 
-LEASE_SECONDS = 6.0  # long enough for a machine that stands still by itself
 KILLS = amount(50, soak=500)
 
 SERVER = """
-    import asyncio, sys
+    import asyncio, os, signal, sys
     from pathlib import Path
     from pitstop.engine.executor import Command, Placement
     from pitstop.errors import WorkspaceLost
@@ -40,6 +41,12 @@ SERVER = """
         script = "trap '' TERM HUP INT; (" + away + " sleep 1000." + mark + " &) ; echo up; sleep 1000; sleep 1000"
         command = await executor.start(workspace, Command(key=mark, script=script))
         await anext(executor.logs(command))
+
+        def stop():
+            executor._supervisors._send_beat(0.0)  # the last that the keeper hears is good for no time
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, stop)
         print("up", flush=True)
         print((await executor.wait(command)).state, flush=True)
         try:
@@ -71,7 +78,7 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *, lease: float = LEASE_SECONDS, away: str = "env -i setsid") -> Iterator[Server]:
+def serving(folder: Path, *, lease: float = LONG_LEASE_SECONDS, away: str = "env -i setsid") -> Iterator[Server]:
     mark = str(uuid.uuid4().int)
     program = textwrap.dedent(SERVER).replace("{lease}", repr(lease))
     words = [sys.executable, "-c", program, str(folder), mark, away]
@@ -95,13 +102,13 @@ async def test_a_stopped_server_loses_its_commands_and_its_workspace_and_learns_
     executor: ProcessExecutor, tmp_path: Path
 ) -> None:
     with serving(tmp_path) as server:
-        server.process.send_signal(signal.SIGSTOP)
+        server.process.send_signal(signal.SIGUSR1)
         taken = await executor.acquire(Placement(workspace="run-1", deadline_seconds=60))
 
         assert processes_with(f"1000.{server.mark}") == {}
         server.process.send_signal(signal.SIGCONT)
         assert server.readline() == "lost"
-        assert f"stood still for {LEASE_SECONDS:g} s" in server.readline()
+        assert f"stood still for {LONG_LEASE_SECONDS:g} s" in server.readline()
         assert server.readline() == "completed"  # in another workspace it can go on
         assert server.process.wait() == 0
 
@@ -208,12 +215,6 @@ def end_epochs(folder: Path) -> None:
 
 def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
-
-
-async def wait_until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 (nothing tells of another process's child)
-            await asyncio.sleep(0.01)
 
 
 # --- Killed at any moment

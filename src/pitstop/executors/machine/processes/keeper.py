@@ -9,7 +9,7 @@ session or environment. Why it is done this way is told in decisions/0010-ending
 
     to the keeper    ("epoch", path, lease) and its file   from now on commands may run; a lease of 0 has no end
                      ("fork",) and a socket                a supervisor for it, which is refused when there is no epoch
-                     ("beat",)                             Pitstop is alive, and its event loop goes round
+                     ("beat", lease)                       Pitstop is alive, and its event loop goes round
     to Pitstop       ("over", path)                        nothing came for the lease: that epoch was ended
 
 To end an epoch is to end every supervisor and command, and then to let go of the lock by which others know that the
@@ -80,6 +80,8 @@ class _Keeper:
             path, lease_seconds = details
             self._epoch = Epoch(path, fds[0])
             self._lease_seconds = lease_seconds or NEVER
+        elif verb == "beat":
+            (self._lease_seconds,) = details
         elif verb == "fork":
             self._fork(socket.socket(fileno=fds[0]))
         if self._epoch is not None:

@@ -169,8 +169,11 @@ class Supervisors:
             return
         interval = min(BEAT_SECONDS, self._lease_seconds / BEATS_IN_LEASE)
         self._next_beat = asyncio.get_running_loop().call_later(interval, self._beat)
+        self._send_beat(self._lease_seconds)
+
+    def _send_beat(self, lease_seconds: float) -> None:
         try:
-            self._start_keeper().send(marshal.dumps(("beat",)), socket.MSG_DONTWAIT)
+            self._start_keeper().send(marshal.dumps(("beat", lease_seconds)), socket.MSG_DONTWAIT)
         except BlockingIOError:
             pass  # it has more of them than it can read
         except OSError:
