@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,8 @@ from pitstop.service.api import EventInfo, FlowInfo, Output
 from pitstop.service.remote_http import Background, Connection
 from pitstop.service.remote_run import RemoteRun
 from pitstop.service.wire import RunDetail
+from tests.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 90.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 STARTED = b'data: {"number": 1, "kind": "step.started", "at": 1.0, "occurrence": "a"}\n\n'
 FINISHED = b'data: {"number": 2, "kind": "step.finished", "at": 2.0, "occurrence": "a"}\n\n'
@@ -74,33 +75,34 @@ async def run_on(script: Script) -> AsyncIterator[RemoteRun]:
 
 
 async def test_the_end_of_a_step_is_kept_back_until_what_it_wrote_is_heard() -> None:
-    script, heard = Script(), list[Output]()
+    script, told = Script(), list[Any]()
     async with run_on(script) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
-        run.hear_output(heard.append)
-        assert (await anext(events)).kind == "step.started"
+        run.hear_output(lambda output: told.append(output.data))
+        assert (await anext(events)).kind == "step.started"  # and its end came with it
         ending = group.create_task(next_event(events))
-        await asyncio.wait([ending], timeout=0.1)
-        assert not ending.done()
-
+        ending.add_done_callback(lambda task: told.append(task.result().kind))
+        await script.asked_for_output.get()
         script.output.put_nowait(WRITTEN)
         script.output.put_nowait(TOLD)
-        assert (await ending).kind == "step.finished"
-        assert [output.data for output in heard] == [b"written\n"]
+        await ending
+
+    assert told == [b"written\n", "step.finished"]
 
 
 async def test_what_a_run_wrote_last_is_heard_before_its_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_run, "LAST_OUTPUT_SECONDS", 0.0)
-    script, heard = Script(STARTED + ENDED), list[Output]()
+    script, told = Script(STARTED + ENDED), list[Any]()
     async with run_on(script) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
-        run.hear_output(heard.append)
+        run.hear_output(lambda output: told.append(output.data))
         assert (await anext(events)).kind == "step.started"
         ending = group.create_task(next_event(events))
-        await asyncio.wait([ending], timeout=0.1)
+        ending.add_done_callback(lambda task: told.append(task.result().kind))
+        await script.asked_for_output.get()
         script.output.put_nowait(WRITTEN)
         script.output.put_nowait(END)
+        await ending
 
-        assert (await ending).kind == "run.ended"
-        assert [output.data for output in heard] == [b"written\n"]
+    assert told == [b"written\n", "run.ended"]
 
 
 async def test_output_that_does_not_come_holds_nothing_up_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,11 +113,12 @@ async def test_output_that_does_not_come_holds_nothing_up_for_ever(monkeypatch: 
 
 
 async def test_whoever_stops_listening_waits_for_no_output_any_more() -> None:
-    async with run_on(Script()) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
+    script = Script()
+    async with run_on(script) as run, aclosing(run.events()) as events, asyncio.TaskGroup() as group:
         unhear = run.hear_output(lambda output: None)
         await anext(events)
         ending = group.create_task(next_event(events))
-        await asyncio.wait([ending], timeout=0.1)
+        await script.asked_for_output.get()
         unhear()
 
         assert (await ending).kind == "step.finished"

@@ -5,7 +5,7 @@ import subprocess
 import textwrap
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Placement
 from pitstop.engine.ports import Clock
 from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, UnknownRun
+from pitstop.events.types import RunStarted
 from pitstop.service.api import (
     ActiveRun,
     BreakpointRequest,
@@ -365,7 +366,7 @@ async def test_a_run_is_forgotten_when_it_has_given_its_workspace_up(
         await run.wait()
         async with asyncio.TaskGroup() as group:
             deleting = group.create_task(service.delete(run.id))
-            await asyncio.wait([deleting], timeout=0.5)
+            await service.pin(run.id)  # which takes as long as to forget a run does
             was_too_early = deleting.done()
             may_release.set()
 
@@ -384,10 +385,11 @@ async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_u
         await run.wait()
         async with asyncio.TaskGroup() as group:
             starting = group.create_task(service.rerun(run.id, RerunRequest(from_step="read")))
-            await asyncio.wait([starting], timeout=0.5)
+            other = await service.start(RunRequest(flow="flow.yaml", text=text))  # which takes as long
             if starting.done():
                 await starting.result().wait()
             may_release.set()
+            await other.wait()
 
         assert (await starting.result().wait()).status == "passed"
 
@@ -456,9 +458,7 @@ async def test_a_server_that_ends_begins_no_step_of_a_run_that_it_takes_over_mea
         await drain(self)
         may_take.set()
         await taking_over
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.5):
-                await wait_until(lambda: server.done() != [])
+        await wait_until(lambda: all(has_started(run) for run in service._live.values()))
 
     async with asyncio.TaskGroup() as group, server.open() as service:
         async with server.open(slots=1) as before:
@@ -470,6 +470,10 @@ async def test_a_server_that_ends_begins_no_step_of_a_run_that_it_takes_over_mea
         await is_claimed.wait()
 
     assert server.done() == []
+
+
+def has_started(run: ServerRun) -> bool:
+    return any(isinstance(event, RunStarted) for event in run.journal.read())
 
 
 @pytest.mark.parametrize("is_waited_for", [True, False])
