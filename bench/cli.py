@@ -24,8 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FEW, MANY, MORE = 1, 20, 200
-FLOOD_BYTES = 1024**3
-FLOOD = f'head -c {FLOOD_BYTES} < <(yes "a line of output that is of an ordinary length, like this one")'
+FLOOD_MB, QUICK_FLOOD_MB = 1024, 64
+FLOOD = 'head -c {size} < <(yes "a line of output that is of an ordinary length, like this one")'
 TABLES = ("steps", "start", "growth", "flood", "answers")
 STAGES = (1, 2, 4, 8, 10, 12, 14, 16, 18)
 LONG_STEP = """\
@@ -149,12 +149,12 @@ def _gitlab_job(number: int, *, in_stages: bool) -> str:
     return f"j{number}: {{stage: s{number if in_stages else 0}, script: ['true']{needs}}}\n"
 
 
-def find_peers(scratch: Path) -> list[Runner]:
-    """Every peer that can be had here."""
+def find_peers(scratch: Path, *, quick: bool) -> list[Runner]:
+    """Every peer that can be had here; a quick run installs none."""
     peers = []
     packages = {"doit": ("doit", run_doit), "pypyr": ("pypyr", run_pypyr), "gcil": ("gitlabci-local", run_gcil)}
     python = ROOT / ".venv-bench/bin/python"
-    if not all(_has(python, name) for name in packages):
+    if not quick and not all(_has(python, name) for name in packages):
         python = scratch / "venv/bin/python"
         subprocess.run([sys.executable, "-m", "venv", scratch / "venv"], check=True)
         names = [package for package, _ in packages.values()]
@@ -163,10 +163,10 @@ def find_peers(scratch: Path) -> list[Runner]:
         if _has(python, name):
             peers.append(Runner(name, make(python)))
         else:
-            print(f"{name} cannot be had here, so it is left out")
-    binary = _install_gitlab(scratch / "npm")
+            print(f"{name} is not installed here, so it is left out")
+    binary = None if quick else _install_gitlab(scratch / "npm")
     if binary is None:
-        print("gitlab-ci-local cannot be had here (it needs npm, git and rsync), so it is left out")
+        print("gitlab-ci-local is not installed here (it needs npm, git and rsync), so it is left out")
     else:
         peers.append(Runner("gitlab-ci-local", run_gitlab(binary)))
     return peers
@@ -194,9 +194,10 @@ def _install_gitlab(folder: Path) -> Path | None:
 class Bench:
     """A scratch folder, an environment without anybody's state, and how often each thing is measured."""
 
-    def __init__(self, scratch: Path, rounds: int) -> None:
+    def __init__(self, scratch: Path, is_quick: bool) -> None:
         self.scratch = scratch
-        self.rounds = rounds
+        self.is_quick = is_quick
+        self.rounds = 2 if is_quick else 15
         self.env = {**os.environ, "PITSTOP_HOME": str(scratch / "state"), "NO_COLOR": "1"}
         self.env.pop("PYTHONDONTWRITEBYTECODE", None)
         self.env["PATH"] = f"{scratch / 'npm/node_modules/node/bin'}:{os.environ['PATH']}"
@@ -266,7 +267,7 @@ def table_of_growth(bench: Bench, gitlab: Path | None) -> None:
     branches = ", ".join(['{run: "true"}'] * 40)
     layer = f"  - parallel: {{max_parallel: 4, branches: [{branches}]}}\n"
     dag.write_text("steps:\n" + layer * 25)
-    counts = (1, 20, 200, 1000)
+    counts = (1, 20) if bench.is_quick else (1, 20, 200, 1000)
     commands = {f"{count} in sequence": run_pitstop(bench.scratch, count) for count in counts}
     commands["1000 in 25 layers of 40"] = [sys.executable, "-m", "pitstop", "run", dag.name]
     costs = bench.least(commands, max(2, bench.rounds // 4))
@@ -285,6 +286,8 @@ def table_of_growth(bench: Bench, gitlab: Path | None) -> None:
             print(f"  gitlab-ci-local, {count:2} stages {stages[count]:7.2f} s")
             if stages[count] > 60:
                 break
+    if bench.is_quick:
+        return
     _draw({count: costs[f"{count} in sequence"].cpu_seconds for count in counts}, stages)
 
 
@@ -311,10 +314,13 @@ def _draw(ours: dict[int, float], stages: dict[int, float]) -> None:
 
 
 def table_of_flood(bench: Bench) -> None:
-    """1 GB from one step, stored and shown plain, beside `tee` to a file."""
+    """Much output of one step, stored and shown plain, beside `tee` to a file."""
+    megabytes = QUICK_FLOOD_MB if bench.is_quick else FLOOD_MB
+    size = megabytes * 1024**2
+    flood = FLOOD.format(size=size)
     flow = bench.scratch / "flood.yaml"
-    flow.write_text(f"steps:\n  - id: flood\n    run: {json.dumps(FLOOD)}\n")
-    tee = ["bash", "-c", f"({FLOOD}) | tee {bench.scratch / 'teed'} > /dev/null"]
+    flow.write_text(f"steps:\n  - id: flood\n    run: {json.dumps(flood)}\n")
+    tee = ["bash", "-c", f"({flood}) | tee {bench.scratch / 'teed'} > /dev/null"]
     ours = [sys.executable, "-m", "pitstop", "run", flow.name]
     costs: dict[str, list[Cost]] = {"tee": [], "pitstop": []}
     for _ in range(max(2, bench.rounds // 6)):
@@ -322,12 +328,12 @@ def table_of_flood(bench: Bench) -> None:
         (bench.scratch / "teed").unlink()
         costs["pitstop"].append(measure(ours, bench.scratch, bench.env))
         stored = sum(path.stat().st_size for path in bench.scratch.glob("state/runs/*/logs/flood.log"))
-        assert stored == FLOOD_BYTES, f"{stored} bytes are kept"
+        assert stored == size, f"{stored} bytes are kept"
         shutil.rmtree(bench.scratch / "state")
     wall = {name: min(each.wall_seconds for each in taken) for name, taken in costs.items()}
     cpu = {name: min(each.cpu_seconds for each in taken) for name, taken in costs.items()}
     peak_mb = max(each.peak_bytes for each in costs["pitstop"]) / 1024**2
-    print("\n1 GB of output from one step, stored and shown plain")
+    print(f"\n{megabytes} MB of output from one step, stored and shown plain")
     for name in costs:
         print(f"  {name:10} wall {wall[name]:5.2f} s   CPU {cpu[name]:5.2f} s")
     ratio = wall["pitstop"] / wall["tee"]
@@ -364,13 +370,13 @@ def main() -> None:
     options = parser.parse_args()
     wanted = options.only.split(",")
     with tempfile.TemporaryDirectory(prefix="pitstop-bench-") as folder:
-        bench = Bench(Path(folder), 3 if options.quick else 15)
+        bench = Bench(Path(folder), options.quick)
         ours = [
             Runner("subprocess.run", run_floor),
             Runner("pitstop", run_pitstop),
             Runner("pitstop, debugger", run_pitstop_debugged),
         ]
-        peers = find_peers(bench.scratch) if {"steps", "growth"} & set(wanted) else []
+        peers = find_peers(bench.scratch, quick=options.quick) if {"steps", "growth"} & set(wanted) else []
         gitlab = bench.scratch / "npm/node_modules/.bin/gitlab-ci-local"
         if "steps" in wanted:
             table_of_steps(bench, ours, peers)

@@ -84,10 +84,10 @@ def flood_through_executor(*, read: bool) -> None:
     asyncio.run(run())
 
 
-def measure_no_ops() -> None:
+def measure_no_ops(rounds: int) -> None:
     """The cost of one more command: many minus few, so that starting up is left out and told apart."""
     plain, through, start_up = [], [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         few, many = measure(lambda: run_plain(FEW)), measure(lambda: run_plain(MANY))
         plain.append((many.cpu_seconds - few.cpu_seconds) / (MANY - FEW))
         few, many = measure(lambda: run_through_executor(FEW)), measure(lambda: run_through_executor(MANY))
@@ -121,9 +121,10 @@ def measure_flood() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--no-flood", action="store_true", help="leave out the 1 GB of output")
+    parser.add_argument("--quick", action="store_true", help="few rounds, and no flood: to see it work, not to quote")
     arguments = parser.parse_args()
-    measure_no_ops()
-    if not arguments.no_flood:
+    measure_no_ops(2 if arguments.quick else ROUNDS)
+    if not (arguments.no_flood or arguments.quick):
         measure_flood()
 
 

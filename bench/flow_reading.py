@@ -25,7 +25,7 @@ from pitstop.steps.run import RunStep
 from pitstop.steps.sleep import SleepStep
 
 STEP_TYPES: dict[str, StepTypeInfo] = {"run": RunStep, "sleep": SleepStep}
-STEPS = 10_000
+STEPS, QUICK_STEPS = 10_000, 1000
 CHECKED_LINES = 5_000
 SECONDS_TO_CHECK = 0.5
 TIMES_TO_REACH = 3.0
@@ -75,8 +75,8 @@ def _no_file(path: str) -> str:
     raise FileNotFoundError(path)
 
 
-async def compare_with_loader(rounds: int) -> None:
-    text = flow_text(STEPS)
+async def compare_with_loader(rounds: int, steps: int) -> None:
+    text = flow_text(steps)
 
     async def load() -> object:
         return yaml.load(text, yaml.CSafeLoader)
@@ -85,14 +85,14 @@ async def compare_with_loader(rounds: int) -> None:
         return read_and_plan(text)
 
     contenders = [
-        Contender("PyYAML", load, check=lambda loaded: len(loaded["steps"]) == STEPS),
-        Contender("read + plan", ours, check=lambda plan: len(plan.steps) == STEPS),
+        Contender("PyYAML", load, check=lambda loaded: len(loaded["steps"]) == steps),
+        Contender("read + plan", ours, check=lambda plan: len(plan.steps) == steps),
     ]
     taken = await interleave(contenders, rounds)
     floor, cost = taken["PyYAML"].seconds, taken["read + plan"].seconds
     ratio = cost / floor
     print(
-        f"{STEPS:,} steps, {text.count(chr(10)):,} lines   PyYAML C loader {floor:.3f} s   read + plan {cost:.3f} s"
+        f"{steps:,} steps, {text.count(chr(10)):,} lines   PyYAML C loader {floor:.3f} s   read + plan {cost:.3f} s"
         f"   {ratio:.2f}x (to reach: {TIMES_TO_REACH:g}x)"
     )
 
@@ -134,8 +134,10 @@ def _cost_of(command: list[str], environment: dict[str, str]) -> tuple[float, fl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10, help="samples of each, at least")
-    rounds = parser.parse_args().rounds
-    asyncio.run(compare_with_loader(rounds))
+    parser.add_argument("--quick", action="store_true", help="one round, and fewer steps: to see it work, not to quote")
+    arguments = parser.parse_args()
+    rounds = 1 if arguments.quick else arguments.rounds
+    asyncio.run(compare_with_loader(rounds, QUICK_STEPS if arguments.quick else STEPS))
     measure_check(rounds)
 
 

@@ -4,7 +4,7 @@
     python bench/http_door.py --quick     # to see that it works, not to quote
 
 Events to 200 clients come from a run that is paced by the clock, so that the rate is the same everywhere; hits and
-steps are those of a real run. It ends with 0 when every target was reached, 1 when one was missed.
+steps are those of a real run. It ends with 0 when every target was reached, 1 when one was missed and not --quick.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,10 @@ class PacedRun:
                 fields = {"frame": "main", "step": "build", "occurrence": f"build[{number}]"}
                 yield EventInfo(number, "step.started", time.time(), fields)
             await asyncio.sleep(0.002)
+
+    def hear_progress(self, listener: object) -> Callable[[], None]:
+        """It has no files, so there is no progress to report."""
+        return lambda: None
 
 
 class PacedService:
@@ -312,7 +316,7 @@ def main() -> int:
     print(format_table(rows))
     if not arguments.quick:
         arguments.json.write_text(json.dumps([row.to_json() for row in rows], indent=1) + "\n")
-    return 0 if all(row.reached for row in rows) else 1
+    return 0 if arguments.quick or all(row.reached for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """The rows of the table: what is compared with what, and what is to be reached."""
 
 import asyncio
+import importlib
 import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 
 from growth import Series, measure_growth, plot
 from measure import Measurement, interleave
@@ -16,6 +18,7 @@ HERE = Path(__file__).parent
 BREAKPOINTS = (1, 100, 10_000)
 PAUSED_FRAMES = 10_000
 PATIENCE_SECONDS = 60
+LEAST_PLOTTED_ROUNDS = 10  # fewer would draw noise
 REACHED, MISSED, FOR_INFORMATION = "reached", "MISSED", "-"
 
 
@@ -82,19 +85,33 @@ def within(work: str, ours: Measurement, peer: Measurement, percent: float | Non
 # --- The engine against its peers -------------------------------------------------------------------------------------
 
 
+def installed_peers(*names: str) -> list[ModuleType]:
+    """The modules of `peers` whose libraries are in this environment."""
+    found = []
+    for name in names:
+        try:
+            found.append(importlib.import_module(f"peers.{name}"))
+        except ImportError as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
+    return found
+
+
 async def measure_thin_nodes(kind: str, work_name: str, rounds: int) -> RowResult:
     import work
-    from peers import bare, burr_peer, langgraph_peer, pydantic_graph_peer, victor_peer
+    from peers import bare
 
-    libraries = (langgraph_peer, burr_peer, pydantic_graph_peer, victor_peer)
+    victor = installed_peers("victor_peer")
+    libraries = [*installed_peers("langgraph_peer", "burr_peer", "pydantic_graph_peer"), *victor]
     measured = await interleave(
         [getattr(module, kind)() for module in (work, bare, *libraries)]
-        + [getattr(victor_peer, f"{kind}_as_it_comes")()],
+        + [getattr(module, f"{kind}_as_it_comes")() for module in victor],
         rounds,
     )
     ours, floor, *peers = measured.values()
-    fastest = min(peers, key=lambda peer: peer.seconds)
-    lines = [at_most(work_name, ours, floor, 10), faster(f"{work_name}: fastest peer", ours, fastest, 10)]
+    fastest = min(peers, key=lambda peer: peer.seconds, default=None)
+    lines = [at_most(work_name, ours, floor, 10)]
+    if fastest is not None:
+        lines.append(faster(f"{work_name}: fastest peer", ours, fastest, 10))
     lines += [faster(work_name, ours, peer, 150) for peer in peers if peer.name == "LangGraph"]
     lines += [faster(work_name, ours, peer) for peer in peers if peer.name != "LangGraph" and peer is not fastest]
     return RowResult(lines, measured)
@@ -110,29 +127,34 @@ async def loop(rounds: int) -> RowResult:
 
 async def fan_out(rounds: int) -> RowResult:
     import work
-    from peers import bare, langgraph_peer
+    from peers import bare
 
-    measured = await interleave([work.fan_out(), bare.fan_out(), langgraph_peer.fan_out()], rounds)
-    ours, gather, langgraph = measured.values()
+    modules = (work, bare, *installed_peers("langgraph_peer"))
+    measured = await interleave([module.fan_out() for module in modules], rounds)
+    ours, gather, *peers = measured.values()
     name = f"fan-out of {BRANCHES} and join"
-    return RowResult([at_most(name, ours, gather, 3), faster(name, ours, langgraph, 15)], measured)
+    return RowResult([at_most(name, ours, gather, 3), *(faster(name, ours, peer, 15) for peer in peers)], measured)
 
 
 async def step(rounds: int) -> RowResult:
     import work
-    from peers import langgraph_peer
 
     measured = await interleave(
-        [work.step_through_loop("pitstop"), work.step_through_chain("pitstop, chain"), langgraph_peer.step_through()],
+        [
+            work.step_through_loop("pitstop"),
+            work.step_through_chain("pitstop, chain"),
+            *(module.step_through() for module in installed_peers("langgraph_peer")),
+        ],
         rounds,
     )
-    looped, chained, langgraph = measured.values()
+    looped, chained, *peers = measured.values()
     lines = []
     for kind, ours in (("loop", looped), ("chain", chained)):
         per_step = ours.seconds / NODES
         verdict = judge(per_step <= 100e-6)
         lines.append(Line(f"single-stepping {NODES:,} nodes, {kind}", show(per_step), "-", "-", "<= 100 us", verdict))
-    return RowResult([*lines, faster(f"single-stepping {NODES:,} nodes", looped, langgraph, 10)], measured)
+    lines += [faster(f"single-stepping {NODES:,} nodes", looped, peer, 10) for peer in peers]
+    return RowResult(lines, measured)
 
 
 # --- What the debugger and the log cost -------------------------------------------------------------------------------
@@ -226,7 +248,7 @@ def _environment() -> dict[str, str]:
 
 async def paused(rounds: int) -> RowResult:
     found: list[dict[str, float]] = []
-    for _ in range(3):
+    for _ in range(min(3, rounds)):
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             str(HERE / "work.py"),
@@ -259,9 +281,11 @@ async def paused(rounds: int) -> RowResult:
 IMPORTS = {
     "import pitstop": "import pitstop",
     "Graph and Session": "from pitstop import END, START, Graph, MemoryLog, Session",
-    "LangGraph": "from langgraph.graph import END, START, StateGraph",
-    "Burr": "from burr.core import ApplicationBuilder, State, action",
     "interpreter alone": "pass",
+}
+PEER_IMPORTS = {
+    "langgraph_peer": ("LangGraph", "from langgraph.graph import END, START, StateGraph"),
+    "burr_peer": ("Burr", "from burr.core import ApplicationBuilder, State, action"),
 }
 
 
@@ -275,20 +299,21 @@ def _child_seconds(code: str) -> float:
 
 
 async def imports(rounds: int) -> RowResult:
-    samples: dict[str, list[float]] = {name: [] for name in IMPORTS}
-    for code in IMPORTS.values():
+    peers = [module.__name__.removeprefix("peers.") for module in installed_peers(*PEER_IMPORTS)]
+    codes = IMPORTS | dict(PEER_IMPORTS[peer] for peer in peers)
+    samples: dict[str, list[float]] = {name: [] for name in codes}
+    for code in codes.values():
         _child_seconds(code)  # writes the bytecode
     for _ in range(max(3, rounds // 3)):
-        for name, code in IMPORTS.items():
+        for name, code in codes.items():
             samples[name].append(_child_seconds(code))
     measured = {name: Measurement(name, taken) for name, taken in samples.items()}
-    ours, used, langgraph, burr, alone = measured.values()
+    ours, used, alone, *others = measured.values()
     whole = f"{alone.name} {show(alone.seconds)}"
     lines = [
         Line("import pitstop", show(ours.seconds), whole, "-", "<= 100 ms", judge(ours.seconds <= 0.1)),
         Line("import Graph, Session", show(used.seconds), whole, "-", FOR_INFORMATION, FOR_INFORMATION),
-        faster("import Graph, Session", used, langgraph),
-        faster("import Graph, Session", used, burr),
+        *(faster("import Graph, Session", used, other) for other in others),
     ]
     return RowResult(lines, measured)
 
@@ -306,8 +331,9 @@ def _growth_line(one: Series) -> Line:
 
 
 async def growth(rounds: int) -> RowResult:
-    series, measured = await measure_growth(max(3, rounds // 3))
-    plot(series, HERE / "growth.png")
+    series, measured = await measure_growth(min(rounds, max(3, rounds // 3)))
+    if rounds >= LEAST_PLOTTED_ROUNDS:
+        plot(series, HERE / "growth.png")
     slopes = {f"slope: {one.name}": one.slope for one in series}
     return RowResult([_growth_line(one) for one in series], measured, slopes)
 

@@ -1,6 +1,7 @@
 """Going back over one step at the end of a run, with the files of then, in a short run and in a long one.
 
     python bench/step_back.py
+    python bench/step_back.py --quick         # short runs: to see that it works, not to quote
 
 Each step writes one of ten files; the run is stopped after the last one and goes back to before it, as `back` does,
 again and again. Beside it, what it would take to be there without: running the flow from its start. The time that a
@@ -8,11 +9,12 @@ step back takes is to be independent of how long the run is. The last line is of
 of its own: how long it takes to look through the files does depend on how many there are (see snapshot.py).
 """
 
+import argparse
 import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -21,23 +23,24 @@ from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunR
 from pitstop.settings import Settings
 
 LENGTHS = (20, 200, 2000)
+QUICK_LENGTHS = (20, 100)
 FILES = 10
 MANY_FILES = 200
 ROUNDS = 15
 TO_REACH = 1.5  # times the shortest run, whose log has a tenth of the events, or a hundredth
 
 
-async def main() -> None:
+async def measure_all(lengths: Sequence[int]) -> None:
     print(f"load {os.getloadavg()[0]:.1f}")
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for steps in LENGTHS:
+        for steps in lengths:
             found[steps] = await told(Path(folder, str(steps)), steps, FILES)
         await told(Path(folder, "files"), MANY_FILES, MANY_FILES)
-    short = found[LENGTHS[0]]
-    for steps in LENGTHS[1:]:
+    short = found[lengths[0]]
+    for steps in lengths[1:]:
         verdict = "reached" if found[steps] <= TO_REACH * short else "MISSED"
-        print(f"{steps} steps / {LENGTHS[0]} steps: {found[steps] / short:.2f}x; to reach <= {TO_REACH}x: {verdict}")
+        print(f"{steps} steps / {lengths[0]} steps: {found[steps] / short:.2f}x; to reach <= {TO_REACH}x: {verdict}")
 
 
 async def told(home: Path, steps: int, files: int) -> float:
@@ -81,5 +84,11 @@ async def stops_of(run: ActiveRun) -> AsyncIterator[int]:
             yield event.fields["stop"]
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="short runs")
+    asyncio.run(measure_all(QUICK_LENGTHS if parser.parse_args().quick else LENGTHS))
+
+
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -3,6 +3,7 @@
  *
  *     node bench/web.mjs                     # everything, about 3 minutes
  *     node bench/web.mjs --only log,scope    # some of it: load, steps, log, scope, stops
+ *     node bench/web.mjs --quick             # small sizes: to see that it works, not to quote
  *
  * Beside the time on the clock stands the CPU time of the page's main thread: on a busy machine the first says how busy
  * it was. A task is what the main thread does without a break; the longest one is how long a click may have to wait.
@@ -21,11 +22,19 @@ const ROOT = join(import.meta.dirname, "..");
 const { chromium } = createRequire(join(ROOT, "web/package.json"))("playwright-core");
 const ONLY = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1].split(",") : null;
 
-const LANES = 20;
-const STEPS = 100; // in each lane
-const LINES = 200_000;
+const QUICK = process.argv.includes("--quick");
+if (process.argv.includes("--help")) {
+  console.log("usage: node bench/web.mjs [--only load,steps,log,scope,stops] [--quick]");
+  process.exit();
+}
+
+const LANES = QUICK ? 5 : 20;
+const STEPS = QUICK ? 20 : 100; // in each lane
+const LINES = QUICK ? 20_000 : 200_000;
 const LINES_A_SECOND = 5000;
-const STOPS = 40;
+const STOPS = QUICK ? 5 : 40;
+const DRAWN = QUICK ? ".react-flow [data-box]" : ".react-flow canvas"; // a small graph needs no canvas
+const MANY_STEPS = `${(LANES * STEPS).toLocaleString("en")} steps`;
 const THINKING = 400; // milliseconds between a click into a field and the first key
 const SCOPE_PARTS = 5; // a million characters each
 
@@ -215,15 +224,15 @@ const PARTS = {
     const seconds = (Date.now() - began) / 1000;
     const rate = ((await bench.ask(`/runs/${run}`)).last_event - from) / seconds;
     const cpu = ((await live.cpu()) - before) / seconds / 10;
-    row(`2,000 steps live at ${Math.round(rate)} events/s: longest task`, ms(tasks.clock), "< 100 ms", tasks.clock < 100);
-    row("2,000 steps live: longest task, CPU", `${ms(tasks.cpu)}; ${Math.round(cpu)} % of a core`, "< 100 ms", tasks.cpu < 100);
+    row(`${MANY_STEPS} live at ${Math.round(rate)} events/s: longest task`, ms(tasks.clock), "< 100 ms", tasks.clock < 100);
+    row(`${MANY_STEPS} live: longest task, CPU`, `${ms(tasks.cpu)}; ${Math.round(cpu)} % of a core`, "< 100 ms", tasks.cpu < 100);
     await live.context().close();
     await bench.until(async () => (await bench.ask(`/runs/${run}`)).status === "passed");
     await bench.openBrowser();
     const page = await bench.page(`/runs/${run}`);
-    const seen = await page.evaluate(() => window.whenSeen(".react-flow canvas"));
-    row("2,000 steps: open, empty cache", ms(seen.page), "< 1 s", seen.page < 1000);
-    row("2,000 steps: open, CPU of the page", ms(await page.cpu()));
+    const seen = await page.evaluate((selector) => window.whenSeen(selector), DRAWN);
+    row(`${MANY_STEPS}: open, empty cache`, ms(seen.page), "< 1 s", seen.page < 1000);
+    row(`${MANY_STEPS}: open, CPU of the page`, ms(await page.cpu()));
     await page.context().close();
   },
 
@@ -249,7 +258,7 @@ const PARTS = {
     const seconds = (Date.now() - began) / 1000;
     const cpu = ((await page.cpu()) - before) / seconds / 10;
     const heap = await page.heap();
-    const work = `log of 200,000 lines in ${Math.round(seconds)} s, scrolled and searched`;
+    const work = `log of ${LINES.toLocaleString("en")} lines in ${Math.round(seconds)} s, scrolled and searched`;
     row(`${work}: longest task`, ms(tasks.clock), "< 100 ms", tasks.clock < 100);
     row("log: longest task, CPU", `${ms(tasks.cpu)}; ${Math.round(cpu)} % of a core`, "< 100 ms", tasks.cpu < 100);
     row("log: memory of the page's heap", `${Math.round(heap)} MB`, "< 300 MB", heap < 300);
@@ -358,4 +367,4 @@ try {
 }
 console.log(table());
 console.log(`\nload average while measuring: ${load.map((each) => each.toFixed(1)).join(", ")} on 2 cores`);
-process.exitCode = rows.some((each) => each[3] === "MISSED") ? 1 : 0;
+process.exitCode = !QUICK && rows.some((each) => each[3] === "MISSED") ? 1 : 0;

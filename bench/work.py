@@ -1,10 +1,10 @@
 """The Pitstop side of every row."""
 
+import argparse
 import asyncio
 import json
 import operator
 import resource
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -203,4 +203,6 @@ async def pause_frames(frames: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(pause_frames(int(sys.argv[1])))))
+    parser = argparse.ArgumentParser(description="Pause the frames of a fan-out and continue them all.")
+    parser.add_argument("frames", type=int)
+    print(json.dumps(asyncio.run(pause_frames(parser.parse_args().frames))))
