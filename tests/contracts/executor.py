@@ -19,6 +19,7 @@ from pitstop.engine.executor import (
     LogChunk,
     Placement,
     Shell,
+    ShellRequest,
     WorkspaceRef,
 )
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
@@ -488,7 +489,7 @@ class ExecutorContract:
     async def test_a_shell_answers_what_is_typed_and_ends_when_it_is_closed(
         self, place: Place, workspace: WorkspaceRef
     ) -> None:
-        shell = await place.executor.shell(workspace)
+        shell = await place.executor.shell(workspace, ShellRequest())
         await shell.write(place.question)
         await wait_answered(shell, place.answer)
         shell.resize(50, 132)
@@ -503,7 +504,7 @@ class ExecutorContract:
     ) -> None:
         await run(place, workspace, "writes a and b", key="1")
         try:
-            shell = await place.executor.shell(workspace, read_only=True)
+            shell = await place.executor.shell(workspace, ShellRequest(read_only=True))
         except NoRunner as error:  # this machine cannot do it, and says what it would need
             assert "read-only" in str(error)
             assert "needs" in str(error)
@@ -517,7 +518,7 @@ class ExecutorContract:
         assert (await run(place, workspace, "spoils a, adds c", key="3")).state == "completed"  # others still can
 
     async def test_closing_ends_everything(self, place: Place, workspace: WorkspaceRef) -> None:
-        shell = await place.executor.shell(workspace)
+        shell = await place.executor.shell(workspace, ShellRequest())
         async with asyncio.TaskGroup() as group:
             command = await place.executor.start(workspace, place.command("runs on", "k"))
             waiting = group.create_task(place.executor.wait(command))

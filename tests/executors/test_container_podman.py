@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
+from pitstop.engine.executor import ShellRequest
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone
 from pitstop.executors.machine.containers.finding import find_engine
 from tests.containers import BARE, BOX, Podman
@@ -97,7 +98,7 @@ async def test_a_shell_joins_a_command_and_leaves_nothing_behind(bench: Bench) -
     command = await bench.start("echo up; exec sleep 1000")
     await bench.wait_said(command)
 
-    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command))
     await shell.write(b"sleep 2001 & echo rea''dy\n")
     await wait_shown(shell, b"ready")
     await shell.close()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
+from pitstop.engine.executor import ShellRequest
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineRefused
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
@@ -227,7 +228,7 @@ async def test_a_service_that_the_engine_does_not_remove_keeps_nobody_from_leavi
 
 
 async def test_a_shell_has_the_services_of_its_step(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, None, BOX, container=beside(web()))
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, container=beside(web())))
     await shell.write(f"{ASK}; echo en''d\n".encode())
 
     assert b"hello" in await wait_shown(shell, b"end\r\n")

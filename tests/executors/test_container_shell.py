@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Service
+from pitstop.engine.executor import ShellRequest
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone
 from tests.containers import BARE, BOX, TALKATIVE, Docker
@@ -27,7 +28,7 @@ async def test_a_shell_has_the_image_user_variables_and_folder_of_its_step(bench
     options = ContainerOptions(user="app")
 
     shell = await bench.executor.shell(
-        bench.workspace, None, TALKATIVE, cwd="sub", env={"COLOUR": "grün"}, container=options
+        bench.workspace, ShellRequest(image=TALKATIVE, cwd="sub", env={"COLOUR": "grün"}, container=options)
     )
     await shell.write(b"echo $COLOUR $(id -un) $(basename $PWD) $TERM en''d\n")
     seen = await wait_shown(shell, b" end\r\n")
@@ -40,7 +41,7 @@ async def test_a_shell_joins_a_command_that_runs_in_its_container(bench: Bench) 
     command = await bench.start("echo inside > /tmp/of-the-step; COLOUR=red; echo up; exec sleep 1000", env={"X": "1"})
     await bench.wait_said(command)
 
-    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command))
     await shell.write(b"cat /tmp/of-the-step; echo $X en''d\n")
     seen = await wait_shown(shell, b" end\r\n")
 
@@ -55,7 +56,7 @@ async def test_a_shell_joins_a_command_that_runs_in_its_container(bench: Bench) 
 async def test_a_shell_that_joined_leaves_nothing_behind(bench: Bench) -> None:
     command = await bench.start("echo up; exec sleep 1000")
     await bench.wait_said(command)
-    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command))
     await shell.write(b"sleep 2001 & (trap '' HUP; setsid sleep 2002 &) ; echo rea''dy\n")
     await wait_shown(shell, b"ready")
 
@@ -71,7 +72,7 @@ async def test_a_command_that_has_ended_is_not_joined_and_its_shell_is_as_it_was
     command = await bench.start("echo done > file")
     await bench.executor.wait(command)
 
-    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command))
     await shell.write(b"cat file; echo en''d\n")
 
     assert b"done" in await wait_shown(shell, b"end\r\n")
@@ -82,7 +83,7 @@ async def test_a_read_only_shell_is_beside_the_command_and_changes_nothing(bench
     command = await bench.start("echo first > file; echo inside > /tmp/x; echo up; exec sleep 1000")
     await bench.wait_said(command)
 
-    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command, read_only=True)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command, read_only=True))
     await shell.write(b"cat file; ls /tmp/x; touch new; echo en''d\n")
     seen = await wait_shown(shell, b"end\r\n")
     await shell.close()
@@ -98,7 +99,9 @@ async def test_a_read_only_shell_is_beside_the_command_and_changes_nothing(bench
 async def test_a_shell_follows_the_size_of_its_window(bench: Bench, joins: bool) -> None:
     command = await bench.start("echo up; exec sleep 1000")
     await bench.wait_said(command)
-    shell = await bench.executor.shell(bench.workspace, None, BOX, 33, 101, beside=command if joins else None)
+    shell = await bench.executor.shell(
+        bench.workspace, ShellRequest(image=BOX, rows=33, cols=101, beside=command if joins else None)
+    )
     await shell.write(b"while [ \"$(stty size)\" != '33 101' ]; do :; done; echo was''33\n")
     await wait_shown(shell, b"was33")
 
@@ -112,7 +115,7 @@ async def test_a_shell_follows_the_size_of_its_window(bench: Bench, joins: bool)
 
 
 async def test_no_character_is_cut_in_two(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, None, BOX)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX))
     await shell.write(
         b"i=0; while [ $i -lt 3000 ]; do printf '\\303\\274\\342\\202\\254'; i=$((i+1)); done; echo en''d\n"
     )
@@ -126,7 +129,7 @@ async def test_no_character_is_cut_in_two(bench: Bench) -> None:
 
 
 async def test_ctrl_c_ends_what_runs_and_not_the_shell(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, None, BOX)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX))
     await shell.write(b"sh -c \"echo rea''dy; exec sleep 1000\"\n")  # ready when it has the terminal, not before
     await wait_shown(shell, b"ready")
 
@@ -140,7 +143,7 @@ async def test_ctrl_c_ends_what_runs_and_not_the_shell(bench: Bench) -> None:
 async def test_a_large_paste_arrives_whole(bench: Bench) -> None:
     pasted = bytes(range(32, 127)) * 20_000
     script = f"stty raw -echo; echo ready; head -c {len(pasted)} | md5sum"
-    shell = await bench.executor.shell(bench.workspace, ("sh", "-c", script), BOX)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("sh", "-c", script), image=BOX))
     await wait_shown(shell, b"ready")
 
     async with asyncio.TaskGroup() as group:
@@ -155,7 +158,7 @@ async def test_a_shell_that_ends_by_itself_tells_how(bench: Bench) -> None:
     command = await bench.start("echo up; exec sleep 1000")
     await bench.wait_said(command)
     for beside in (None, command):
-        shell = await bench.executor.shell(bench.workspace, None, BOX, beside=beside)
+        shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=beside))
         await shell.write(b"exit 3\n")
         while await shell.read():
             pass
@@ -174,7 +177,7 @@ async def test_a_shell_that_its_engine_is_yet_to_start_is_not_taken_for_one_that
     command = await bench.start("echo up; exec sleep 1000")
     await bench.wait_said(command)
     container = await bench.wait_container()
-    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command))
     asked_twice, find, paths = asyncio.Event(), ContainerEngine.find, list[str]()
 
     async def find_before_the_start(self: ContainerEngine, path: str) -> Any:
@@ -198,7 +201,7 @@ async def test_a_shell_that_its_engine_is_yet_to_start_is_not_taken_for_one_that
 
 
 async def test_a_shell_that_has_ended_touches_no_other_connection_when_it_is_closed(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, ("true",), BOX)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("true",), image=BOX))
     await shell.wait()
     pairs = [socket.socketpair() for _ in range(100)]  # among them has to be whatever number the shell's had
     others = [(theirs, *await asyncio.open_unix_connection(sock=ours)) for ours, theirs in pairs]
@@ -216,7 +219,7 @@ async def test_a_shell_that_has_ended_touches_no_other_connection_when_it_is_clo
 async def test_what_an_engine_tells_of_a_shell_that_another_started_is_not_taken_for_its_end(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shell = await bench.executor.shell(bench.workspace, None, BOX)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX))
     ask = ContainerEngine.ask
 
     async def ask_and_start_again(self: ContainerEngine, method: str, path: str, *args: Any, **more: Any) -> Any:
@@ -249,7 +252,7 @@ async def test_a_command_that_ends_when_a_shell_is_about_to_join_it_is_not_joine
         return await ask(self, method, path, *args, **more)
 
     monkeypatch.setattr(ContainerEngine, "ask", end_it_and_ask)
-    shell = await bench.executor.shell(bench.workspace, None, BOX, beside=command)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command))
     await shell.write(b"echo he''re\n")
 
     await wait_shown(shell, b"here")
@@ -270,7 +273,7 @@ async def test_a_shell_of_a_workspace_that_is_released_while_it_opens_is_not_lef
     monkeypatch.setattr(ContainerEngine, "ask", release_and_ask)
     shared = ContainerOptions(services=(Service(name="db", image=BOX, argv=("sleep", "1000"), shared=True),))
     with pytest.raises(WorkspaceLost):
-        await bench.executor.shell(bench.workspace, None, BOX, container=shared)
+        await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, container=shared))
 
     assert bench.docker.left() == {}
 
@@ -278,7 +281,9 @@ async def test_a_shell_of_a_workspace_that_is_released_while_it_opens_is_not_lef
 async def test_many_shells_are_open_at_once(bench: Bench) -> None:
     command = await bench.start("echo up; exec sleep 1000")
     await bench.wait_said(command)
-    shells = await asyncio.gather(*(bench.executor.shell(bench.workspace, None, BOX, beside=command) for _ in range(5)))
+    shells = await asyncio.gather(
+        *(bench.executor.shell(bench.workspace, ShellRequest(image=BOX, beside=command)) for _ in range(5))
+    )
 
     for number, shell in enumerate(shells):
         await shell.write(b"echo I a''m %d.\n" % number)
@@ -290,7 +295,7 @@ async def test_many_shells_are_open_at_once(bench: Bench) -> None:
 
 
 async def test_an_image_without_a_shell_has_none(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, None, BARE)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BARE))
     seen = b""
     while said := await shell.read():
         seen += said
@@ -302,9 +307,13 @@ async def test_an_image_without_a_shell_has_none(bench: Bench) -> None:
 
 async def test_what_keeps_a_shell_from_opening_is_told(bench: Bench) -> None:
     with pytest.raises(Unavailable, match="absent is not on this machine"):
-        await bench.executor.shell(bench.workspace, None, "absent", container=ContainerOptions(pull="never"))
+        await bench.executor.shell(
+            bench.workspace, ShellRequest(image="absent", container=ContainerOptions(pull="never"))
+        )
     with pytest.raises(Unavailable, match="nobody-knows"):
-        await bench.executor.shell(bench.workspace, None, BOX, container=ContainerOptions(user="nobody-knows"))
+        await bench.executor.shell(
+            bench.workspace, ShellRequest(image=BOX, container=ContainerOptions(user="nobody-knows"))
+        )
     with pytest.raises(Unavailable, match="outside the workspace"):
-        await bench.executor.shell(bench.workspace, None, BOX, cwd="..")
+        await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, cwd=".."))
     assert bench.docker.left() == {}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, WorkspaceRef
+from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, ShellRequest, WorkspaceRef
 from pitstop.errors import NoRunner, PitstopError, WorkspaceLost
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.processes.read_only import read_only_argv
@@ -161,7 +161,7 @@ def test_when_pitstop_is_killed_everything_it_started_ends(tmp_path: Path) -> No
     program = textwrap.dedent(f"""
         import asyncio, sys
         from pathlib import Path
-        from pitstop.engine.executor import Command, Placement
+        from pitstop.engine.executor import Command, Placement, ShellRequest
         from pitstop.executors.machine.processes.executor import ProcessExecutor
 
         async def main():
@@ -171,7 +171,7 @@ def test_when_pitstop_is_killed_everything_it_started_ends(tmp_path: Path) -> No
             for number in range(3):
                 command = await executor.start(workspace, Command(key="{mark}" + str(number), script=script))
                 await anext(executor.logs(command))
-            await executor.shell(workspace, ("sh", "-c", "sleep 1000.{mark}"))
+            await executor.shell(workspace, ShellRequest(argv=("sh", "-c", "sleep 1000.{mark}")))
             print("up", flush=True)
             await asyncio.Event().wait()
 
@@ -344,7 +344,9 @@ async def read_until(shell: Shell, text: bytes) -> bytes:
 
 
 async def test_a_shell_is_on_a_terminal_of_the_size_that_was_asked_for(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, ("sh",), rows=30, cols=100, env={"PS1": "> "})
+    shell = await bench.executor.shell(
+        bench.workspace, ShellRequest(argv=("sh",), rows=30, cols=100, env={"PS1": "> "})
+    )
 
     await shell.write(b"test -t 0 && stty size\n")
     await read_until(shell, b"30 100")
@@ -356,7 +358,7 @@ async def test_a_shell_is_on_a_terminal_of_the_size_that_was_asked_for(bench: Be
 
 
 async def test_ctrl_c_in_a_shell_reaches_the_command_in_front(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, ("sh",), env={"PS1": "> "})
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("sh",), env={"PS1": "> "}))
     await shell.write(b"sh -c 'echo u\"\"p; exec sleep 1000'\n")
     await read_until(shell, b"up")
 
@@ -367,7 +369,7 @@ async def test_ctrl_c_in_a_shell_reaches_the_command_in_front(bench: Bench) -> N
 
 async def test_a_shell_never_cuts_a_character(bench: Bench) -> None:
     shell = await bench.executor.shell(
-        bench.workspace, ("sh", "-c", "for i in $(seq 3000); do printf 'aé€😀'; done; echo .end")
+        bench.workspace, ShellRequest(argv=("sh", "-c", "for i in $(seq 3000); do printf 'aé€😀'; done; echo .end"))
     )
 
     assert (await read_until(shell, b".end")).count("aé€😀".encode()) == 3000
@@ -375,7 +377,7 @@ async def test_a_shell_never_cuts_a_character(bench: Bench) -> None:
 
 
 async def test_closing_a_shell_ends_all_that_was_started_in_it(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, ("sh",))
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("sh",)))
     await shell.write(
         f"(trap '' HUP TERM; env -i setsid sleep 1000.{bench.mark} &)\nsleep 1000.{bench.mark} &\n".encode()
     )
@@ -388,7 +390,7 @@ async def test_closing_a_shell_ends_all_that_was_started_in_it(bench: Bench) -> 
 
 
 async def test_a_shell_that_cannot_be_started_says_why_on_its_terminal(bench: Bench) -> None:
-    shell = await bench.executor.shell(bench.workspace, ("no-such-shell",))
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("no-such-shell",)))
 
     await read_until(shell, b"command not found: no-such-shell")
 
@@ -397,7 +399,7 @@ async def test_a_shell_that_cannot_be_started_says_why_on_its_terminal(bench: Be
 
 async def test_to_a_read_only_shell_the_whole_workspace_is_read_only_and_stays_so(bench: Bench) -> None:
     folders = bench.workspace.home, bench.workspace.artifacts, bench.workspace.repo
-    shell = await bench.executor.shell(bench.workspace, ("sh",), read_only=True, env={"PS1": "> "})
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("sh",), read_only=True, env={"PS1": "> "}))
 
     for folder in folders:
         await shell.write(f"touch {folder}/x || echo ref''used {folder}\n".encode())
@@ -414,7 +416,7 @@ async def test_where_there_is_no_read_only_view_the_error_says_what_it_needs(tmp
 
     for _ in range(2):
         with pytest.raises(NoRunner, match=r"read-only.*needs unshare, mount and setpriv.*command not found: unshare"):
-            await executor.shell(workspace, read_only=True)
+            await executor.shell(workspace, ShellRequest(read_only=True))
     await executor.close()
 
 
@@ -423,12 +425,14 @@ async def test_a_workspace_that_is_released_while_a_read_only_view_is_tried_tell
 ) -> None:
     other = await bench.executor.acquire(Placement())
     async with asyncio.TaskGroup() as group:
-        opening = group.create_task(failure_of(bench.executor.shell(other, ("true",), read_only=True)))
+        opening = group.create_task(
+            failure_of(bench.executor.shell(other, ShellRequest(argv=("true",), read_only=True)))
+        )
         await asyncio.sleep(0)  # it begins
         await bench.executor.release(other)
 
     assert isinstance(opening.result(), WorkspaceLost)
-    shell = await bench.executor.shell(bench.workspace, ("true",), read_only=True)
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("true",), read_only=True))
     assert (await shell.wait()).state == "completed"
 
 

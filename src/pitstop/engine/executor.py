@@ -8,6 +8,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
+import msgspec
+
 from pitstop.engine.container import ContainerOptions
 from pitstop.lazy_dataclass import dataclass
 
@@ -103,6 +105,24 @@ class CommandRef:
 
     workspace: str
     key: str
+
+
+class ShellRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What shell to open: `argv`, or the default shell of the place.
+
+    With `image` it runs in a container of that image, made as `container` says. While the command `beside` still runs
+    in a container, the shell joins it there. With `read_only` it is a sidecar that cannot change the workspace.
+    """
+
+    argv: tuple[str, ...] = ()
+    image: str | None = None
+    rows: int = 24
+    cols: int = 80
+    cwd: str = "."
+    env: Mapping[str, str] = {}
+    container: ContainerOptions = ContainerOptions()
+    beside: CommandRef | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,26 +251,8 @@ class Executor(Protocol):
         """
         ...
 
-    async def shell(
-        self,
-        workspace: WorkspaceRef,
-        argv: tuple[str, ...] | None = None,
-        image: str | None = None,
-        rows: int = 24,
-        cols: int = 80,
-        *,
-        cwd: str = ".",
-        env: Mapping[str, str] | None = None,
-        container: ContainerOptions | None = None,
-        beside: CommandRef | None = None,
-        read_only: bool = False,
-    ) -> Shell:
-        """A shell in the workspace. With `image` it is in a container of that image, made as `container` says.
-
-        While the command `beside` still runs in a container, the shell joins it there. With `read_only` it is a
-        sidecar: apart from the command, and with a workspace that it cannot change. Raises `NoRunner`, which tells what
-        is missing, where that cannot be done.
-        """
+    async def shell(self, workspace: WorkspaceRef, request: ShellRequest) -> Shell:
+        """A shell in the workspace. Raises `NoRunner`, which names what is missing, where there can be none."""
         ...
 
     async def image_digest(self, image: str) -> str:

@@ -7,7 +7,6 @@ import signal
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 
-from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import (
     Command,
     CommandRef,
@@ -18,6 +17,7 @@ from pitstop.engine.executor import (
     Placement,
     RunnerInfo,
     Shell,
+    ShellRequest,
     Stream,
     WorkspaceRef,
 )
@@ -292,23 +292,10 @@ class FakeExecutor:
             running.cancel(grace, "timeout" if timed_out else "cancelled")
             await running.wait_ended()
 
-    async def shell(
-        self,
-        workspace: WorkspaceRef,
-        argv: tuple[str, ...] | None = None,
-        image: str | None = None,
-        rows: int = 24,
-        cols: int = 80,
-        *,
-        cwd: str = ".",
-        env: Mapping[str, str] | None = None,
-        container: ContainerOptions | None = None,
-        beside: CommandRef | None = None,
-        read_only: bool = False,
-    ) -> Shell:
+    async def shell(self, workspace: WorkspaceRef, request: ShellRequest) -> Shell:
         self._find(workspace)
         shell = FakeShell(self._answer)
-        shell.resize(rows, cols)
+        shell.resize(request.rows, request.cols)
         self._shells[workspace.id].append(shell)
         return shell
 

@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from pitstop.engine.executor import Shell
+from pitstop.engine.container import ContainerOptions
+from pitstop.engine.executor import Shell, ShellRequest
 from pitstop.engine.frame import Activation
 from pitstop.errors import NotRunning
 from pitstop.runs.run_request import ShellMode, ShellRecord
@@ -168,30 +169,28 @@ async def _open_step_shell(
     """A shell where a step works: its folder, variables, image, user and services; a sidecar changes no file."""
     is_command = activation.step.kind == "run"
     env = await workplace.environment(activation, config.get("env", {}) if is_command else {})
-    image, container = container_of(dict(config)) if is_command else (None, None)
+    image, container = container_of(dict(config)) if is_command else (None, ContainerOptions())
     if image is not None:
         env = workplace.without_own_home(env)
     control = Path(workplace.workspace.control)
     env["PITSTOP_OUTPUT"] = str(control / "shell.output")
-    return await workplace.executor.shell(
-        workplace.workspace,
-        _shell_with_history(control, activation, config.get("script"), in_container=image is not None),
-        image,
-        rows,
-        cols,
+    request = ShellRequest(
+        argv=_shell_with_history(control, activation, config.get("script"), in_container=image is not None),
+        image=image,
+        rows=rows,
+        cols=cols,
         cwd=str(config.get("working_directory", ".")) if is_command else ".",
         env=env,
         container=container,
         read_only=mode == "sidecar",
     )
+    return await workplace.executor.shell(workplace.workspace, request)
 
 
-def _shell_with_history(
-    control: Path, activation: Activation, script: Any, *, in_container: bool
-) -> tuple[str, ...] | None:
-    """bash with the step's command one key away, in a history of its own; None for the shell of the place."""
+def _shell_with_history(control: Path, activation: Activation, script: Any, *, in_container: bool) -> tuple[str, ...]:
+    """bash with the step's command one key away, in a history of its own; nothing for the shell of the place."""
     if not in_container and not os.environ.get("SHELL", "bash").endswith("bash"):
-        return None
+        return ()
     start = control / "shell.rc"
     prompt = shlex.quote(f"({activation.step.title.replace(chr(92), '')}) ")
     lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f'PS1={prompt}"$PS1"']

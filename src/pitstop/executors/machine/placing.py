@@ -1,11 +1,10 @@
 """One executor for flows of both kinds: a command with an image runs in a container, any other as a process."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import (
     Command,
     CommandRef,
@@ -15,6 +14,7 @@ from pitstop.engine.executor import (
     Placement,
     RunnerInfo,
     Shell,
+    ShellRequest,
     WorkspaceRef,
 )
 from pitstop.errors import Unavailable, WorkspaceLost
@@ -128,38 +128,14 @@ class PlacingExecutor:
         else:
             await self._processes.cancel(command, grace, timed_out=timed_out)
 
-    async def shell(
-        self,
-        workspace: WorkspaceRef,
-        argv: tuple[str, ...] | None = None,
-        image: str | None = None,
-        rows: int = 24,
-        cols: int = 80,
-        *,
-        cwd: str = ".",
-        env: Mapping[str, str] | None = None,
-        container: ContainerOptions | None = None,
-        beside: CommandRef | None = None,
-        read_only: bool = False,
-    ) -> Shell:
-        image = image or self._image
+    async def shell(self, workspace: WorkspaceRef, request: ShellRequest) -> Shell:
+        image = request.image or self._image
         if image is None:
-            return await self._processes.shell(workspace, argv, None, rows, cols, cwd=cwd, env=env, read_only=read_only)
+            return await self._processes.shell(workspace, request)
         self._check_held(workspace)
         await self._post_sentry(workspace)
         try:
-            shell = await self._containers.shell(
-                workspace,
-                image,
-                argv=argv,
-                rows=rows,
-                cols=cols,
-                cwd=cwd,
-                env=env or {},
-                container=container or ContainerOptions(),
-                read_only=read_only,
-                beside=beside,
-            )
+            shell = await self._containers.shell(workspace, request, image)
             self._check_held(workspace)
         except (Unavailable, OSError):
             self._check_held(workspace)

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 
-from pitstop.engine.container import ContainerOptions
-from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk, Shell, WorkspaceRef
+from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk, Shell, ShellRequest, WorkspaceRef
 from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable
 from pitstop.executors.machine.containers.command import ContainerCommand, Yard, attach, make_container
@@ -155,48 +154,35 @@ class ContainerLauncher:
 
     # --- Shells
 
-    async def shell(
-        self,
-        workspace: WorkspaceRef,
-        image: str,
-        *,
-        argv: tuple[str, ...] | None,
-        rows: int,
-        cols: int,
-        cwd: str,
-        env: Mapping[str, str],
-        container: ContainerOptions,
-        read_only: bool,
-        beside: CommandRef | None,
-    ) -> Shell:
+    async def shell(self, workspace: WorkspaceRef, request: ShellRequest, image: str) -> Shell:
         """A shell in the container of `beside` while that runs, else in one that is made as that of a command is."""
         try:
-            folder = folder_in_repo(workspace, cwd)
+            folder = folder_in_repo(workspace, request.cwd)
         except ValueError as error:
-            raise Unavailable(f"a shell cannot work in the folder {cwd}: {error}") from error
+            raise Unavailable(f"a shell cannot work in the folder {request.cwd}: {error}") from error
         yard = await self._open_yard()
-        env, argv = {**TERMINAL, **env}, argv or BASH_OR_SH
+        env, argv, options = {**TERMINAL, **request.env}, request.argv or BASH_OR_SH, request.container
         try:
-            shell = None if read_only else await self._join(yard, beside, argv, env, folder)
+            shell = None if request.read_only else await self._join(yard, request.beside, argv, env, folder)
             if shell is None:
-                request = ContainerRequest(
-                    image=await yard.images.get(image, container.pull, container.platform, _nobody),
+                container = ContainerRequest(
+                    image=await yard.images.get(image, options.pull, options.platform, _nobody),
                     argv=argv,
                     cwd=folder,
                     env=env,
-                    options=replace(container, entrypoint=False),
+                    options=replace(options, entrypoint=False),
                     labels=labels_of(self._owner, workspace),
                     has_input=True,
                     is_terminal=True,
-                    read_only=read_only,
+                    read_only=request.read_only,
                 )
-                shell = await self._own_shell(yard, workspace, request)
+                shell = await self._own_shell(yard, workspace, container)
         except NotRun as error:
             raise Unavailable(error.reason) from error
         except EngineRefused as error:
             raise Unavailable(f"no shell in image {image}: {error.message}") from error
         self._shells.setdefault(workspace.id, []).append(shell)
-        shell.resize(rows, cols)
+        shell.resize(request.rows, request.cols)
         return shell
 
     async def _join(

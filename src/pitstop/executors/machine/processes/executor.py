@@ -9,7 +9,6 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 
-from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import (
     Command,
     CommandRef,
@@ -20,6 +19,7 @@ from pitstop.engine.executor import (
     Placement,
     RunnerInfo,
     Shell,
+    ShellRequest,
     WorkspaceRef,
     listed,
 )
@@ -245,43 +245,30 @@ class ProcessExecutor:
             supervised.cancel(grace, "timeout" if timed_out else "cancelled")
             await supervised.wait_ended()
 
-    async def shell(
-        self,
-        workspace: WorkspaceRef,
-        argv: tuple[str, ...] | None = None,
-        image: str | None = None,
-        rows: int = 24,
-        cols: int = 80,
-        *,
-        cwd: str = ".",
-        env: Mapping[str, str] | None = None,
-        container: ContainerOptions | None = None,
-        beside: CommandRef | None = None,
-        read_only: bool = False,
-    ) -> Shell:
+    async def shell(self, workspace: WorkspaceRef, request: ShellRequest) -> Shell:
         from pitstop.executors.machine.processes.terminal import TerminalShell, open_terminal
 
-        if image is not None:
-            raise NoRunner(f"image {image}", [f"{self._runner}, which runs processes and no containers"])
+        if request.image is not None:
+            raise NoRunner(f"image {request.image}", [f"{self._runner}, which runs processes and no containers"])
         held = self._find(workspace)
-        folder = os.fsencode(held.workspace.path_in_repo(cwd))
-        words = [os.fsencode(part) for part in argv] if argv else [held.env.get(b"SHELL", b"/bin/sh")]
-        if read_only:
+        folder = os.fsencode(held.workspace.path_in_repo(request.cwd))
+        words = [os.fsencode(word) for word in request.argv] or [held.env.get(b"SHELL", b"/bin/sh")]
+        if request.read_only:
             await self._check_read_only(workspace, held)
             words = read_only_argv(held.roots(), folder, words)
         try:
-            outer, inner = open_terminal(rows, cols)
+            outer, inner = open_terminal(request.rows, request.cols)
         except OSError as error:
             raise Unavailable(f"there is no terminal for a shell: {error}") from error
-        request = Request(
+        spawned = Request(
             log=os.devnull,
             argv=words,
-            env={b"TERM": b"xterm-256color", **held.env, **_encoded(env or {})},
+            env={b"TERM": b"xterm-256color", **held.env, **_encoded(request.env)},
             cwd=folder,
             terminal=os.ttyname(inner),
         )
         try:
-            supervised = self._supervisors.start(request, [inner])
+            supervised = self._supervisors.start(spawned, [inner])
         except OSError as error:
             os.close(outer)
             raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
