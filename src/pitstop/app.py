@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.service.local import LocalService
     from pitstop.service.sealing import Seal
     from pitstop.service.server import ServerOptions, ServerService
+    from pitstop.settings import Settings
     from pitstop.steps.workplace import OnOutput
     from pitstop.store.port import ServerStore
 
@@ -231,8 +232,12 @@ def new_executor(
     from pitstop.executors.machine.processes.executor import ProcessExecutor
     from pitstop.executors.machine.processes.keeper_process import spawn_keeper
 
-    keeper = new_keeper or spawn_keeper
-    processes = ProcessExecutor(settings.workspaces, lease_seconds=lease_seconds, new_keeper=keeper)
+    processes = ProcessExecutor(
+        settings.workspaces,
+        lease_seconds=lease_seconds,
+        new_keeper=new_keeper or spawn_keeper,
+        new_snapshots=partial(new_snapshots, settings),
+    )
     return PlacingExecutor(processes, _new_launcher)
 
 

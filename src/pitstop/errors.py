@@ -64,6 +64,11 @@
     │   └── OtherVersion         it speaks another version
     ├── NoRunner                 no machine meets what a workspace needs
     ├── WorkspaceLost            the workspace is gone, for good
+    ├── FileProblem              a file of a workspace cannot be used as asked
+    │   ├── FileMissing          there is nothing at its path
+    │   ├── NotAFile             there is something else at its path
+    │   ├── FileTooLarge         it has more bytes than may be read
+    │   └── PathOutside          its path leads out of its part of the workspace
     ├── SnapshotTooLarge         a workspace has more in it than a snapshot may have
     ├── RestoreIncomplete        not everything of a snapshot could be put back
     └── Unavailable              an executor cannot do it now; it may be asked again
@@ -456,6 +461,55 @@ class NoEngine(Unavailable):
         self.tried = tuple(tried)
         where = f" ({'; '.join(self.tried)})" if self.tried else ""
         super().__init__(f"no container engine answers on this machine{where}: {hint}")
+
+
+class FileProblem(PitstopError):
+    """A file of a workspace cannot be used as asked; `reason` says why."""
+
+    code = "file"
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path!r}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class FileMissing(FileProblem):
+    """There is nothing at the path."""
+
+    code = "file.missing"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "there is no such file")
+
+
+class NotAFile(FileProblem):
+    """There is something at the path that is not a regular file."""
+
+    code = "file.not_a_file"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "it is not a regular file")
+
+
+class FileTooLarge(FileProblem):
+    """The file has more bytes than may be read."""
+
+    code = "file.too_large"
+
+    def __init__(self, path: str, size: int, limit: int) -> None:
+        super().__init__(path, f"it has {size:,} bytes, and {limit:,} are allowed")
+        self.size = size
+        self.limit = limit
+
+
+class PathOutside(FileProblem):
+    """The path, or a link on its way, leads out of its part of the workspace."""
+
+    code = "file.outside"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "it is outside the workspace")
 
 
 class NotAsked(CommandRefused):

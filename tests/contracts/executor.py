@@ -1,10 +1,13 @@
 """What every executor promises. A subclass names its place; each test is then run there."""
 
 import asyncio
+import os
+import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from typing import Any, Protocol
 
@@ -22,8 +25,22 @@ from pitstop.engine.executor import (
     ShellRequest,
     WorkspaceRef,
 )
-from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.engine.workspace_files import Part
+from pitstop.errors import (
+    BadCommit,
+    FileMissing,
+    FileProblem,
+    FileTooLarge,
+    NoRunner,
+    NotAFile,
+    PathOutside,
+    Unavailable,
+    UnknownSnapshot,
+    WorkspaceLost,
+)
 from pitstop.executors.fake import FakeCommand
+
+PARTS: tuple[Part, ...] = ("repo", "home", "artifacts", "control")
 
 
 @dataclass(frozen=True)
@@ -80,19 +97,34 @@ def _tells_colour(command: FakeCommand) -> None:
 
 
 def _writes_a_and_b(command: FakeCommand) -> None:
-    command.files.update(a=b"first", b=b"second")
+    (command.repo / "a").write_text("first")
+    (command.repo / "b").write_text("second")
     command.exit()
 
 
 def _spoils_a_and_adds_c(command: FakeCommand) -> None:
-    command.files.update(a=b"spoiled", c=b"third")
-    command.files.pop("b", None)
+    (command.repo / "a").write_text("spoiled")
+    (command.repo / "b").unlink(missing_ok=True)
+    (command.repo / "c").write_text("third")
     command.exit()
 
 
 def _shows_files(command: FakeCommand) -> None:
-    for name, content in sorted(command.files.items()):
-        command.say(f"{name}={content.decode()}\n")
+    for path in sorted(command.repo.iterdir()):
+        command.say(f"{path.name}={path.read_text()}\n")
+    command.exit()
+
+
+def _links_out(command: FakeCommand) -> None:
+    (command.repo / "out").symlink_to("../home")
+    (command.repo / "x-out").symlink_to("../home/x")
+    command.exit()
+
+
+def _links_inside(command: FakeCommand) -> None:
+    (command.repo / "folder").mkdir()
+    (command.repo / "folder" / "file").write_text("inside")
+    (command.repo / "link").symlink_to("folder")
     command.exit()
 
 
@@ -111,6 +143,8 @@ PROGRAMS: Mapping[str, Program] = {
     "tells its colour": Program("printf %s $COLOUR", _tells_colour),
     "writes a and b": Program("printf first > a; printf second > b", _writes_a_and_b),
     "spoils a, adds c": Program("printf spoiled > a; rm -f b; printf third > c", _spoils_a_and_adds_c),
+    "links out": Program("ln -s ../home out; ln -s ../home/x x-out", _links_out),
+    "links inside": Program("mkdir folder; printf inside > folder/file; ln -s folder link", _links_inside),
     "shows files": Program('for f in *; do echo "$f=$(cat $f)"; done', _shows_files),
 }
 
@@ -368,35 +402,163 @@ class ExecutorContract:
         assert other.id != workspace.id
         assert b"first" not in await output(place, other, "shows files", key="other")
 
+    # --- Files
+
+    async def test_what_is_written_can_be_read_and_added_to_in_every_part(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        files = place.executor.files(workspace)
+        for part in PARTS:
+            written = await files.write(part, "deep/er/file", b"one\0", mode=0o600)
+            added = await files.write(part, "deep/er/file", b"two", append=True)
+
+            assert (written.path, written.size, written.mode, added.size) == ("deep/er/file", 4, 0o600, 7)
+            assert await files.read(part, "deep/er/file") == b"one\0two"
+            assert await files.exists(part, "deep")
+            await files.remove(part, "deep/er/file")
+            await files.remove(part, "deep/er/file")
+            assert not await files.exists(part, "deep/er/file")
+
+    async def test_commands_and_files_are_the_same_workspace(self, place: Place, workspace: WorkspaceRef) -> None:
+        await run(place, workspace, "writes a and b", key="1")
+        await place.executor.files(workspace).write("repo", "b", b"changed")
+
+        assert await place.executor.files(workspace).read("repo", "a") == b"first"
+        assert await output(place, workspace, "shows files", key="2") == b"a=first\nb=changed\n"
+
+    async def test_a_file_that_is_missing_too_large_or_none_is_told(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        files = place.executor.files(workspace)
+        await files.write("repo", "folder/large", bytes(1000))
+
+        with pytest.raises(FileMissing):
+            await files.read("repo", "missing/file")
+        with pytest.raises(NotAFile):
+            await files.read("repo", "folder")
+        with pytest.raises(FileTooLarge) as caught:
+            await files.read("repo", "folder/large", limit=999)
+        with pytest.raises(FileProblem):
+            await files.write("repo", "folder", b"")
+        assert (caught.value.size, caught.value.limit) == (1000, 999)
+        assert len(await files.read("repo", "folder/large", limit=1000)) == 1000
+
+    @pytest.mark.parametrize("path", ["../home/x", "/etc/passwd", "out/x", "deep/../../x", "x-out"])
+    async def test_nothing_is_reached_outside_the_part(self, place: Place, workspace: WorkspaceRef, path: str) -> None:
+        files = place.executor.files(workspace)
+        await files.write("home", "x", b"not yours")
+        await run(place, workspace, "links out")
+
+        for attempt in (files.read("repo", path), files.write("repo", path, b""), files.exists("repo", path)):
+            with pytest.raises(PathOutside):
+                await attempt
+        with pytest.raises(PathOutside):
+            await files.keep([path])
+        with pytest.raises(PathOutside):
+            await files.find("repo", [path])
+        assert [file.path async for file, _ in files.stream("repo")] == []
+        assert await files.read("home", "x") == b"not yours"
+
+    async def test_links_inside_the_part_are_followed(self, place: Place, workspace: WorkspaceRef) -> None:
+        files = place.executor.files(workspace)
+        await run(place, workspace, "links inside")
+
+        assert await files.read("repo", "link/file") == b"inside"
+        assert (await files.write("repo", "link/new", b"")).path == "folder/new"
+
+    async def test_each_pattern_has_its_files_also_when_they_are_many(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        files = place.executor.files(workspace)
+        for number in range(2000):
+            await files.write("control", f"many/{number % 10}/{number:04}.txt", b"x" * (number % 3))
+
+        in_folder, none, by_suffix, one = await files.find("control", ["3", "*.none", "**/*.txt", "0/0000.txt"], "many")
+
+        assert (len(in_folder), none, len(by_suffix), len(one)) == (200, [], 2000, 1)
+        assert in_folder[:2] == [file for file in by_suffix if file.path in ("many/3/0003.txt", "many/3/0013.txt")]
+        assert (in_folder[0].size, in_folder[1].size, one[0].path) == (0, 1, "many/0/0000.txt")
+        with pytest.raises(FileProblem, match="no pattern"):
+            await files.find("control", [""])
+
+    async def test_files_that_are_kept_are_among_the_artifacts(self, place: Place, workspace: WorkspaceRef) -> None:
+        files = place.executor.files(workspace)
+        await files.write("repo", "dist/tool", b"program", mode=0o755)
+        await run(place, workspace, "writes a and b")
+
+        kept = await files.keep(["dist/tool", "a"])
+        streamed = {file.path: (data, file.mode) async for file, data in files.stream("artifacts")}
+
+        assert [(file.path, file.size) for file in kept] == [("dist/tool", 7), ("a", 5)]
+        assert streamed["dist/tool"] == (b"program", 0o755)
+        assert streamed["a"][0] == b"first"
+
+    async def test_a_stream_has_every_file_in_its_chunks(self, place: Place, workspace: WorkspaceRef) -> None:
+        files = place.executor.files(workspace)
+        large = bytes(range(256)) * 10_000
+        for path, data in {"all/empty": b"", "all/large": large, "all/small/one": b"1", "other": b"2"}.items():
+            await files.write("home", path, data)
+
+        found: dict[str, bytes] = {}
+        async for file, data in files.stream("home", "all"):
+            found[file.path] = found.get(file.path, b"") + data
+
+        assert found == {"empty": b"", "large": large, "small/one": b"1"}
+        assert [file async for file in files.stream("home", "nowhere")] == []
+
+    async def test_a_git_bundle_is_checked_out(self, place: Place, workspace: WorkspaceRef, tmp_path: Path) -> None:
+        bundle, commit = git_bundle(tmp_path / "origin")
+
+        await place.executor.files(workspace).check_out(stream_of(bundle), commit)
+
+        assert await place.executor.files(workspace).read("repo", "a") == b"committed"
+        with pytest.raises(BadCommit):
+            await place.executor.files(workspace).check_out(stream_of([b"nonsense"]), commit)
+
+    async def test_files_of_a_released_workspace_are_lost(self, place: Place, workspace: WorkspaceRef) -> None:
+        files, snapshots = place.executor.files(workspace), place.executor.snapshots(workspace)
+        await place.executor.release(workspace)
+
+        for attempt in (files.read("repo", "a"), files.write("repo", "a", b""), snapshots.take()):
+            with pytest.raises(WorkspaceLost):
+                await attempt
+
+    # --- Snapshots
+
     async def test_a_restored_workspace_has_exactly_the_files_of_the_snapshot(
         self, place: Place, workspace: WorkspaceRef
     ) -> None:
         await run(place, workspace, "writes a and b", key="1")
-        snapshot = [chunk async for chunk in place.executor.snapshot(workspace)]
-        await run(place, workspace, "spoils a, adds c", key="2")
+        with closing(place.executor.snapshots(workspace)) as snapshots:
+            first = await snapshots.take(owner="run-1")
+            unchanged = await snapshots.take(first)
+            await run(place, workspace, "spoils a, adds c", key="2")
+            second = await snapshots.take(first)
+            await snapshots.restore(first)
 
-        await place.executor.restore(workspace, stream_of(snapshot))
+            assert await snapshots.diff(first, unchanged) == []
+            assert await output(place, workspace, "shows files", key="3") == b"a=first\nb=second\n"
+            changes = {(change.path, change.kind) for change in await snapshots.diff(first, second)}
+            assert changes == {("repo/a", "changed"), ("repo/b", "removed"), ("repo/c", "added")}
+            assert await snapshots.file(second, "repo/a") == b"spoiled"
+            with pytest.raises(UnknownSnapshot):
+                await snapshots.file(second, "repo/b")
 
-        assert await output(place, workspace, "shows files", key="3") == b"a=first\nb=second\n"
-
-    async def test_a_snapshot_can_be_restored_in_another_workspace(self, place: Place, workspace: WorkspaceRef) -> None:
+    async def test_a_snapshot_can_be_restored_in_part_and_in_another_workspace(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
         await run(place, workspace, "writes a and b", key="1")
+        await place.executor.files(workspace).write("home", "cache", b"then")
         other = await place.executor.acquire(Placement())
+        await place.executor.files(other).write("home", "cache", b"now")
 
-        await place.executor.restore(other, place.executor.snapshot(workspace))
+        with closing(place.executor.snapshots(workspace)) as snapshots:
+            taken = await snapshots.take()
+        with closing(place.executor.snapshots(other)) as snapshots:
+            await snapshots.restore(taken, parts=["repo"])
 
         assert await output(place, other, "shows files", key="2") == b"a=first\nb=second\n"
-
-    async def test_a_damaged_snapshot_changes_nothing(self, place: Place, workspace: WorkspaceRef) -> None:
-        await run(place, workspace, "writes a and b", key="1")
-        snapshot = b"".join([chunk async for chunk in place.executor.snapshot(workspace)])
-        await run(place, workspace, "spoils a, adds c", key="2")
-
-        for damaged in (b"", snapshot[: len(snapshot) // 2], b"nonsense" * 1000):
-            with pytest.raises(Unavailable, match="damaged"):
-                await place.executor.restore(workspace, stream_of([damaged]))
-
-        assert await output(place, workspace, "shows files", key="3") == b"a=spoiled\nc=third\n"
+        assert await place.executor.files(other).read("home", "cache") == b"now"
 
     # --- Workspaces that are taken up again
 
@@ -604,6 +766,23 @@ async def read_to_end(shell: Shell) -> bytes:
     while said_now := await shell.read():
         seen += said_now
     return seen
+
+
+def git_bundle(repository: Path) -> tuple[list[bytes], str]:
+    """A repository with one commit, in two chunks, and the id of the commit."""
+    repository.mkdir()
+    (repository / "a").write_text("committed")
+    people = {f"GIT_{who}_{what}": "a" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+    def git(*words: str) -> bytes:
+        environment = {**os.environ, **people}
+        return subprocess.run(("git", *words), cwd=repository, capture_output=True, check=True, env=environment).stdout
+
+    git("init", "--quiet")
+    git("add", "a")
+    git("commit", "--quiet", "--message", "a")
+    bundle = git("bundle", "create", "--quiet", "-", "--all")
+    return [bundle[:100], bundle[100:]], git("rev-parse", "HEAD").decode().strip()
 
 
 async def stream_of(chunks: list[bytes]) -> AsyncIterator[bytes]:

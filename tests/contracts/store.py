@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from pitstop.engine.executor import LogChunk, Stream
+from pitstop.engine.executor import LogChunk, Stream, WorkspaceRef
+from pitstop.engine.workspace_files import FoundFile
 from pitstop.errors import UnknownArtifact, UnknownRun
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import AnyEvent, RunEnded, RunStarted, StepFinished, StepRouted, StepStarted, Stopped
-from pitstop.store.port import LONGEST_LINE, Artifact, KeptRun, OutputLine, RunFilter, RunRecord, RunStore
+from pitstop.executors.machine.workspaces.files import LocalFiles
+from pitstop.store.port import LONGEST_LINE, Artifact, FileChunk, KeptRun, OutputLine, RunFilter, RunRecord, RunStore
 
 PATIENCE_SECONDS = 90  # a busy machine may stand still for a while
 STARTED = RunStarted(1.0, "build", {"count": 3, "names": ["a", "b"], "nothing": None})
@@ -27,6 +29,16 @@ def record(id: str = "run-1", **fields: Any) -> RunRecord:
 
 def step(number: int) -> StepStarted:
     return StepStarted(float(number), "main", "build", f"build#{number}")
+
+
+async def chunks(path: str, data: bytes) -> AsyncIterator[FileChunk]:
+    yield FoundFile(path, len(data)), data
+
+
+def handed_on(folder: Path) -> AsyncIterator[FileChunk]:
+    """The files of a folder, as those of a workspace come to a store."""
+    workspace = WorkspaceRef("w", "local", "", "", str(folder), "")
+    return LocalFiles(workspace, lambda: None).stream("artifacts")
 
 
 async def collect(items: AsyncIterator[Any]) -> list[Any]:
@@ -378,7 +390,7 @@ class StoreContract:
         (folder / "empty").touch()
         (folder / "ü.txt").write_text("text")
         run = await store.create(record())
-        await run.keep_artifacts(folder)
+        await run.keep_artifacts(handed_on(folder))
         await run.close()
 
         again = await store.open("run-1")
@@ -402,9 +414,40 @@ class StoreContract:
             folder.mkdir()
             (folder / "report").write_text(text)
             (folder / f"only-{text}").write_text(text)
-            await run.keep_artifacts(folder)
+            await run.keep_artifacts(handed_on(folder))
 
         assert sorted(each.path for each in await run.artifacts()) == ["only-first", "only-second", "report"]
+        assert b"".join(await collect(run.artifact("report"))) == b"second"
+
+    async def test_a_file_is_there_all_the_time_and_seen_when_it_is_complete(self, store: RunStore) -> None:
+        run = await store.create(record())
+        await run.keep_artifacts(chunks("report", b"first"))
+        seen: list[bytes] = []
+
+        async def in_pieces() -> AsyncIterator[FileChunk]:
+            for piece in (b"sec", b"ond", b" text"):
+                yield FoundFile("report", 3), piece  # it has grown since it was found
+                seen.extend(await collect(run.artifact("report")))
+
+        await run.keep_artifacts(in_pieces())
+
+        assert seen == [b"first"] * 3
+        assert await run.artifacts() == (Artifact("report", 11),)
+        assert b"".join(await collect(run.artifact("report"))) == b"second text"
+
+    async def test_of_two_that_keep_files_at_once_the_later_one_counts(self, store: RunStore) -> None:
+        run = await store.create(record())
+
+        async with asyncio.TaskGroup() as group:
+
+            async def while_another_begins() -> AsyncIterator[FileChunk]:
+                yield FoundFile("report", 5), b"fir"
+                group.create_task(run.keep_artifacts(chunks("report", b"second")))
+                await asyncio.sleep(0)  # it begins
+                yield FoundFile("report", 5), b"st"
+
+            await run.keep_artifacts(while_another_begins())
+
         assert b"".join(await collect(run.artifact("report"))) == b"second"
 
     async def test_links_that_lead_out_are_left_out(self, store: RunStore, tmp_path: Path) -> None:
@@ -417,7 +460,7 @@ class StoreContract:
         (folder / "broken").symlink_to("nowhere")
         (folder / "loop").symlink_to("loop")
         run = await store.create(record())
-        await run.keep_artifacts(folder)
+        await run.keep_artifacts(handed_on(folder))
 
         assert {each.path for each in await run.artifacts()} == {"real", "inside"}
         assert b"".join(await collect(run.artifact("inside"))) == b"real"
@@ -441,14 +484,14 @@ class StoreContract:
         run = await store.create(record())
         with monkeypatch.context() as patch:
             patch.setattr(Path, "is_file", is_file_and_goes)
-            await run.keep_artifacts(folder)
+            await run.keep_artifacts(handed_on(folder))
 
         assert [each.path for each in await run.artifacts()] == ["stays"]
         assert run.problem is None
 
     async def test_a_folder_that_is_not_there_has_no_files(self, store: RunStore, tmp_path: Path) -> None:
         run = await store.create(record())
-        await run.keep_artifacts(tmp_path / "nothing")
+        await run.keep_artifacts(handed_on(tmp_path / "nothing"))
 
         assert await run.artifacts() == ()
 

@@ -6,6 +6,7 @@ import pytest
 
 from pitstop.engine.executor import Command, Executor
 from pitstop.executors.fake import FakeDisk, FakeExecutor
+from pitstop.executors.far import FarExecutor
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.contracts.executor import PROGRAMS, ExecutorContract
 from tests.executors.leases import LONG_LEASE_SECONDS, lapse
@@ -19,27 +20,35 @@ class Processes:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.executor: Executor = ProcessExecutor(folder)
         self.others: list[Executor] = []
+        self.executor = self.another()
 
     def command(self, program: str, key: str, **fields: Any) -> Command:
         return Command(key=key, script=PROGRAMS[program].script, **fields)
 
-    def another(self) -> Executor:
-        self.others.append(ProcessExecutor(self.folder))
+    def another(self, lease_seconds: float | None = None) -> Executor:
+        self.others.append(ProcessExecutor(self.folder, lease_seconds=lease_seconds))
         return self.others[-1]
 
     def lapsing(self) -> Executor:
-        self.others.append(ProcessExecutor(self.folder, lease_seconds=LONG_LEASE_SECONDS))
-        return self.others[-1]
+        return self.another(LONG_LEASE_SECONDS)
 
     def lapse(self, executor: Executor) -> None:
         assert isinstance(executor, ProcessExecutor)
         lapse(executor)
 
     async def close(self) -> None:
-        for executor in (self.executor, *self.others):
+        for executor in self.others:
             await executor.close()
+
+
+class FarProcesses(Processes):
+    """The same, with workspaces whose paths are not of this machine."""
+
+    def another(self, lease_seconds: float | None = None) -> Executor:
+        executor: Any = FarExecutor(super().another(lease_seconds))
+        self.others[-1] = executor
+        return self.others[-1]
 
 
 class Fakes:
@@ -71,7 +80,15 @@ class Fakes:
 class TestProcessExecutor(ExecutorContract):
     @pytest.fixture
     async def place(self, tmp_path: Path) -> AsyncIterator[Processes]:
-        processes = Processes(tmp_path)
+        processes = Processes(tmp_path / "workspaces")
+        yield processes
+        await processes.close()
+
+
+class TestFarExecutor(ExecutorContract):
+    @pytest.fixture
+    async def place(self, tmp_path: Path) -> AsyncIterator[FarProcesses]:
+        processes = FarProcesses(tmp_path / "workspaces")
         yield processes
         await processes.close()
 

@@ -54,7 +54,7 @@ class Containers:
 class TestContainers(ExecutorContract):
     @pytest.fixture
     async def place(self, tmp_path: Path, docker: Docker) -> AsyncIterator[Containers]:
-        containers = Containers(tmp_path, docker)
+        containers = Containers(tmp_path / "workspaces", docker)
         yield containers
         await containers.close()
         assert docker.left() == {}

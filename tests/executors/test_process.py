@@ -16,6 +16,7 @@ from pitstop.engine.executor import Command, CommandRef, CommandResult, Placemen
 from pitstop.errors import NoRunner, PitstopError, WorkspaceLost
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.processes.read_only import read_only_argv
+from pitstop.executors.machine.snapshots.store import SnapshotStore
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
 
 
@@ -466,22 +467,22 @@ async def test_in_place_the_users_own_folder_is_the_repo_and_stays(tmp_path: Pat
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "mine").write_text("precious")
-    executor = ProcessExecutor(folder / ".pitstop" / "workspaces")
+    snapshots_folder = tmp_path / "snapshots"
+    executor = ProcessExecutor(
+        folder / ".pitstop" / "workspaces", new_snapshots=lambda: SnapshotStore(snapshots_folder)
+    )
     workspace = await executor.acquire(Placement(folder=str(folder)))
     bench = Bench(executor, workspace)
 
     _, said = await bench.run('cat mine; touch made "$HOME/cache"')
-    snapshot = [chunk async for chunk in executor.snapshot(workspace)]
+    snapshots = executor.snapshots(workspace)
+    snapshot = await snapshots.take(parts=["repo"])
     await bench.run("rm mine; touch more")
-    await executor.restore(workspace, _stream(snapshot))
+    await snapshots.restore(snapshot, parts=["repo"])
+    snapshots.close()
     _, said_after = await bench.run("cat mine")
     await executor.close()
 
     assert said == said_after == "precious"
     assert sorted(path.name for path in folder.iterdir()) == [".pitstop", "made", "mine"]
     assert [*(folder / ".pitstop" / "workspaces").iterdir()] == []
-
-
-async def _stream(chunks: list[bytes]) -> AsyncIterator[bytes]:
-    for chunk in chunks:
-        yield chunk

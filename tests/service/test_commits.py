@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pitstop.engine.executor import WorkspaceRef
 from pitstop.errors import BadCommit
+from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.service import commits
 from pitstop.service.commits import check_out, commit_in, find_commit
 
@@ -53,6 +55,10 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
+def files_of(repo: Path) -> LocalFiles:
+    return LocalFiles(WorkspaceRef("w", "local", str(repo), "", "", ""), lambda: None)
+
+
 def tree(folder: Path) -> dict[str, tuple[str, object]]:
     """Every name below a folder: what kind it is, and what is in it."""
     found: dict[str, tuple[str, object]] = {}
@@ -80,7 +86,7 @@ async def test_a_part_of_a_repository_is_checked_out_as_it_was_committed(reposit
     (part / "changed.txt").write_text("in no commit\n")
     target.mkdir(parents=True)
 
-    await check_out(str(part), first, target)
+    await check_out(str(part), first, files_of(target))
 
     assert tree(target) == then
     assert list(target.parent.iterdir()) == [target]
@@ -95,11 +101,42 @@ async def test_a_whole_repository_is_checked_out_with_its_history(repository: Pa
     committed(repository)
     target.mkdir(parents=True)
 
-    await check_out(str(repository), first, target)
+    await check_out(str(repository), first, files_of(target))
 
     assert tree(target / "services") == then
     assert (target / "outside.txt").read_text() == "not in the part\n"
     assert git(target, "rev-parse", "HEAD") == first
+    assert git(target, "status", "--porcelain") == ""
+
+
+async def test_a_commit_that_is_on_no_branch_any_more_is_checked_out(repository: Path, tmp_path: Path) -> None:
+    committed(repository)
+    (repository / "outside.txt").write_text("amended\n")
+    first = committed(repository)
+    git(repository, "reset", "--quiet", "--hard", "HEAD~1")
+    target = tmp_path / "workspace" / "repo"
+    target.mkdir(parents=True)
+
+    await check_out(str(repository), first, files_of(target))
+
+    assert (target / "outside.txt").read_text() == "amended\n"
+    assert git(target, "rev-parse", "HEAD") == first
+
+
+async def test_a_shallow_repository_is_checked_out_with_the_history_that_it_has(
+    repository: Path, tmp_path: Path
+) -> None:
+    first = committed(repository)
+    for number in range(3):
+        (repository / "outside.txt").write_text(f"{number}\n")
+        first = committed(repository)
+    shallow, target = tmp_path / "shallow", tmp_path / "workspace" / "repo"
+    git(tmp_path, "clone", "--quiet", "--depth", "2", f"file://{repository}", str(shallow))
+    target.mkdir(parents=True)
+
+    await check_out(str(shallow), first, files_of(target))
+
+    assert git(target, "rev-list", "--count", "HEAD") == "2"
     assert git(target, "status", "--porcelain") == ""
 
 
@@ -113,7 +150,7 @@ async def test_a_part_that_a_commit_does_not_have_is_told(repository: Path, tmp_
     target.mkdir(parents=True)
 
     with pytest.raises(BadCommit, match="later"):
-        await check_out(str(later), first, target)
+        await check_out(str(later), first, files_of(target))
 
     assert list(target.parent.iterdir()) == [target]
     assert list(target.iterdir()) == []

@@ -1,7 +1,7 @@
 """The service in this process: what a door can rely on."""
 
 import asyncio
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from pitstop.service import live_run
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
 from pitstop.service.live_run import LiveRun
 from pitstop.store.folder import FolderRun
-from pitstop.store.port import RunRecord
+from pitstop.store.port import FileChunk, RunRecord
 from tests.contracts.service_desk import collected
 from tests.patience import PATIENCE_SECONDS
 from tests.service.desk import Desk
@@ -213,9 +213,9 @@ async def test_whoever_waits_elsewhere_is_told_how_a_run_ended_however_late_that
     keep_artifacts, may_keep = FolderRun.keep_artifacts, asyncio.Event()
     read_record, is_read_again = FolderRun.record, asyncio.Event()
 
-    async def keep_later(self: FolderRun, folder: Path) -> None:
+    async def keep_later(self: FolderRun, files: AsyncIterator[FileChunk]) -> None:
         await may_keep.wait()
-        await keep_artifacts(self, folder)
+        await keep_artifacts(self, files)
 
     async def read_again(self: FolderRun) -> RunRecord:
         is_read_again.set()

@@ -17,6 +17,7 @@ from pitstop.service.live_run import LiveRun
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
+from pitstop.store.port import FileChunk
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import open_sql_store
 from tests.databases import Postgres, postgres, postgres_url
@@ -241,9 +242,9 @@ async def test_what_steps_hand_on_is_kept_when_the_database_is_back(
 ) -> None:
     keep_artifacts, was_refused = SqlRun.keep_artifacts, asyncio.Event()
 
-    async def keep_or_tell(self: SqlRun, folder: Path) -> None:
+    async def keep_or_tell(self: SqlRun, files: AsyncIterator[FileChunk]) -> None:
         try:
-            await keep_artifacts(self, folder)
+            await keep_artifacts(self, files)
         except StoreUnavailable:
             was_refused.set()
             raise

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pitstop.app import open_service
+from pitstop.engine.executor import WorkspaceRef
+from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.masking import MaskedStream, Masker
 from pitstop.service import shell_recording
 from pitstop.service.api import DebugRequest, RunRequest
@@ -62,16 +64,17 @@ def read_cast(data: bytes) -> Cast:
 
 
 def recorded(file: Path, **options: Any) -> ShellRecording:
-    return ShellRecording(file, rows=24, cols=80, title="shell at a", **options)
+    files = LocalFiles(WorkspaceRef("w", "local", "", "", "", str(file.parent)), lambda: None)
+    return ShellRecording(files, file.name, rows=24, cols=80, title="shell at a", **options)
 
 
-def test_characters_that_come_in_pieces_are_whole_in_the_recording(tmp_path: Path) -> None:
+async def test_characters_that_come_in_pieces_are_whole_in_the_recording(tmp_path: Path) -> None:
     shown = "grüße 世界 😀 \x1b[31mrot\x1b[0m\r\n"
     recording = recorded(tmp_path / "a.cast", keys=True)
     for byte in shown.encode():
-        recording.show(bytes([byte]))
-        recording.type(bytes([byte]))
-    recording.close()
+        await recording.show(bytes([byte]))
+        await recording.type(bytes([byte]))
+    await recording.close()
 
     cast = read_cast((tmp_path / "a.cast").read_bytes())
 
@@ -79,35 +82,35 @@ def test_characters_that_come_in_pieces_are_whole_in_the_recording(tmp_path: Pat
     assert all("\ufffd" not in text for _, text in cast.events)
 
 
-def test_a_terminal_that_changes_its_size_does_so_in_the_recording(tmp_path: Path) -> None:
+async def test_a_terminal_that_changes_its_size_does_so_in_the_recording(tmp_path: Path) -> None:
     recording = recorded(tmp_path / "a.cast")
-    recording.show(b"narrow")
+    await recording.show(b"narrow")
     recording.resize(40, 120)
-    recording.show(b"wide \xe4\xb8")
+    await recording.show(b"wide \xe4\xb8")
     recording.resize(10, 20)
-    recording.show(b"\x96 small")
-    recording.close()
+    await recording.show(b"\x96 small")
+    await recording.close()
 
     cast = read_cast((tmp_path / "a.cast").read_bytes())
 
     assert cast.screens == [((80, 24), "narrow"), ((120, 40), "wide "), ((20, 10), "世 small")]
 
 
-def test_what_is_no_text_is_shown_as_a_terminal_does(tmp_path: Path) -> None:
+async def test_what_is_no_text_is_shown_as_a_terminal_does(tmp_path: Path) -> None:
     recording = recorded(tmp_path / "a.cast")
-    recording.show(b"\x00\xff\n\x1b]0;title\x07\xe4\xb8")
-    recording.close()
+    await recording.show(b"\x00\xff\n\x1b]0;title\x07\xe4\xb8")
+    await recording.close()
 
     assert read_cast((tmp_path / "a.cast").read_bytes()).text("o") == "\x00\ufffd\n\x1b]0;title\x07\ufffd"
 
 
-def test_a_secret_that_comes_in_pieces_is_not_in_the_recording(tmp_path: Path) -> None:
+async def test_a_secret_that_comes_in_pieces_is_not_in_the_recording(tmp_path: Path) -> None:
     masker = Masker({"KEY": "sesame99"})
     recording = recorded(tmp_path / "a.cast", keys=True, new_stream=lambda: MaskedStream(masker))
     for piece in (b"it is ses", b"ame", b"99, gr\xc3", b"\xbcn"):
-        recording.show(piece)
-        recording.type(piece)
-    recording.close()
+        await recording.show(piece)
+        await recording.type(piece)
+    await recording.close()
 
     data = (tmp_path / "a.cast").read_bytes()
     cast = read_cast(data)
@@ -116,12 +119,14 @@ def test_a_secret_that_comes_in_pieces_is_not_in_the_recording(tmp_path: Path) -
     assert b"ses" not in data
 
 
-def test_a_recording_that_grows_too_large_says_where_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_recording_that_grows_too_large_says_where_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shell_recording, "MOST_BYTES", 1000)
     recording = recorded(tmp_path / "a.cast")
     for _ in range(100):
-        recording.show(b"x" * 100)
-    recording.close()
+        await recording.show(b"x" * 100)
+    await recording.close()
 
     cast = read_cast((tmp_path / "a.cast").read_bytes())
 

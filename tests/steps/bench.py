@@ -11,6 +11,7 @@ from pitstop.engine.executor import LogChunk, Placement, WorkspaceRef
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
 from pitstop.events.outcome import Outcome, Status
+from pitstop.executors.far import FarExecutor
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.masking import MaskedStream, Masker
@@ -26,8 +27,9 @@ OUR_TYPES = StepTypes()
 class Bench:
     """Runs steps in one workspace, and hears what their commands write."""
 
-    def __init__(self, workplace: Workplace, evaluator: JqWorker) -> None:
+    def __init__(self, workplace: Workplace, evaluator: JqWorker, workspace: WorkspaceRef) -> None:
         self.workplace = workplace
+        self.workspace = workspace  # with the folders of this machine
         self._evaluator = evaluator
         self._said = bytearray()
         self._said_more = asyncio.Event()
@@ -36,11 +38,7 @@ class Bench:
 
     @property
     def repo(self) -> Path:
-        return Path(self.workplace.workspace.repo)
-
-    @property
-    def workspace(self) -> WorkspaceRef:
-        return self.workplace.workspace
+        return Path(self.workspace.repo)
 
     def files_in(self, folder: str) -> dict[str, str]:
         """The files in a folder of the workspace, or below it."""
@@ -107,11 +105,14 @@ async def open_bench(
     approvals: Approvals | None = None,
     env: Mapping[str, str] | None = None,
     shell: Iterable[str] | None = None,
+    is_far: bool = False,
 ) -> AsyncIterator[Bench]:
     masker = Masker(secrets or {})
     async with contextlib.AsyncExitStack() as parts:
-        executor = ProcessExecutor(folder / "workspaces")
+        executor: Any = ProcessExecutor(folder / "workspaces")
         parts.push_async_callback(executor.close)
+        if is_far:
+            executor = FarExecutor(executor)
         evaluator = await parts.enter_async_context(JqWorker())
         workspace = await executor.acquire(Placement())
         options: dict[str, Any] = {} if shell is None else {"shell": tuple(shell)}
@@ -127,7 +128,7 @@ async def open_bench(
             on_output=lambda occurrence, chunk: bench.hear(occurrence, chunk),
             **options,
         )
-        bench = Bench(workplace, evaluator)
+        bench = Bench(workplace, evaluator, executor.real(workspace) if is_far else workspace)
         yield bench
 
 

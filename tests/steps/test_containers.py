@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from pitstop.engine.container import ContainerOptions, Health, Service
 from pitstop.engine.executor import Placement
+from pitstop.executors.far import FarExecutor
 from pitstop.steps.containers import container_of, parse_memory
 from tests.containers import BOX, TALKATIVE, Docker
 from tests.executors.container_bench import new_executor
@@ -18,21 +19,26 @@ from tests.steps.bench import Bench, open_bench
 
 
 @contextlib.asynccontextmanager
-async def open_containers(docker: Docker, folder: Path, **options: Any) -> AsyncIterator[Bench]:
+async def open_containers(
+    docker: Docker, folder: Path, *, is_far: bool = False, **options: Any
+) -> AsyncIterator[Bench]:
     """The bench with an executor that has containers."""
     async with open_bench(folder, **options) as bench:
-        executor = new_executor(docker, folder / "of-containers")
+        executor: Any = new_executor(docker, folder / "of-containers")
+        if is_far:
+            executor = FarExecutor(executor)
         try:
             workspace = await executor.acquire(Placement())
             bench.workplace = replace(bench.workplace, executor=executor, workspace=workspace)
+            bench.workspace = executor.real(workspace) if is_far else workspace
             yield bench
         finally:
             await executor.close()
 
 
 @pytest.fixture
-async def bench(docker: Docker, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with open_containers(docker, tmp_path) as bench:
+async def bench(docker: Docker, tmp_path: Path, is_far: bool) -> AsyncIterator[Bench]:
+    async with open_containers(docker, tmp_path, is_far=is_far) as bench:
         yield bench
 
 

@@ -19,8 +19,8 @@ FINDS_THEM = {"PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 @pytest_asyncio.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    async with open_bench(tmp_path, env=FINDS_THEM) as opened:
+async def bench(tmp_path: Path, is_far: bool) -> AsyncIterator[Bench]:
+    async with open_bench(tmp_path, env=FINDS_THEM, is_far=is_far) as opened:
         yield opened
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pitstop.steps import write
+from pitstop.executors.machine.workspaces import files
 from tests.steps.bench import Bench
 
 
@@ -94,13 +94,13 @@ async def test_a_step_that_is_cancelled_has_not_ended_while_it_still_writes(
 ) -> None:
     begun, may_go_on, here = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
 
-    def write_late(*given: Any) -> int:
+    def write_late(*given: Any) -> os.stat_result:
         here.call_soon_threadsafe(begun.set)
         may_go_on.wait()
         return really_write(*given)
 
-    really_write = write._write
-    monkeypatch.setattr(write, "_write", write_late)
+    really_write = files._write
+    monkeypatch.setattr(files, "_write", write_late)
     async with asyncio.TaskGroup() as group:
         step = group.create_task(bench.act("write", {"path": "a", "content": "x"}))
         await begun.wait()

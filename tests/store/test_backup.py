@@ -12,7 +12,7 @@ from pitstop.events.types import StepFinished
 from pitstop.store.port import RunFilter
 from pitstop.store.sql import backup
 from pitstop.store.sql.store import SqlStore, open_sql_store, restore_sql_store
-from tests.contracts.store import STARTED, collect, record, step, write
+from tests.contracts.store import STARTED, collect, handed_on, record, step, write
 from tests.databases import Postgres
 
 LARGE = StepFinished(
@@ -40,7 +40,7 @@ def backups_in(folder: Path) -> list[str]:
 async def fill(store: SqlStore, folder: Path) -> None:
     run = await store.create(record(error="NUL \x00 and \ud800", sealed_secrets=b"\x00\x01"), [STARTED, LARGE])
     write(run, "build", b"\xff said\n")
-    await run.keep_artifacts(folder)
+    await run.keep_artifacts(handed_on(folder))
     await run.update(status="failed", failures=({"step": "x", "nan": float("inf")},))
     await run.close()
     await store.create(record("other"), owner="one", lease_seconds=30)

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from pitstop.events.types import RunEnded, RunStarted, StepFinished
 from pitstop.store import folder as folder_module
 from pitstop.store.folder import KILLED, FolderStore, is_locked
 from pitstop.store.port import Artifact, RunRecord
-from tests.contracts.store import PATIENCE_SECONDS
+from tests.contracts.store import PATIENCE_SECONDS, handed_on
 
 RECORD = RunRecord(id="r1", flow="shop", file="/work/flow.yaml", created_at=1.0)
 
@@ -278,65 +277,6 @@ async def test_old_runs_are_forgotten_but_not_those_that_are_pinned_or_have_not_
         await run.close()
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-async def test_files_that_are_kept_by_two_at_once_are_kept_as_they_are_last(
-    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = await FolderStore(tmp_path / "home").create(RECORD)
-    folder = tmp_path / "artifacts"
-    folder.mkdir()
-    (folder / "report").write_text("first")
-    later = threading.Thread(target=lambda: asyncio.run(run.keep_artifacts(folder)))
-    link = Path.hardlink_to
-
-    def replace_and_keep_again() -> None:
-        (tmp_path / "new").write_text("second")
-        (tmp_path / "new").replace(folder / "report")
-        later.start()
-        later.join(0.5)  # it may not overtake us
-
-    def link_while_it_is_replaced(path: Path, target: Path) -> None:
-        is_first = later.ident is None
-        if is_first and moment == "before":
-            replace_and_keep_again()
-        link(path, target)
-        if is_first and moment == "after":
-            replace_and_keep_again()
-
-    monkeypatch.setattr(Path, "hardlink_to", link_while_it_is_replaced)
-    await run.keep_artifacts(folder)
-    await asyncio.to_thread(later.join)
-
-    assert [block async for block in run.artifact("report")] == [b"second"]
-    assert run.problem is None
-
-
-async def test_a_file_that_is_kept_again_is_there_all_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = await FolderStore(tmp_path / "home").create(RECORD)
-    folder = tmp_path / "artifacts"
-    folder.mkdir()
-    (folder / "report").write_text("first")
-    await run.keep_artifacts(folder)
-    seen: list[tuple[str, bytes]] = []
-    link = Path.hardlink_to
-
-    def link_while_somebody_looks(path: Path, target: Path) -> None:
-        seen.extend((each.path, (run.path / "artifacts" / each.path).read_bytes()) for each in look())
-        link(path, target)
-        seen.extend((each.path, (run.path / "artifacts" / each.path).read_bytes()) for each in look())
-
-    def look() -> tuple[Artifact, ...]:
-        return asyncio.run(run.artifacts())
-
-    (tmp_path / "new").write_text("second")
-    (tmp_path / "new").replace(folder / "report")
-    monkeypatch.setattr(Path, "hardlink_to", link_while_somebody_looks)
-    await run.keep_artifacts(folder)
-
-    assert seen == [("report", b"first"), ("report", b"first")]
-    assert [block async for block in run.artifact("report")] == [b"second"]
-
-
 async def test_the_files_of_a_run_that_is_deleted_meanwhile_are_those_that_are_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,7 +285,7 @@ async def test_the_files_of_a_run_that_is_deleted_meanwhile_are_those_that_are_l
     folder.mkdir()
     for name in ("goes", "stays"):
         (folder / name).write_text(name)
-    await run.keep_artifacts(folder)
+    await run.keep_artifacts(handed_on(folder))
     is_file = Path.is_file
 
     def is_file_and_goes(path: Path) -> bool:

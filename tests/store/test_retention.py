@@ -15,7 +15,7 @@ from pitstop.store.port import RunFilter
 from pitstop.store.sql import event_rows
 from pitstop.store.sql.schema import artifacts, blob_uses, blobs, deleted_runs, events, output
 from pitstop.store.sql.store import SqlStore, open_sql_store
-from tests.contracts.store import collect, record, step, write
+from tests.contracts.store import collect, handed_on, record, step, write
 
 LONG_AGO = 1000.0
 SHARED = "shared " * 10_000
@@ -29,7 +29,7 @@ async def ended_run(store: SqlStore, name: str, folder: Path | None = None, **fi
     run = await store.create(record(name, ended_at=LONG_AGO, **fields), [finished(SHARED), finished(name * 20_000)])
     write(run, "build", b"said\n" * 1000)
     if folder is not None:
-        await run.keep_artifacts(folder)
+        await run.keep_artifacts(handed_on(folder))
     await run.update(status="passed")
     await run.close()
 

@@ -4,19 +4,23 @@ Everything above it (retry, requeue, timeouts, stops, the database) belongs to t
 at most once, tells what it said and how it ended, and leaves nothing of it behind.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from pitstop.engine.container import ContainerOptions
+from pitstop.engine.workspace_files import WorkspaceFiles, WorkspaceSnapshots
 from pitstop.lazy_dataclass import dataclass
 
 RunnerState = Literal["ready", "busy", "unavailable", "lost"]
 Stream = Literal["stdout", "stderr"]
 CommandState = Literal["completed", "failed", "cancelled", "timeout", "lost"]
 Labels = Mapping[str, str | tuple[str, ...]]
+
+PITSTOP_PYTHON = "{pitstop-python}"  # the interpreter that Pitstop runs with at the place
+PITSTOP_PACKAGE = "{pitstop}/"  # the folder of Pitstop's own modules there
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceRef:
-    """A workspace on a runner; the folders are named as a command there sees them."""
+    """A workspace on a runner; the folders are named as a command there sees them.
+
+    They may be folders of another machine: only commands get these paths, and `Executor.files` opens what is there.
+    """
 
     id: str
     runner: str
@@ -82,6 +89,7 @@ class Command:
     `key` is the execution key: a second start with the same key starts nothing. `cwd` is relative to the workspace's
     repo and cannot leave it. `env` is laid over what the place gives every command. `stdin` None is an empty input.
     With `image` it runs in a container of that image, made as `container` says, where the workspace has the same paths.
+    A word of `argv` that is PITSTOP_PYTHON, or begins with PITSTOP_PACKAGE, names a file of Pitstop at the place.
     """
 
     key: str
@@ -185,6 +193,26 @@ class Shell(Protocol):
 class Executor(Protocol):
     """A place where commands run.
 
+    The order of calls, for each workspace:
+
+    1. `acquire`, once. Nothing else is called for a workspace before it has returned.
+    2. `files(...).check_out` or `snapshots(...).restore`, if the workspace is to begin with something.
+    3. Any number of commands, one after the other or concurrently: `start`, then `logs` and `wait`, which may run
+       concurrently and more than once, then perhaps `cancel`. `files`, `snapshots(...).take` and `shell` at any time.
+    4. `snapshots(...).restore` to go back: no command runs in the workspace then.
+    5. `release`. What is called for the workspace later raises `WorkspaceLost`.
+
+    `close` comes last, and may come at any time. `runners`, `events`, `orphans`, `kept`, `remove_workspace` and
+    `image_digest` need no workspace and may be called at any time before.
+
+    Every implementation must
+
+    - let all methods run concurrently, for different workspaces and for one;
+    - make `start` idempotent by the execution key, and `release`, `remove_workspace`, `cancel` and `close` idempotent;
+    - leave nothing running when a cancelled `acquire`, `shell` or `start` raises `CancelledError`;
+    - resolve the placeholders in `Command.argv`;
+    - keep the promises that `tests/contracts/executor.py` checks.
+
     Every method may raise `Unavailable` (it may be repeated) and, given a workspace, `WorkspaceLost` (it is final).
 
     An executor that others may take over has a lease: if its process stands still for longer, its event loop included,
@@ -259,12 +287,12 @@ class Executor(Protocol):
         """The very image that a command with this name of one would run in, if it is there already; else nothing."""
         ...
 
-    def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
-        """The files of the workspace, as a stream that `restore` takes on any runner."""
+    def files(self, workspace: WorkspaceRef) -> WorkspaceFiles:
+        """The files of the workspace. Never raises: each of its methods does, when the workspace is lost."""
         ...
 
-    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
-        """Make the files of the workspace exactly those of the snapshot. A damaged stream changes nothing."""
+    def snapshots(self, workspace: WorkspaceRef) -> WorkspaceSnapshots:
+        """The snapshots of the workspace. Never raises, as `files`. The caller closes it."""
         ...
 
     async def close(self, *, keep: bool = False) -> None:

@@ -1,11 +1,14 @@
-"""An executor in memory, for tests: commands are Python functions, or are driven by the test itself."""
+"""An executor for tests: commands are Python functions, or are driven by the test itself."""
 
 import asyncio
-import json
 import posixpath
+import shutil
 import signal
+import tempfile
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+import weakref
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 
 from pitstop.engine.executor import (
     Command,
@@ -23,6 +26,10 @@ from pitstop.engine.executor import (
 )
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
+from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
+from pitstop.executors.machine.snapshots.store import SnapshotStore
+from pitstop.executors.machine.workspaces.files import LocalFiles
+from pitstop.executors.machine.workspaces.workspace import Workspace
 
 RELEASE_GRACE_SECONDS = 1.0
 
@@ -33,9 +40,9 @@ class FakeCommand:
     On TERM it does `on_term`, which ends it unless that is replaced; KILL always ends it.
     """
 
-    def __init__(self, command: Command, files: dict[str, bytes]) -> None:
+    def __init__(self, command: Command, repo: Path) -> None:
         self.command = command
-        self.files = files
+        self.repo = repo
         self.on_term: Callable[[], None] = lambda: self.die(signal.SIGTERM)
         self.chunks: list[LogChunk] = []
         self.changed = asyncio.Event()
@@ -148,20 +155,27 @@ Program = Callable[[FakeCommand], None]
 
 
 class FakeDisk:
-    """Workspaces that outlive an executor: their files, and who uses them."""
+    """Workspaces that outlive an executor, in a temporary folder, and who uses them."""
 
     def __init__(self) -> None:
-        self.files: dict[str, dict[str, bytes]] = {}
+        self.folder = Path(tempfile.mkdtemp(prefix="pitstop-fake-"))
+        self.snapshots = SnapshotStore(self.folder / ".snapshots")
         self.users: dict[str, FakeExecutor] = {}
         self.kept: set[str] = set()
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    def workspaces(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
+
+    def remove(self, workspace: str) -> None:
+        shutil.rmtree(self.folder / workspace, ignore_errors=True)
 
 
 class FakeExecutor:
     """Runs `programs`, found by the first word of argv or by the whole script.
 
     A program may exit at once or leave its command running: `commands` has it by its execution key, for the test to
-    go on with. Files of a workspace are a dict in memory: `files[workspace.id]`. Executors with the same `disk` can
-    take up each other's workspaces.
+    go on with. Executors with the same `disk` can take up each other's workspaces.
     """
 
     def __init__(
@@ -173,8 +187,8 @@ class FakeExecutor:
         disk: FakeDisk | None = None,
     ) -> None:
         self.commands: dict[str, FakeCommand] = {}
-        self.files: dict[str, dict[str, bytes]] = {}
         self._disk = disk or FakeDisk()
+        self._held: dict[str, WorkspaceRef] = {}
         self._named: set[str] = set()
         self._programs = dict(programs or {})
         self._runners = list(runners)
@@ -208,13 +222,14 @@ class FakeExecutor:
             self._named.add(workspace)
         self._disk.users[workspace] = self
         self._disk.kept.discard(workspace)
-        self.files[workspace] = self._disk.files.setdefault(workspace, {})
+        made = Workspace(self._disk.folder / workspace)
+        made.make_folders()
         self._shells[workspace] = []
-        folders = (f"/{workspace}/{name}" for name in ("repo", "home", "artifacts", ".pitstop"))
-        return WorkspaceRef(workspace, fitting[0].id, *folders)
+        self._held[workspace] = made.ref(fitting[0].id)
+        return self._held[workspace]
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
-        if self.files.pop(workspace.id, None) is None:
+        if self._held.pop(workspace.id, None) is None:
             return
         for shell in self._shells.pop(workspace.id):
             await shell.close()
@@ -227,10 +242,10 @@ class FakeExecutor:
         if keep:
             self._disk.kept.add(workspace.id)
         else:
-            del self._disk.files[workspace.id]
+            self._disk.remove(workspace.id)
 
     async def orphans(self) -> list[str]:
-        return sorted(self._disk.files.keys() - self._disk.users.keys() - self._disk.kept)
+        return sorted(self._disk.workspaces() - self._disk.users.keys() - self._disk.kept)
 
     async def kept(self) -> list[str]:
         return sorted(self._disk.kept)
@@ -238,15 +253,15 @@ class FakeExecutor:
     async def remove_workspace(self, workspace: str) -> None:
         if workspace in self._disk.users:
             raise Unavailable(f"workspace {workspace!r} is in use by another executor")
-        self._disk.files.pop(workspace, None)
+        self._disk.remove(workspace)
         self._disk.kept.discard(workspace)
 
     def lapse(self) -> None:
         """Lose everything, as one who stood still for longer than his lease."""
-        for workspace in [*self.files]:
-            del self.files[workspace], self._disk.users[workspace]
+        for workspace in [*self._held]:
+            del self._held[workspace], self._disk.users[workspace]
             if workspace not in self._named:
-                del self._disk.files[workspace]
+                self._disk.remove(workspace)
         for command in self.commands.values():
             command.lose("it stood still for longer than its lease")
 
@@ -254,7 +269,8 @@ class FakeExecutor:
         ref = CommandRef(self._workspace_of.get(command.key, workspace.id), command.key)
         if command.key in self.commands:
             return ref
-        started = FakeCommand(command, self._find(workspace))
+        self._check_held(workspace)
+        started = FakeCommand(command, Path(workspace.repo))
         self.commands[command.key] = started
         self._workspace_of[command.key] = workspace.id
         name = command.script if command.script is not None else command.argv[0]
@@ -267,7 +283,7 @@ class FakeExecutor:
         return ref
 
     async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
-        if command.workspace not in self.files:
+        if command.workspace not in self._held:
             raise WorkspaceLost(command.workspace, f"so the log of {command.key!r} is gone too")
         running = self.commands[command.key]
         position = 0
@@ -293,7 +309,7 @@ class FakeExecutor:
             await running.wait_ended()
 
     async def shell(self, workspace: WorkspaceRef, request: ShellRequest) -> Shell:
-        self._find(workspace)
+        self._check_held(workspace)
         shell = FakeShell(self._answer)
         shell.resize(request.rows, request.cols)
         self._shells[workspace.id].append(shell)
@@ -302,26 +318,17 @@ class FakeExecutor:
     async def image_digest(self, image: str) -> str:
         return ""
 
-    async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
-        files = self._find(workspace)
-        yield json.dumps({name: content.hex() for name, content in files.items()}).encode()
+    def files(self, workspace: WorkspaceRef) -> LocalFiles:
+        return LocalFiles(workspace, lambda: self._check_held(workspace))
 
-    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
-        files = self._find(workspace)
-        try:
-            restored = json.loads(b"".join([chunk async for chunk in chunks]))
-        except ValueError as error:
-            raise Unavailable(f"the snapshot is damaged: {error}") from error
-        files.clear()
-        files.update({name: bytes.fromhex(content) for name, content in restored.items()})
+    def snapshots(self, workspace: WorkspaceRef) -> LocalSnapshots:
+        return LocalSnapshots(self._disk.snapshots, workspace, lambda: self._check_held(workspace))
 
     async def close(self, *, keep: bool = False) -> None:
         self._closed.set()
-        for workspace in [*self.files]:
-            ref = WorkspaceRef(workspace, "", "", "", "", "")
-            await self.release(ref, keep=keep and workspace in self._named)
+        for workspace in [*self._held.values()]:
+            await self.release(workspace, keep=keep and workspace.id in self._named)
 
-    def _find(self, workspace: WorkspaceRef) -> dict[str, bytes]:
-        if workspace.id not in self.files:
+    def _check_held(self, workspace: WorkspaceRef) -> None:
+        if workspace.id not in self._held:
             raise WorkspaceLost(workspace.id, "it was released, or belongs to another executor")
-        return self.files[workspace.id]

@@ -2,9 +2,8 @@
 
 from typing import Literal
 
+from pitstop.engine.workspace_files import FileChangeKind
 from pitstop.lazy_dataclass import dataclass
-
-FileChangeKind = Literal["added", "removed", "changed", "mode"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,17 @@
-"""The commit that a run works on: which one a folder is at, and a commit checked out into a workspace."""
+"""The commit that a run works on: which one a folder is at, and a commit sent to a workspace."""
 
 import asyncio
 import os
-import shutil
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
+from pitstop.engine.workspace_files import WorkspaceFiles
 from pitstop.errors import BadCommit
 from pitstop.runs.run_info import CommitInfo
 
 LOOK_SECONDS = 10.0
-CHECKOUT_SECONDS = 600.0
+CHUNK_BYTES = 256 * 1024
 # A repository may name programs to be run for it: none is to be, only to look at it
 _PLAIN = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
@@ -46,32 +48,38 @@ async def find_commit(folder: str, named: str) -> CommitInfo:
     return CommitInfo(sha=sha, message=message, branch=named if is_branch else None)
 
 
-async def check_out(folder: str, sha: str, target: Path) -> None:
-    """Fill an empty folder with a commit of the repository that another one is in; BadCommit.
+async def check_out(folder: str, sha: str, files: WorkspaceFiles) -> None:
+    """Fill the empty repo of a workspace with a commit of the repository that a folder is in. Raises `BadCommit`.
 
-    It is a repository of its own. Where only a part of the repository was worked on, it has that part and no history.
+    The workspace gets a repository of its own. Of a folder inside the repository it gets the files, and no history.
     """
     inner = (await _git(folder, "rev-parse", "--show-prefix")).removesuffix("\n")
-    if not inner:
-        await _clone(folder, target, sha)
-        await _git(str(target), "checkout", "--quiet", "--detach", sha, seconds=CHECKOUT_SECONDS)
-        return
-    whole = (await _git(folder, "rev-parse", "--show-toplevel")).removesuffix("\n")
-    aside = target.parent / f"{target.name}.clone"
+    shallow = (await _git(folder, "rev-parse", "--git-path", "shallow")).removesuffix("\n")
+    whole = (await _git(folder, "rev-parse", "--show-toplevel")).removesuffix("\n") if inner else folder
+    async with aclosing(_bundle(whole, sha)) as bundle:
+        await files.check_out(bundle, sha, folder=inner, shallow=_lines_in(Path(folder, shallow)))
+
+
+async def _bundle(whole: str, sha: str) -> AsyncGenerator[bytes]:
+    """The repository as a git bundle, with the commit, which need not be on a branch.
+
+    In an inner folder, git would take `-` for a file of that folder.
+    """
+    process = await _start_git(whole, "bundle", "create", "--quiet", "-", "--all", sha, asked=sha)
     try:
-        await _clone(whole, aside, sha)
-        await _git(str(aside), "read-tree", sha, asked=sha)  # all of it: attributes of the files stand around them
-        only = ("--literal-pathspecs", "checkout", "--quiet", "--", inner)
-        await _git(str(aside), *only, seconds=CHECKOUT_SECONDS, asked=sha)
-        for each in list((aside / inner).iterdir()):
-            each.rename(target / each.name)
+        while process.stdout is not None and (chunk := await process.stdout.read(CHUNK_BYTES)):
+            yield chunk
+        _, complained = await process.communicate()
     finally:
-        await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode != 0:
+        raise BadCommit(sha, complained.decode(errors="replace").strip())
 
 
-async def _clone(whole: str, target: Path, sha: str) -> None:
-    words = ("clone", "--quiet", "--no-checkout", "--local", whole, str(target))
-    await _git(whole, *words, seconds=CHECKOUT_SECONDS, asked=sha)
+def _lines_in(file: Path) -> list[str]:
+    return file.read_text().split() if file.exists() else []
 
 
 def _is_in_repository(folder: Path) -> bool:
@@ -79,13 +87,28 @@ def _is_in_repository(folder: Path) -> bool:
     return any((each / ".git").exists() for each in (folder, *folder.parents))
 
 
-async def _git(folder: str, *words: str, seconds: float | None = None, asked: str | None = None) -> str:
+async def _git(folder: str, *words: str) -> str:
     """What it prints. BadCommit when it fails; one that takes too long, or is not wanted any more, is ended."""
-    asked = words[-1] if asked is None else asked
-    seconds = LOOK_SECONDS if seconds is None else seconds
+    process = await _start_git(folder, *words, asked=words[-1])
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            said, complained = await process.communicate()
+    except BaseException as error:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        if isinstance(error, TimeoutError):
+            raise BadCommit(words[-1], f"git does not answer within {LOOK_SECONDS:g} s") from error
+        raise
+    if process.returncode != 0 and complained:
+        raise BadCommit(words[-1], complained.decode(errors="replace").strip())
+    return said.decode(errors="replace")
+
+
+async def _start_git(folder: str, *words: str, asked: str) -> asyncio.subprocess.Process:
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
-        process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             *("git", *_PLAIN, "-C", folder, *words),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -94,16 +117,3 @@ async def _git(folder: str, *words: str, seconds: float | None = None, asked: st
         )
     except OSError as error:
         raise BadCommit(asked, f"git cannot be run: {error.strerror}") from error
-    try:
-        async with asyncio.timeout(seconds):
-            said, complained = await process.communicate()
-    except BaseException as error:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        if isinstance(error, TimeoutError):
-            raise BadCommit(asked, f"git does not answer within {seconds:g} s") from error
-        raise
-    if process.returncode != 0 and complained:
-        raise BadCommit(asked, complained.decode(errors="replace").strip())
-    return said.decode(errors="replace")

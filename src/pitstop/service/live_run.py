@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pitstop.engine.clock import SystemClock
@@ -11,7 +10,8 @@ from pitstop.engine.executor import LogChunk
 from pitstop.engine.frame import Hook
 from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
 from pitstop.engine.run import Run
-from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable
+from pitstop.engine.workspace_files import Part
+from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, StepFinished, Stopped
@@ -146,6 +146,13 @@ class LiveRun(PastRun):
         return None if self.is_over else self._workplace
 
     @property
+    def new_snapshots(self) -> NewSnapshots | None:
+        workplace = self.workplace
+        if workplace is None or self._new_snapshots is None:
+            return self._new_snapshots
+        return lambda: workplace.executor.snapshots(workplace.workspace)
+
+    @property
     def in_place(self) -> bool:
         return self._prepared.request.place is not None
 
@@ -239,10 +246,10 @@ class LiveRun(PastRun):
         begins_later = is_new and record.from_step is not None and record.from_run is not None and not request.place
         is_wanted = wants_snapshots(plan, request.debug, request.place)
         if is_new and request.commit is not None and request.folder is not None:
-            await check_out(request.folder, request.commit, Path(workplace.workspace.repo))
+            await check_out(request.folder, request.commit, workplace.files)
         if self._new_snapshots is None or not (begins_later or is_wanted):
             return None
-        keeping = self._new_snapshots()
+        keeping = workplace.executor.snapshots(workplace.workspace)
         stack.callback(keeping.close)
         if begins_later and record.from_run is not None and record.from_step is not None:
             old = await self._store.open(record.from_run)
@@ -262,9 +269,7 @@ class LiveRun(PastRun):
         if is_wanted:
             if is_new and record.carried_over:  # it can go back to where the other run was
                 await keeping.own(snapshots_in(self._kept.log.read()), self.id)
-            self._snapshots = RunSnapshots(
-                keeping, workplace.workspace, in_place=in_place, owner=self.id, progress=self._progress
-            )
+            self._snapshots = RunSnapshots(keeping, in_place=in_place, owner=self.id, progress=self._progress)
         return self._snapshots
 
     @property
@@ -342,7 +347,7 @@ class LiveRun(PastRun):
         """Keep what steps handed on. A store that is away for a while is waited for, as with all else of the run."""
         while True:
             try:
-                await self._kept.keep_artifacts(Path(workplace.workspace.artifacts))
+                await self._keep_part(workplace, "artifacts")
                 await self.keep_recordings()
             except StoreUnavailable as error:
                 if self._is_left:
@@ -392,7 +397,7 @@ class LiveRun(PastRun):
 
     async def artifacts(self) -> tuple[ArtifactInfo, ...]:
         if self._workplace is not None and not self.is_over:
-            await self._kept.keep_artifacts(Path(self._workplace.workspace.artifacts))
+            await self._keep_part(self._workplace, "artifacts")
             await self.keep_recordings()
         return await super().artifacts()
 
@@ -464,9 +469,12 @@ class LiveRun(PastRun):
 
     async def keep_recordings(self) -> None:
         """Keep what was recorded of shells among the artifacts."""
-        recordings = None if self._workplace is None else Path(self._workplace.workspace.control) / RECORDINGS
-        if recordings is not None and recordings.exists():
-            await self._kept.keep_artifacts(recordings)
+        if self._workplace is not None:
+            await self._keep_part(self._workplace, "control", RECORDINGS)
+
+    async def _keep_part(self, workplace: KillableWorkplace, part: Part, below: str = ".") -> None:
+        with suppress(WorkspaceLost):  # what was there is kept already, or cannot be read any more
+            await self._kept.keep_artifacts(workplace.files.stream(part, below))
 
 
 def _new_session(request: DebugRequest) -> "LocalSession":

@@ -19,7 +19,7 @@ from pitstop.service.live_run import LiveRun
 from pitstop.service.past_run import EndElsewhere, PastRun, tell_run
 from pitstop.service.planned_flow import PlannedFlow
 from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import NewSnapshots
+from pitstop.service.run_snapshots import SnapshotKeeping
 from pitstop.service.workplaces import NewExecutor, NewMasker, make_workplace
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
@@ -36,7 +36,7 @@ class LocalService(FlowDesk):
         new_executor: NewExecutor,
         new_evaluator: Callable[[], Evaluator],
         new_masker: NewMasker,
-        new_snapshots: NewSnapshots,
+        new_snapshots: Callable[[], SnapshotKeeping],
         examine: Callable[[], Awaitable[tuple[Finding, ...]]],
         flow_folders: Sequence[Path] = (),
         end_elsewhere: EndElsewhere | None = None,

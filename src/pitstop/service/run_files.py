@@ -8,7 +8,7 @@ from pitstop.debugger.time_travel import files_at, point_numbered, points_in
 from pitstop.errors import NoFiles, UnknownSnapshot
 from pitstop.events.types import AnyEvent
 from pitstop.runs.file_changes import FileChangeInfo, FileChanges, FileDiff
-from pitstop.service.run_snapshots import NewSnapshots, SnapshotKeeping
+from pitstop.service.run_snapshots import NewSnapshots, SnapshotReading
 from pitstop.service.telling import MaskText
 
 COMPARED_BYTES = 256 * 1024
@@ -80,7 +80,7 @@ class RunFiles:
             raise UnknownSnapshot(new, path)
         return found[0], found[1]
 
-    def _keeping(self) -> SnapshotKeeping:
+    def _keeping(self) -> SnapshotReading:
         if self._new_snapshots is None:
             raise NoFiles("this run")
         return self._new_snapshots()

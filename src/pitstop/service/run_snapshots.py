@@ -1,11 +1,11 @@
 """The files of a run's workspace as they were at its points, for going back and for running again from a step."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
+from typing import Protocol
 
-from pitstop.engine.amount import Amount
-from pitstop.engine.executor import Placement, WorkspaceRef
+from pitstop.engine.executor import Placement
+from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, ChangedFile, Part, WorkspaceSnapshots
 from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
@@ -14,59 +14,21 @@ from pitstop.service.workspace_progress import ProgressTelling
 from pitstop.steps.workplace import Workplace
 from pitstop.store.port import RunRecord
 
-if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
-    from pitstop.runs.file_changes import FileChangeKind
 
-
-class TakenSnapshot(Protocol):
-    """A snapshot that was taken."""
-
-    @property
-    def id(self) -> str: ...
-
-
-class ChangedFile(Protocol):
-    """What became of one path between two snapshots."""
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def kind(self) -> "FileChangeKind": ...
-
-    @property
-    def is_text(self) -> bool: ...
-
-
-class SnapshotKeeping(Protocol):
-    """Where snapshots of folders are kept."""
-
-    async def take(
-        self,
-        folders: Mapping[str, Path],
-        parent: str | None = None,
-        *,
-        without: Collection[Path] = (),
-        owner: str | None = None,
-        amount: Amount | None = None,
-    ) -> TakenSnapshot: ...
-
-    async def restore(
-        self,
-        folders: Mapping[str, Path],
-        id: str,
-        *,
-        without: Collection[Path] = (),
-        amount: Amount | None = None,
-    ) -> None: ...
+class SnapshotReading(Protocol):
+    """Snapshots that were taken, to be looked at."""
 
     async def diff(self, before: str, after: str) -> Sequence[ChangedFile]: ...
 
-    async def file(self, id: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
+    async def file(self, snapshot: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
         """UnknownSnapshot when there is no such file in it."""
         ...
 
-    async def own(self, snapshots: Collection[str], owner: str) -> None: ...
+    def close(self) -> None: ...
+
+
+class SnapshotKeeping(SnapshotReading, Protocol):
+    """Where snapshots are kept, for as long as they have an owner."""
 
     async def owners(self) -> set[str]: ...
 
@@ -76,31 +38,18 @@ class SnapshotKeeping(Protocol):
         """Forget every snapshot that nobody owns, but the newest, and return how many bytes that gave back."""
         ...
 
-    def close(self) -> None: ...
 
-
-NewSnapshots = Callable[[], SnapshotKeeping]
+NewSnapshots = Callable[[], SnapshotReading]
 
 
 class RunSnapshots:
     """The engine's Snapshots, in the workspace of one run. In a folder of somebody else only that folder counts."""
 
-    def __init__(
-        self,
-        keeping: SnapshotKeeping,
-        workspace: WorkspaceRef,
-        *,
-        in_place: bool,
-        owner: str,
-        progress: ProgressTelling,
-    ) -> None:
+    def __init__(self, keeping: WorkspaceSnapshots, *, in_place: bool, owner: str, progress: ProgressTelling) -> None:
         self._keeping = keeping
         self._progress = progress
         self._owner = owner
-        folders = folders_of(workspace)
-        self._folders = {"repo": folders["repo"]} if in_place else folders
-        own_state = Path(workspace.control).parents[1].resolve()  # which may be in the folder of somebody else
-        self._without = (own_state,) if in_place else ()
+        self._parts: tuple[Part, ...] = ("repo",) if in_place else PARTS_IN_SNAPSHOT
         self._last: str | None = None
         self.problem: str | None = None  # why the files could not be kept, if that was so
 
@@ -108,18 +57,15 @@ class RunSnapshots:
         """SnapshotTooLarge, or Unavailable when the disk is full. The step runs all the same."""
         try:
             with self._progress.telling("keeping") as amount:
-                taken = await self._keeping.take(
-                    self._folders, self._last, without=self._without, owner=self._owner, amount=amount
-                )
+                self._last = await self._keeping.take(self._last, parts=self._parts, owner=self._owner, amount=amount)
         except (SnapshotTooLarge, Unavailable) as error:
             self.problem = f"the files of the workspace could not be kept before {occurrence}: {error}"
             raise
-        self._last = taken.id
-        return taken.id
+        return self._last
 
     async def restore(self, snapshot: str) -> None:
         with self._progress.telling("putting_back") as amount:
-            await self._keeping.restore(self._folders, snapshot, without=self._without, amount=amount)
+            await self._keeping.restore(snapshot, parts=self._parts, amount=amount)
         self._last = snapshot
 
 
@@ -137,14 +83,8 @@ def snapshots_in(events: Sequence[AnyEvent]) -> list[str]:
     return [event.snapshot for event in events if isinstance(event, SnapshotTaken)]
 
 
-def folders_of(workspace: WorkspaceRef) -> dict[str, Path]:
-    """Those parts of a workspace that steps write to, without links on the way to them."""
-    parts = {"repo": workspace.repo, "home": workspace.home, "artifacts": workspace.artifacts}
-    return {name: Path(part).resolve() for name, part in parts.items()}
-
-
 async def bring_files(
-    keeping: SnapshotKeeping,
+    keeping: WorkspaceSnapshots,
     workplace: Workplace,
     old: RunRecord,
     events: Sequence[AnyEvent],
@@ -159,20 +99,19 @@ async def bring_files(
     Without `with_repo` the repository stays as it is, for it is another commit's.
     """
     found = snapshot_before(events, plan, step)
-    executor, target = workplace.executor, folders_of(workplace.workspace)
-    if not with_repo:
-        del target["repo"]
+    executor = workplace.executor
+    parts: tuple[Part, ...] = PARTS_IN_SNAPSHOT if with_repo else ("home", "artifacts")
     if found is None and old.workspace is not None and old.workspace in await executor.kept():
         source = await executor.acquire(Placement(workspace=old.workspace))
-        try:
-            left = {name: folder for name, folder in folders_of(source).items() if name in target}
-            with progress.telling("keeping") as amount:
-                found = (await keeping.take(left, amount=amount)).id
-        finally:
-            await executor.release(source, keep=True)
+        with closing(executor.snapshots(source)) as left:
+            try:
+                with progress.telling("keeping") as amount:
+                    found = await left.take(parts=parts, amount=amount)
+            finally:
+                await executor.release(source, keep=True)
     if found is not None:
         with progress.telling("putting_back") as amount:
-            await keeping.restore(target, found, amount=amount)
+            await keeping.restore(found, parts=parts, amount=amount)
 
 
 def wants_snapshots(plan: Plan, debug: DebugRequest | None, folder: str | None) -> bool:

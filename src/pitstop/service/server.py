@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +20,7 @@ from pitstop.service.collecting import is_done_with, remove_old_snapshots, remov
 from pitstop.service.local import LocalService
 from pitstop.service.past_run import PastRun
 from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import NewSnapshots, folders_of
+from pitstop.service.run_snapshots import SnapshotKeeping
 from pitstop.service.run_watch import RunWatch
 from pitstop.service.sealing import Seal
 from pitstop.service.server_identity import is_dead, new_server_id
@@ -69,7 +69,7 @@ class ServerService(LocalService):
         new_executor: NewExecutor,
         new_evaluator: Callable[[], Evaluator],
         new_masker: NewMasker,
-        new_snapshots: NewSnapshots,
+        new_snapshots: Callable[[], SnapshotKeeping],
         examine: Callable[[], Awaitable[tuple[Finding, ...]]],
         flow_folders: Sequence[Path] = (),
         clock: Clock | None = None,
@@ -232,13 +232,12 @@ class ServerService(LocalService):
         """A snapshot of the workspace of a run that has ended, if it is still there."""
         if record.workspace is None or record.workspace not in await self._executor.kept():
             return None
-        keeping = self._new_snapshots()
         place = await self._executor.acquire(Placement(workspace=record.workspace, deadline_seconds=TAKE_UP_SECONDS))
         try:
-            return (await keeping.take(folders_of(place), owner=record.id)).id
+            with closing(self._executor.snapshots(place)) as snapshots:
+                return await snapshots.take(owner=record.id)
         finally:
             await self._executor.release(place, keep=True)
-            keeping.close()
 
     async def _stored_secrets(self, prepared: PreparedRun) -> dict[str, str]:
         """The secrets of this server that the flow names."""

@@ -1,12 +1,13 @@
 """Parts that the runs of a server share: a few evaluators, and one executor with a workspace for each run."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from itertools import cycle
 from typing import Any
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Executor, LogChunk, Placement, WorkspaceRef
 from pitstop.engine.ports import Evaluator
+from pitstop.engine.workspace_files import FoundFile, Part, WorkspaceFiles
 from pitstop.errors import WorkspaceLost
 from pitstop.service.workplaces import KillableWorkplace, NewMasker, workplace_in
 
@@ -69,6 +70,9 @@ class GuardedExecutor:
             self._on_lost()
         return result
 
+    def files(self, workspace: WorkspaceRef) -> "_GuardedFiles":
+        return _GuardedFiles(self._executor.files(workspace), self._watching)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._executor, name)
 
@@ -79,6 +83,26 @@ class GuardedExecutor:
         except WorkspaceLost:
             self._on_lost()
             raise
+
+
+class _GuardedFiles:
+    """The files of a workspace, under the eyes of a GuardedExecutor."""
+
+    def __init__(self, files: WorkspaceFiles, watching: Callable[[], AbstractContextManager[None]]) -> None:
+        self._files = files
+        self._watching = watching
+
+    def stream(self, part: Part, below: str = ".") -> AsyncIterator[tuple[FoundFile, bytes]]:
+        return self._files.stream(part, below)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._files, name)
+
+        async def watched(*arguments: Any, **options: Any) -> Any:
+            with self._watching():
+                return await method(*arguments, **options)
+
+        return watched
 
 
 class Workplaces:

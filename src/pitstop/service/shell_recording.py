@@ -1,12 +1,15 @@
 """A shell recorded as an asciicast, version 2: each line what it showed, and when. Secrets are not in it."""
 
+import asyncio
 import codecs
 import json
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 
+from pitstop.engine.workspace_files import WorkspaceFiles
+from pitstop.errors import WorkspaceLost
 from pitstop.runs.run_request import ShellMode
 from pitstop.steps.workplace import MaskedStream
 
@@ -17,11 +20,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class ShellRecording:
-    """Writes what happens into a file, until that is as large as it may be. `keys` keeps what is typed, too."""
+    """Writes what happens into a control file of a workspace, up to MOST_BYTES. `keys` adds what is typed."""
 
     def __init__(
         self,
-        file: Path,
+        files: WorkspaceFiles,
+        path: str,
         *,
         rows: int,
         cols: int,
@@ -29,47 +33,63 @@ class ShellRecording:
         keys: bool = False,
         new_stream: Callable[[], MaskedStream] | None = None,
     ) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        self._file = file.open("xb")
+        self._files = files
+        self._path = path
+        self._unwritten = bytearray()
+        self._writing = asyncio.Lock()
+        self._is_closed = False
         self._began = time.monotonic()
         self._size = 0
         self._has_keys = keys
         self._shown = _Text(None if new_stream is None else new_stream())
         self._typed = _Text(None if new_stream is None else new_stream())
         header = {"version": 2, "width": cols, "height": rows, "timestamp": int(time.time()), "title": title}
-        self._write({**header, "env": {"TERM": "xterm-256color"}})
+        self._add({**header, "env": {"TERM": "xterm-256color"}})
 
-    def show(self, data: bytes) -> None:
+    async def show(self, data: bytes) -> None:
         self._tell("o", self._shown.feed(data))
+        await self._write()
 
-    def type(self, data: bytes) -> None:
+    async def type(self, data: bytes) -> None:
         if self._has_keys:
             self._tell("i", self._typed.feed(data))
+            await self._write()
 
     def resize(self, rows: int, cols: int) -> None:
+        """Written with what comes next."""
         self._tell("r", f"{cols}x{rows}")
 
-    def mark(self, what: str) -> None:
+    async def mark(self, what: str) -> None:
         self._tell("m", what)
+        await self._write()
 
-    def close(self) -> None:
-        if not self._file.closed:
-            self._tell("o", self._shown.finish())
-            self._tell("i", self._typed.finish())
-            self._file.close()
+    async def close(self) -> None:
+        self._tell("o", self._shown.finish())
+        self._tell("i", self._typed.finish())
+        self._is_closed = True
+        await self._write()
 
     def _tell(self, kind: str, text: str) -> None:
-        if not text or self._file.closed:
+        if not text or self._is_closed:
             return
         if self._size > MOST_BYTES:
             kind, text = "m", TOO_MUCH
-        self._write([round(time.monotonic() - self._began, 6), kind, text])
-        if text is TOO_MUCH:
-            self._file.close()
+        self._add([round(time.monotonic() - self._began, 6), kind, text])
+        self._is_closed = text is TOO_MUCH
 
-    def _write(self, line: object) -> None:
-        self._size += self._file.write(json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")
-        self._file.flush()  # what was seen last before a crash is what one wants to know
+    def _add(self, line: object) -> None:
+        added = json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n"
+        self._size += len(added)
+        self._unwritten += added
+
+    async def _write(self) -> None:
+        """At once: what was seen last before a crash is what one wants to know."""
+        async with self._writing:
+            data = bytes(self._unwritten)
+            self._unwritten.clear()
+            if data:
+                with suppress(WorkspaceLost):  # the run has ended, and what was recorded is kept with it
+                    await self._files.write("control", self._path, data, append=True)
 
 
 def recording_name(mode: ShellMode, occurrence: str) -> str:

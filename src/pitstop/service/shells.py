@@ -5,7 +5,6 @@ import os
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Protocol
 
 from pitstop.engine.container import ContainerOptions
@@ -20,6 +19,8 @@ from pitstop.service.shell_recording import FOLDER, ShellRecording, recording_na
 from pitstop.service.workplaces import RECORDINGS
 from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
+
+START_FILE = "shell.rc"
 
 
 class Stopped(Protocol):
@@ -68,7 +69,7 @@ class DebugShell:
             if self._said:
                 self._has_said.clear()
                 said, self._said = b"".join(self._said), []
-                return self._shown(said)
+                return await self._shown(said)
             if self._reading is None:  # `close` ends it
                 self._reading = asyncio.get_running_loop().create_task(self._shell.read(), name="read a shell")
             if not self._reading.done():
@@ -77,7 +78,7 @@ class DebugShell:
                 reading, self._reading = self._reading, None
                 data = b"" if reading.cancelled() else reading.result()
                 self._line.see(data)
-                return self._shown(data)
+                return await self._shown(data)
 
     async def _wait_news(self, reading: asyncio.Task[bytes]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -85,9 +86,9 @@ class DebugShell:
             await asyncio.wait([reading, told], return_when=asyncio.FIRST_COMPLETED)
             told.cancel()
 
-    def _shown(self, data: bytes) -> bytes:
+    async def _shown(self, data: bytes) -> bytes:
         if self._recording is not None:
-            self._recording.show(data)
+            await self._recording.show(data)
         return data
 
     def _say(self, data: bytes) -> None:
@@ -97,7 +98,7 @@ class DebugShell:
     async def write(self, data: bytes) -> None:
         """What is typed: to the shell, but for commands to Pitstop."""
         if self._recording is not None:
-            self._recording.type(data)
+            await self._recording.type(data)
         for typed in self._line.type(data):
             match typed:
                 case ToShell():
@@ -109,7 +110,7 @@ class DebugShell:
 
     async def _carry_out(self, command: str) -> None:
         if self._recording is not None:
-            self._recording.mark(command)
+            await self._recording.mark(command)
         text, is_over = await carry_out(command, self._debugger, self._stop)
         self._say(b"".join(b"[pitstop] %s\r\n" % line.encode() for line in text.splitlines()))
         if is_over:
@@ -134,7 +135,7 @@ class DebugShell:
                 with suppress(asyncio.CancelledError):
                     await self._reading
             if self._recording is not None:
-                self._recording.close()
+                await self._recording.close()
             if self._on_closed is not None:
                 await self._on_closed()
 
@@ -153,7 +154,8 @@ async def open_shell(
     if record is None:
         return DebugShell(shell, run.debugger, stop)
     recording = ShellRecording(
-        Path(workplace.workspace.control) / RECORDINGS / FOLDER / recording_name(mode, activation.occurrence),
+        run.workplace.files if run.workplace is not None else workplace.files,
+        f"{RECORDINGS}/{FOLDER}/{recording_name(mode, activation.occurrence)}",
         rows=rows,
         cols=cols,
         title=f"{mode} at {activation.occurrence} of run {run.id}",
@@ -172,10 +174,9 @@ async def _open_step_shell(
     image, container = container_of(dict(config)) if is_command else (None, ContainerOptions())
     if image is not None:
         env = workplace.without_own_home(env)
-    control = Path(workplace.workspace.control)
-    env["PITSTOP_OUTPUT"] = str(control / "shell.output")
+    env["PITSTOP_OUTPUT"] = f"{workplace.workspace.control}/shell.output"
     request = ShellRequest(
-        argv=_shell_with_history(control, activation, config.get("script"), in_container=image is not None),
+        argv=await _shell_with_history(workplace, activation, config.get("script"), in_container=image is not None),
         image=image,
         rows=rows,
         cols=cols,
@@ -187,16 +188,19 @@ async def _open_step_shell(
     return await workplace.executor.shell(workplace.workspace, request)
 
 
-def _shell_with_history(control: Path, activation: Activation, script: Any, *, in_container: bool) -> tuple[str, ...]:
+async def _shell_with_history(
+    workplace: Workplace, activation: Activation, script: Any, *, in_container: bool
+) -> tuple[str, ...]:
     """bash with the step's command one key away, in a history of its own; nothing for the shell of the place."""
     if not in_container and not os.environ.get("SHELL", "bash").endswith("bash"):
         return ()
-    start = control / "shell.rc"
     prompt = shlex.quote(f"({activation.step.title.replace(chr(92), '')}) ")
     lines = ["[ -f ~/.bashrc ] && . ~/.bashrc", "unset HISTFILE", f'PS1={prompt}"$PS1"']
     if isinstance(script, str):
         lines.append(f"history -s -- {shlex.quote(script)}")
-    start.write_text("\n".join(lines) + "\n", errors="surrogateescape")
+    start = f"{workplace.workspace.control}/{START_FILE}"
+    data = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
+    await workplace.files.write("control", START_FILE, data)
     if in_container:  # where there may be no bash
-        return ("sh", "-c", 'command -v bash >/dev/null && exec bash --rcfile "$0" -i; exec sh -i', str(start))
-    return ("bash", "--rcfile", str(start), "-i")
+        return ("sh", "-c", 'command -v bash >/dev/null && exec bash --rcfile "$0" -i; exec sh -i', start)
+    return ("bash", "--rcfile", start, "-i")

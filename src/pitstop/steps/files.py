@@ -1,65 +1,58 @@
 """Files of a workspace that patterns name."""
 
-import shutil
-from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
-from pitstop.lazy_dataclass import dataclass
+import msgspec
+
+from pitstop.engine.workspace_files import FoundFile, WorkspaceFiles
+from pitstop.errors import FileProblem, PathOutside
 from pitstop.steps.failures import CannotWrite, NothingMatches, OutsideWorkspace
 
 # What tells a file that was written again from one that was not: inode, size, time of the last change
-Traces = Mapping[Path, tuple[int, int, int]]
+Traces = Mapping[str, tuple[int, int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFiles:
+class FoundFiles(msgspec.Struct, frozen=True):
     """The files that patterns name, each once and in order, and the patterns that name none."""
 
-    files: tuple[Path, ...]
+    files: tuple[FoundFile, ...]
     unmatched: tuple[str, ...]
 
 
-def find_files(field: str, patterns: Iterable[str], folder: Path, repo: Path) -> FoundFiles:
-    """The files in `folder` that the patterns name, a folder standing for all in it.
+async def find_files(files: WorkspaceFiles, field: str, patterns: Sequence[str], folder: str) -> FoundFiles:
+    """The files in a folder of the repo that the patterns name, a folder standing for all in it.
 
-    OutsideWorkspace for a pattern or a link that leads out of `repo`.
+    OutsideWorkspace for a pattern or a link that leads out of the repo.
     """
-    found: dict[Path, None] = {}
-    unmatched = []
-    for pattern in patterns:
-        matching = _matching(field, pattern, folder)
-        if not matching:
-            unmatched.append(pattern)
-        for path in matching:
-            if not path.resolve().is_relative_to(repo):
-                raise OutsideWorkspace(field, str(path.relative_to(folder)))
-            found[path] = None
-    return FoundFiles(tuple(found), tuple(unmatched))
+    try:
+        found = await files.find("repo", patterns, folder)
+    except PathOutside as error:
+        raise OutsideWorkspace("working_directory" if error.path == folder else field, error.path) from error
+    except FileProblem as error:
+        raise NothingMatches(field, error.path, f"{error.reason}:") from error
+    once = {file.path: file for file in chain.from_iterable(found)}
+    unmatched = (pattern for pattern, matching in zip(patterns, found, strict=True) if not matching)
+    return FoundFiles(tuple(once.values()), tuple(unmatched))
 
 
 def trace_files(found: FoundFiles) -> Traces:
-    return {path: _trace(path) for path in found.files}
+    return {file.path: _trace(file) for file in found.files}
 
 
 def only_written(found: FoundFiles, before: Traces) -> FoundFiles:
     """Without the files that are as they were before."""
-    written = tuple(path for path in found.files if before.get(path) != _trace(path))
+    written = tuple(file for file in found.files if before.get(file.path) != _trace(file))
     return FoundFiles(written, found.unmatched)
 
 
-def collect_files(found: FoundFiles, repo: Path, target: Path) -> list[dict[str, object]]:
-    """Copy the files into the folder, under the paths that they have in the repo, and list them."""
-    collected: list[dict[str, object]] = []
-    for path in found.files:
-        relative = path.relative_to(repo)
-        copy = target / relative
-        try:
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copy)
-        except OSError as error:
-            raise CannotWrite(f"artifact {relative}", error.strerror or str(error)) from error
-        collected.append({"path": relative.as_posix(), "size": copy.stat().st_size})
-    return collected
+async def collect_files(files: WorkspaceFiles, found: FoundFiles) -> list[dict[str, object]]:
+    """Copy the files to the artifacts, under the paths that they have in the repo, and list them."""
+    try:
+        kept = await files.keep([file.path for file in found.files])
+    except FileProblem as error:
+        raise CannotWrite(f"artifact {error.path}", error.reason) from error
+    return [{"path": file.path, "size": file.size} for file in kept]
 
 
 def require_all(field: str, found: FoundFiles, reason: str) -> None:
@@ -68,25 +61,5 @@ def require_all(field: str, found: FoundFiles, reason: str) -> None:
         raise NothingMatches(field, pattern, reason)
 
 
-def _matching(field: str, pattern: str, folder: Path) -> list[Path]:
-    parts = PurePosixPath(pattern)
-    if parts.is_absolute() or ".." in parts.parts:
-        raise OutsideWorkspace(field, pattern)
-    try:
-        matches = sorted(folder.glob(pattern))
-        files = [path for match in matches for path in (sorted(match.rglob("*")) if match.is_dir() else (match,))]
-        return [path for path in files if path.is_file()]
-    except (ValueError, NotImplementedError) as error:
-        raise NothingMatches(field, pattern, f"this is no pattern for files ({error}):") from error
-    except OSError as error:
-        raise NothingMatches(
-            field, pattern, f"{error.filename} cannot be looked at ({error.strerror}), so not"
-        ) from error
-
-
-def _trace(path: Path) -> tuple[int, int, int]:
-    try:
-        status = path.stat()
-    except FileNotFoundError:  # it was there a moment ago
-        return 0, 0, 0
-    return status.st_ino, status.st_size, status.st_mtime_ns
+def _trace(file: FoundFile) -> tuple[int, int, int]:
+    return file.inode, file.size, file.mtime_ns

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
@@ -12,7 +11,6 @@ from pitstop.steps.failures import BadReport
 MOST_BYTES = 64 * 1024 * 1024
 MOST_FAILING_CASES = 200
 _TEXT_CHARACTERS = 2_000
-_CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +70,13 @@ class TestCounts:
         }
 
 
-def read_report(path: Path, shown_path: str) -> TestCounts:
+def read_report(report: bytes, shown_path: str) -> TestCounts:
     """What the report says; BadReport, with its line, if it cannot be read to the end."""
     reader = _Reader()
     try:
-        with path.open("rb") as report:
-            size = report.seek(0, 2)
-            if size > MOST_BYTES:
-                raise BadReport(shown_path, f"it has {size:,} bytes, and {MOST_BYTES:,} are allowed")
-            report.seek(0)
-            while chunk := report.read(_CHUNK_BYTES):
-                reader.feed(chunk)
-            reader.finish()
-            return reader.counts
-    except OSError as error:
-        raise BadReport(shown_path, error.strerror or str(error)) from error
+        reader.feed(report)
+        reader.finish()
+        return reader.counts
     except expat.ExpatError as error:
         raise BadReport(shown_path, f"line {error.lineno}: {expat.ErrorString(error.code)}") from error
     except _Refused as error:

@@ -2,18 +2,16 @@
 
 import json
 import shlex
-import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from pitstop.engine.executor import Command
+from pitstop.engine.executor import PITSTOP_PACKAGE, PITSTOP_PYTHON, Command
 from pitstop.engine.frame import Activation
+from pitstop.errors import FileMissing
 from pitstop.plan.values import as_json
-from pitstop.steps import python_call
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.config import read_config
 from pitstop.steps.entering import entrance
@@ -21,7 +19,8 @@ from pitstop.steps.failures import BadCall, CommandFailed
 from pitstop.steps.fields import StepConfig
 from pitstop.steps.workplace import Workplace
 
-CALLER = python_call.__file__
+CALLER = f"{PITSTOP_PACKAGE}steps/python_call.py"
+ANSWER_BYTES = 64 * 1024 * 1024
 
 
 class PythonConfig(StepConfig):
@@ -31,7 +30,7 @@ class PythonConfig(StepConfig):
     )
     arguments: dict[str, Any] = Field({}, alias="with", description="Its keyword arguments.")
     interpreter: tuple[str, ...] = Field(
-        (sys.executable,),
+        (PITSTOP_PYTHON,),
         description="The Python to call it with, such as `.venv/bin/python`; that of Pitstop if not said.",
         json_schema_extra={"default": None},
     )
@@ -65,13 +64,21 @@ class PythonStep:
         async with AsyncExitStack() as stack:
             if activation.enters_code:
                 request["enter"] = await stack.enter_async_context(entrance(workplace, activation, form.call))
-            request_file = stack.enter_context(workplace.control_file("request", json.dumps(request)))
-            answer_file = stack.enter_context(workplace.control_file("answer"))
-            argv = (*form.interpreter, CALLER, str(request_file), str(answer_file))
+            request_file = await stack.enter_async_context(workplace.control_file("request", json.dumps(request)))
+            answer_file = await stack.enter_async_context(workplace.control_file("answer"))
+            argv = (*form.interpreter, CALLER, request_file.path, answer_file.path)
             command = Command(key=workplace.next_key(activation), argv=argv, env=env)
             ended = await run_to_end(workplace, activation, command)
-            answer = _read_answer(answer_file)
+            answer = await self._read_answer(answer_file.name)
         return self._outputs(form.call, ended, answer)
+
+    async def _read_answer(self, name: str) -> Mapping[str, Any] | None:
+        try:
+            data = await self._workplace.files.read("control", name, limit=ANSWER_BYTES)
+        except FileMissing:
+            return None
+        answer: Mapping[str, Any] = json.loads(data)
+        return answer
 
     def _outputs(self, call: str, ended: Ended, answer: Mapping[str, Any] | None) -> dict[str, Any]:
         if answer is None:  # it was ended, or ended itself, before the function did
@@ -86,11 +93,3 @@ class PythonStep:
         if answer["trace"]:
             failure.add_note(mask(answer["trace"]))
         raise failure
-
-
-def _read_answer(file: Path) -> Mapping[str, Any] | None:
-    try:
-        answer: Mapping[str, Any] = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        return None
-    return answer

@@ -1,18 +1,18 @@
 """`run`: a script in a shell, with what it hands on."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
 from pitstop.engine.threads import in_thread
-from pitstop.errors import StepFailure
+from pitstop.errors import FileProblem, StepFailure
 from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
-from pitstop.steps.failures import CommandFailed, NotAvailable, NothingMatches
+from pitstop.steps.failures import BadReport, CommandFailed, NotAvailable, NothingMatches
 from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
 from pitstop.steps.run_options import RunOptions
 from pitstop.steps.script_outputs import read_outputs
@@ -53,26 +53,26 @@ class RunStep:
         workplace = self._workplace
         form = self._read(config)
         await self._refuse_other_places(form)
-        before = await in_thread(lambda: self._trace_reports(form)) if form.tests else {}
+        before = trace_files(await self._find(form, "tests", form.tests)) if form.tests else {}
         env = await workplace.environment(activation, form.env)
         if form.image is not None:
             env = workplace.without_own_home(env)
-        with ExitStack() as files:
-            output_file = files.enter_context(workplace.control_file("output"))
-            if form.container.user is not None:
-                output_file.touch()
-                output_file.chmod(0o666)  # whoever that is, writes to it
+        async with AsyncExitStack() as files:
+            is_other_user = form.container.user is not None
+            output_file = await files.enter_async_context(
+                workplace.control_file("output", "" if is_other_user else None, mode=0o666 if is_other_user else None)
+            )
             command = Command(
                 key=workplace.next_key(activation),
                 cwd=form.working_directory,
-                env={**env, "PITSTOP_OUTPUT": str(output_file)},
+                env={**env, "PITSTOP_OUTPUT": output_file.path},
                 stdin=None if form.stdin is None else form.stdin.encode(errors="surrogateescape"),
                 image=form.image,
                 container=form.container,
-                **self._what_to_run(form, files),
+                **await self._what_to_run(form, files),
             )
             ended = await run_to_end(workplace, activation, command)
-            outputs, problems = await self._gather(form, ended.result, output_file, before)
+            outputs, problems = await self._gather(form, ended.result, output_file.name, before)
         if not is_accepted(ended.result, form.accept):
             raise _failure(ended, outputs, problems)
         if problems:
@@ -100,18 +100,19 @@ class RunStep:
 
         return read_run_config(self.name, config, self._workplace.masker.mask_text)
 
-    def _what_to_run(self, form: RunOptions, files: ExitStack) -> dict[str, Any]:
+    async def _what_to_run(self, form: RunOptions, files: AsyncExitStack) -> dict[str, Any]:
         shell = form.shell or (self._workplace.shell if form.image is None else SH)
         named = {name for word in shell for name in _PLACEHOLDER.findall(word)}
         if not named:
             return {"script": form.script, "shell": shell}
         meant = {"script": form.script}
         if "file" in named:
-            meant["file"] = str(files.enter_context(self._workplace.control_file("script", form.script)))
+            script = self._workplace.control_file("script", form.script)
+            meant["file"] = (await files.enter_async_context(script)).path
         return {"argv": tuple(_PLACEHOLDER.sub(lambda name: meant[name[1]], word) for word in shell)}
 
     async def _gather(
-        self, form: RunOptions, result: CommandResult, output_file: Path, before: Traces
+        self, form: RunOptions, result: CommandResult, output_file: str, before: Traces
     ) -> tuple[dict[str, Any], list[StepFailure]]:
         """What the script handed on, also when it failed, and what was wrong with it."""
         outputs: dict[str, Any] = {"exit_code": result.exit_code}
@@ -119,45 +120,45 @@ class RunStep:
             outputs["image_digest"] = result.image_digest
         problems: list[StepFailure] = []
         with _noted_in(problems):
-            outputs.update({name: as_json(value) for name, value in read_outputs(output_file).items()})
+            read = await read_outputs(self._workplace.files, output_file)
+            outputs.update({name: as_json(value) for name, value in read.items()})
         if form.tests:
             with _noted_in(problems):
-                outputs["tests"] = await in_thread(lambda: self._read_reports(form, before, problems))
+                outputs["tests"] = await self._read_reports(form, before, problems)
         if form.artifacts:
             with _noted_in(problems):
-                outputs["artifacts"] = await in_thread(lambda: self._collect_artifacts(form, problems))
+                outputs["artifacts"] = await self._collect_artifacts(form, problems)
         masked: dict[str, Any] = self._workplace.masked(outputs)
         return masked, problems
 
-    def _find(self, form: RunOptions, field: str, patterns: tuple[str, ...]) -> FoundFiles:
-        folder = self._workplace.path("working_directory", form.working_directory)
-        return find_files(field, patterns, folder, self._workplace.repo.resolve())
+    async def _find(self, form: RunOptions, field: str, patterns: tuple[str, ...]) -> FoundFiles:
+        return await find_files(self._workplace.files, field, patterns, form.working_directory)
 
-    def _trace_reports(self, form: RunOptions) -> Traces:
-        return trace_files(self._find(form, "tests", form.tests))
-
-    def _read_reports(self, form: RunOptions, before: Traces, problems: list[StepFailure]) -> dict[str, Any]:
+    async def _read_reports(self, form: RunOptions, before: Traces, problems: list[StepFailure]) -> dict[str, Any]:
         """The counts of the reports that this command wrote: one from an earlier run tells nothing of it."""
-        from pitstop.steps.junit import TestCounts, read_report
+        from pitstop.steps.junit import MOST_BYTES, TestCounts, read_report
 
-        found = self._find(form, "tests", form.tests)
+        found = await self._find(form, "tests", form.tests)
         written = only_written(found, before)
         counts, files = TestCounts(), []
         with _noted_in(problems):
             require_all("tests", found, "the script wrote no report that matches")
             if not written.files:
                 raise NothingMatches("tests", ", ".join(form.tests), "the script wrote none of the reports anew:")
-            for path in written.files:
-                shown_path = path.relative_to(self._workplace.repo.resolve()).as_posix()
-                counts.add(read_report(path, shown_path))
-                files.append(shown_path)
+            for path in [file.path for file in written.files]:
+                try:
+                    report = await self._workplace.files.read("repo", path, limit=MOST_BYTES)
+                except FileProblem as error:
+                    raise BadReport(path, error.reason) from error
+                counts.add(await in_thread(partial(read_report, report, path)))
+                files.append(path)
         return counts.as_outputs(files)
 
-    def _collect_artifacts(self, form: RunOptions, problems: list[StepFailure]) -> list[dict[str, object]]:
-        found = self._find(form, "artifacts", form.artifacts)
+    async def _collect_artifacts(self, form: RunOptions, problems: list[StepFailure]) -> list[dict[str, object]]:
+        found = await self._find(form, "artifacts", form.artifacts)
         with _noted_in(problems):
             require_all("artifacts", found, "the script left no file that matches")
-        return collect_files(found, self._workplace.repo.resolve(), Path(self._workplace.workspace.artifacts))
+        return await collect_files(self._workplace.files, found)
 
 
 def is_accepted(result: CommandResult, accept: tuple[int, ...]) -> bool:

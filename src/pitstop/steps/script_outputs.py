@@ -1,13 +1,12 @@
 """What a script hands on through the file $PITSTOP_OUTPUT."""
 
-import os
 import re
-import stat
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pitstop.engine.workspace_files import WorkspaceFiles
+from pitstop.errors import FileMissing, FileProblem, FileTooLarge, NotAFile
 from pitstop.lazy_pattern import lazy_compile
 from pitstop.steps.failures import BadOutput
 
@@ -19,23 +18,18 @@ _ENTRY = lazy_compile(r"(?P<name>[^=<]*?)\s*(?:(?P<block><<)|=)(?P<rest>.*)", re
 _SHOWN_CHARACTERS = 80
 
 
-def read_outputs(path: Path) -> dict[str, Any]:
-    """The outputs in the file; BadOutput. No file, or nothing in it, is no outputs."""
+async def read_outputs(files: WorkspaceFiles, name: str) -> dict[str, Any]:
+    """The outputs in a control file; BadOutput. No file, or nothing in it, is no outputs."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
+        data = await files.read("control", name, limit=MOST_BYTES)
+    except FileMissing:
         return {}
-    except OSError as error:
-        raise BadOutput(f"it cannot be read: {error.strerror}") from error
-    try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            raise BadOutput("it is no file any more: write into it, and do not put something else in its place")
-        if status.st_size > MOST_BYTES:
-            raise BadOutput(f"it has {status.st_size:,} bytes, and {MOST_BYTES:,} are allowed: hand on a file instead")
-        data = os.read(file, MOST_BYTES)
-    finally:
-        os.close(file)
+    except NotAFile as error:
+        raise BadOutput("it is no file any more: write into it, and do not put something else in its place") from error
+    except FileTooLarge as error:
+        raise BadOutput(f"{error.reason}: hand on a file instead") from error
+    except FileProblem as error:
+        raise BadOutput(f"it cannot be read: {error.reason}") from error
     try:
         return parse_outputs(data.decode())
     except UnicodeDecodeError as error:

@@ -9,8 +9,10 @@ from pydantic import Field, field_validator, model_validator
 from pitstop.definition.durations import format_duration
 from pitstop.engine.executor import Command
 from pitstop.engine.frame import Activation
+from pitstop.errors import FileProblem, PathOutside
 from pitstop.steps.commands import run_to_end, why_it_ended
 from pitstop.steps.config import read_config
+from pitstop.steps.failures import BadConfig, OutsideWorkspace
 from pitstop.steps.fields import Duration, StepConfig
 from pitstop.steps.http_client import why_unreachable
 from pitstop.steps.polling import NotYet, plan_polling, poll
@@ -77,8 +79,12 @@ class WaitStep:
         return "a command to succeed", lambda: self._succeeds(activation, script)
 
     async def _is_there(self, relative: str) -> bool | NotYet:
-        path = self._workplace.path("file", relative)
-        return path.exists() or NotYet("it is not there")
+        try:
+            return await self._workplace.files.exists("repo", relative) or NotYet("it is not there")
+        except PathOutside as error:
+            raise OutsideWorkspace("file", relative) from error
+        except FileProblem as error:
+            raise BadConfig("file", [str(error)]) from error
 
     async def _succeeds(self, activation: Activation, script: str) -> bool | NotYet:
         workplace = self._workplace

@@ -2,24 +2,23 @@
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import field, replace
 from itertools import count
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 import msgspec
 
 from pitstop.engine.executor import Executor, LogChunk, Placement, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
-from pitstop.engine.threads import in_thread
-from pitstop.errors import WorkspaceLost
+from pitstop.engine.workspace_files import WorkspaceFiles
+from pitstop.errors import FileProblem, WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
 from pitstop.steps.approvals import Approvals, NoApprovals
-from pitstop.steps.failures import BadConfig, OutsideWorkspace
+from pitstop.steps.failures import BadConfig
 
 BASH = ("bash", "-eo", "pipefail")
 SH = ("sh", "-e")
@@ -81,8 +80,8 @@ class Workplace:
     _home_lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
 
     @property
-    def repo(self) -> Path:
-        return Path(self.workspace.repo)
+    def files(self) -> WorkspaceFiles:
+        return self.executor.files(self.workspace)
 
     async def at(self, home: str | None) -> Self:
         """The workplace of a step that asks for a workspace of its own, made when first asked for; None is this one."""
@@ -98,7 +97,7 @@ class Workplace:
         place = self._homes.pop(home, None)
         if place is not None:
             try:
-                await in_thread(lambda: _copy_all(place.workspace.artifacts, self.workspace.artifacts))
+                await _copy_artifacts(place.files, self.files)
             finally:
                 with suppress(WorkspaceLost):
                     await self.executor.release(place.workspace)
@@ -107,28 +106,23 @@ class Workplace:
         """An execution key. An occurrence that runs again, because somebody went back, is another execution."""
         return f"{self.run}:{activation.occurrence}:{next(self._numbers)}"
 
-    @contextmanager
-    def control_file(self, kind: str, content: str | None = None) -> Iterator[Path]:
-        """A file of one's own beside the workspace, for as long as it is needed; without content it is only a name."""
-        path = Path(self.workspace.control, f"{next(self._numbers)}.{kind}")
-        if content is not None:
-            path.write_text(content, encoding="utf-8", errors="surrogateescape")
-        try:
-            yield path
-        finally:
-            with suppress(OSError):  # a command has made a folder of it, which goes with the workspace
-                path.unlink(missing_ok=True)
+    @asynccontextmanager
+    async def control_file(
+        self, kind: str, content: str | None = None, *, mode: int | None = None
+    ) -> AsyncIterator["ControlFile"]:
+        """A file for a command, among those of the executor, until it is not needed any more.
 
-    def path(self, field_name: str, relative: str) -> Path:
-        """A path in the workspace, with every link followed; OutsideWorkspace if it leads out of it."""
-        repo = self.repo.resolve()
+        Without content the command makes it.
+        """
+        name = f"{next(self._numbers)}.{kind}"
+        if content is not None:
+            data = content.encode(errors="surrogateescape")
+            await self.files.write("control", name, data, mode=mode)
         try:
-            path = (repo / relative).resolve()
-        except (OSError, ValueError, RuntimeError) as error:  # a NUL in it, or links that go round in a circle
-            raise BadConfig(field_name, [f"{relative!r} is no path: {error}"]) from error
-        if not path.is_relative_to(repo):
-            raise OutsideWorkspace(field_name, relative)
-        return path
+            yield ControlFile(name, f"{self.workspace.control}/{name}")
+        finally:
+            with suppress(WorkspaceLost, FileProblem):  # it goes with the workspace
+                await self.files.remove("control", name)
 
     async def environment(self, activation: Activation, own: Mapping[str, Any]) -> dict[str, str]:
         """The variables of a command: the run's, the flow's, those of the steps around it, the step's own, and ours."""
@@ -173,6 +167,13 @@ class Workplace:
             case list():
                 return [self.masked(child) for child in value]
         return value
+
+
+class ControlFile(msgspec.Struct, frozen=True):
+    """A file in the control part of a workspace: its name there, and its path for a command."""
+
+    name: str
+    path: str
 
 
 class Listener:
@@ -222,9 +223,11 @@ class Listener:
             self._on_output(self._occurrence, LogChunk(stream, offset, time, data))
 
 
-def _copy_all(source: str, target: str) -> None:
-    if Path(source).is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
+async def _copy_artifacts(source: WorkspaceFiles, target: WorkspaceFiles) -> None:
+    last = None
+    async for file, data in source.stream("artifacts"):
+        await target.write("artifacts", file.path, data, mode=file.mode, append=file.path == last)
+        last = file.path
 
 
 def as_text(value: object) -> str:

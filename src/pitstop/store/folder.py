@@ -17,8 +17,7 @@ import json
 import os
 import shutil
 import signal
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,15 +27,18 @@ from urllib.parse import quote
 import msgspec
 
 from pitstop.engine.executor import LogChunk
+from pitstop.engine.workspace_files import FoundFile
 from pitstop.errors import NotRunning, UnknownArtifact, UnknownRun
 from pitstop.events.types import AnyEvent
+from pitstop.store.artifact_files import each_file
 from pitstop.store.folder_log import FolderLog
 from pitstop.store.folder_output import FolderOutput, read_bytes, read_end, read_lines
-from pitstop.store.port import ENDED, Artifact, OutputLine, RunFilter, RunRecord
+from pitstop.store.port import ENDED, Artifact, FileChunk, OutputLine, RunFilter, RunRecord
 
 KEPT_RUNS = 50
 LONGEST_NAME = 120
 READ_BYTES = 1024 * 1024
+UNCERTAIN_NS = 1_000_000_000
 MOST_OPEN = 64  # outputs, of two files each, that stay open while they are written
 KILLED = "the process that ran it was killed"
 PINNED = "pinned.json"
@@ -52,7 +54,7 @@ class FolderRun:
         self._is_own = is_own
         self._outputs: dict[str, FolderOutput] = {}  # those that are being written
         self._line_counts: dict[str, list[int]] = {}  # of outputs that were read: see `read_lines`
-        self._linking = threading.Lock()  # files are kept in threads, which go on when whoever waits is cancelled
+        self._keeping = asyncio.Lock()  # of artifacts
         self._lock_fd = -1
         if is_own:
             self._begin()
@@ -127,13 +129,28 @@ class FolderRun:
 
     # Artifacts
 
-    async def keep_artifacts(self, folder: Path) -> None:
-        if self.problem is None and any(_files_in(folder)):
-            await asyncio.to_thread(self._attempt, lambda: self._link_files(folder))
+    async def keep_artifacts(self, files: AsyncIterator[FileChunk]) -> None:
+        async with self._keeping:
+            async for file, chunks in each_file(files):
+                kept = self.path / "artifacts" / file.path
+                if self.problem is None and not _is_kept(file, kept):
+                    await self._keep_file(file, chunks, kept)
 
-    def _link_files(self, folder: Path) -> None:
-        with self._linking:  # whoever comes later finds the files as they are later
-            _link_files(folder, self.path / "artifacts")
+    async def _keep_file(self, file: FoundFile, chunks: AsyncIterable[bytes], kept: Path) -> None:
+        """Keep a file in one step: readers see what was kept before, or all of this."""
+        unfinished = self.path / f"{os.urandom(4).hex()}.new"
+        try:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with unfinished.open("xb") as written:
+                async for data in chunks:
+                    written.write(data)
+            os.utime(unfinished, ns=(file.mtime_ns, file.mtime_ns))
+            unfinished.chmod(file.mode)
+            unfinished.replace(kept)
+        except OSError as error:
+            self._note_problem(error)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     async def artifacts(self) -> tuple[Artifact, ...]:
         kept, found = self.path / "artifacts", []
@@ -186,7 +203,10 @@ class FolderRun:
             try:
                 write()
             except OSError as error:
-                self.problem = f"the run is not kept from here on: {error.strerror or error} ({self.path})"
+                self._note_problem(error)
+
+    def _note_problem(self, error: OSError) -> None:
+        self.problem = f"the run is not kept from here on: {error.strerror or error} ({self.path})"
 
 
 class FolderStore:
@@ -360,36 +380,14 @@ def _files_in(folder: Path) -> Iterator[Path]:
     return (path for path in found if path.is_file())
 
 
-def _link_files(source: Path, target: Path) -> None:
-    """Let the files of one folder be in the other too, without a copy where that can be."""
-    inside = source.resolve()
-    for path in _files_in(source):
-        real = path.resolve()
-        if not real.is_relative_to(inside):
-            continue
-        try:
-            _link_file(real, target / path.relative_to(source), target.parent)
-        except FileNotFoundError:
-            if real.exists():
-                raise
-
-
-def _link_file(real: Path, kept: Path, outside: Path) -> None:
-    """Keep a file at one stroke: whoever looks finds what was kept before, or all of this."""
-    if kept.exists() and kept.samefile(real):
-        return
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = outside / f"{os.urandom(4).hex()}.new"
+def _is_kept(file: FoundFile, kept: Path) -> bool:
+    """Whether the file is kept as it is. One that had just been written when it was kept may have changed unseen."""
     try:
-        try:
-            unfinished.hardlink_to(real)
-        except FileNotFoundError:
-            raise
-        except OSError:  # another file system
-            shutil.copy2(real, unfinished)
-        unfinished.replace(kept)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        status = kept.stat()
+    except FileNotFoundError:
+        return False
+    is_same = (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
+    return is_same and status.st_ctime_ns - file.mtime_ns > UNCERTAIN_NS
 
 
 def _hash_of(text: str) -> str:

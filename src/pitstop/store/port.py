@@ -6,14 +6,15 @@ suite in `tests/contracts/store.py`.
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence, Set
 from dataclasses import field
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pitstop.engine.executor import LogChunk, Stream
+from pitstop.engine.workspace_files import FoundFile
 from pitstop.events.log import EventLog
 from pitstop.events.types import AnyEvent
 from pitstop.lazy_dataclass import dataclass
 
+FileChunk = tuple[FoundFile, bytes]  # a file, and the next of what is in it
 Status = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
 
 ENDED: tuple[Status, ...] = ("passed", "failed", "cancelled", "timed_out")
@@ -150,8 +151,11 @@ class KeptRun(Protocol):
         """All that it wrote, byte for byte."""
         ...
 
-    async def keep_artifacts(self, folder: Path) -> None:
-        """Keep every file in the folder that is not kept yet or has changed. Links that lead out of it are left out."""
+    async def keep_artifacts(self, files: AsyncIterator[FileChunk]) -> None:
+        """Keep every file that is not kept yet or has changed. One that comes in several chunks is seen when complete.
+
+        Of two that run at once, the files of the later one are kept.
+        """
         ...
 
     async def artifacts(self) -> tuple[Artifact, ...]: ...

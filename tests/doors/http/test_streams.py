@@ -36,12 +36,12 @@ async def test_who_hears_of_the_end_of_a_run_finds_it_ended(bench: Bench, monkey
     kept: Any = (await bench.service.run(run["id"])).kept
     keep, is_told = kept.keep_artifacts, asyncio.Event()
 
-    async def keep_slowly(folder: Path) -> None:
+    async def keep_slowly(files: Any) -> None:
         for _ in range(20):  # enough for somebody who hears of it meanwhile
             await bench.get("/me")
             if is_told.is_set():
                 break
-        await keep(folder)
+        await keep(files)
 
     monkeypatch.setattr(kept, "keep_artifacts", keep_slowly)
     monkeypatch.setattr(feeds, "ENDING_SECONDS", PATIENCE_SECONDS)

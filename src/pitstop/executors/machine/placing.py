@@ -1,7 +1,7 @@
 """One executor for flows of both kinds: a command with an image runs in a container, any other as a process."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from pitstop.engine.executor import (
     ShellRequest,
     WorkspaceRef,
 )
+from pitstop.engine.workspace_files import WorkspaceFiles, WorkspaceSnapshots
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.containers.traces import traces_of
 from pitstop.executors.machine.processes.executor import ProcessExecutor
@@ -96,11 +97,11 @@ class PlacingExecutor:
     async def remove_workspace(self, workspace: str) -> None:
         await self._processes.remove_workspace(workspace)
 
-    def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
-        return self._processes.snapshot(workspace)
+    def files(self, workspace: WorkspaceRef) -> WorkspaceFiles:
+        return self._processes.files(workspace)
 
-    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
-        await self._processes.restore(workspace, chunks)
+    def snapshots(self, workspace: WorkspaceRef) -> WorkspaceSnapshots:
+        return self._processes.snapshots(workspace)
 
     # --- Commands
 

@@ -1,14 +1,13 @@
 """The files that a run handed on, in chunks that stand once however many runs have them."""
 
 import asyncio
-import os
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterable, AsyncIterator
 
 from sqlalchemy import select
 
 from pitstop.errors import LogLost, UnknownArtifact
-from pitstop.store.port import Artifact
+from pitstop.store.artifact_files import each_file
+from pitstop.store.port import Artifact, FileChunk
 from pitstop.store.sql.blobs import keep_blobs
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.event_codec import hash_of
@@ -16,45 +15,59 @@ from pitstop.store.sql.schema import artifacts, blobs, runs
 
 CHUNK_BYTES = 1024 * 1024
 _HASH_BYTES = 32
-_CHUNKS_AT_ONCE = 8
+_BLOCK_BYTES = 8 * CHUNK_BYTES
 
 
-async def keep_artifacts(database: Database, run: str, epoch: int | None, folder: Path) -> None:
+async def keep_artifacts(database: Database, run: str, epoch: int | None, files: AsyncIterator[FileChunk]) -> None:
     """Keep the files that are not kept as they are now; a file is seen when all of it is kept."""
-    files = await asyncio.to_thread(lambda: sorted(_files_in(folder)))
-    kept = await _read_chunks(database, run) if files else {}
-    for path, file in files:
-        try:
-            chunks = await asyncio.to_thread(_hash_chunks, file)
-            if kept.get(path) == b"".join(chunks):
-                continue
-            chunks, size = await _keep_chunks(database, run, file)
-        except FileNotFoundError:  # it has gone since: a step is at work there
+    kept: dict[str, bytes] | None = None
+    async for file, data in each_file(files):
+        if kept is None:
+            kept = await _read_chunks(database, run)
+        known = kept.get(file.path)
+        chunks, size = await _keep_chunks(database, run, data, known or b"")
+        if known == b"".join(chunks):
             continue
         async with database.write() as connection:
             present = (await connection.execute(select(runs.c.epoch).where(runs.c.id == run))).scalar_one_or_none()
             if present is None or epoch not in (None, present):
                 raise LogLost(run)
-            row = {"run": run, "name": path, "path": path, "size": size, "chunks": b"".join(chunks)}
+            row = {"run": run, "name": file.path, "path": file.path, "size": size, "chunks": b"".join(chunks)}
             statement = database.insert(artifacts).values(row)
             changed = {"size": statement.excluded.size, "chunks": statement.excluded.chunks}
             await connection.execute(statement.on_conflict_do_update(index_elements=["run", "name"], set_=changed))
 
 
-async def _keep_chunks(database: Database, run: str, file: Path) -> tuple[list[bytes], int]:
-    """Keep what is in a file, as it is now: somebody may write it. Gives the hashes of its chunks, and its size."""
+async def _keep_chunks(
+    database: Database, run: str, data: AsyncIterable[bytes], known: bytes
+) -> tuple[list[bytes], int]:
+    """Keep what is in a file, but for the chunks that are known. Gives the hashes of its chunks, and its size."""
+    kept = {known[begin : begin + _HASH_BYTES] for begin in range(0, len(known), _HASH_BYTES)}
     chunks: list[bytes] = []
     size = 0
-    while data := await asyncio.to_thread(_read_some, file, len(chunks)):
-        found = {hash_of(each): each for each in data}
-        async with database.write() as connection:
-            await connection.run_sync(database.lock_blobs)
-            await connection.run_sync(keep_blobs, database, [(run, found)])
-        chunks += [hash_of(each) for each in data]
-        size += sum(map(len, data))
-        if len(data[-1]) < CHUNK_BYTES:
-            break
+    async for block in _in_blocks(data):
+        parts = [block[begin : begin + CHUNK_BYTES] for begin in range(0, len(block), CHUNK_BYTES)]
+        hashes = await asyncio.to_thread(lambda parts=parts: [hash_of(part) for part in parts])  # type: ignore[misc]
+        found = {hash: part for hash, part in zip(hashes, parts, strict=True) if hash not in kept}
+        if found:
+            async with database.write() as connection:
+                await connection.run_sync(database.lock_blobs)
+                await connection.run_sync(keep_blobs, database, [(run, found)])
+        chunks += hashes
+        size += len(block)
     return chunks, size
+
+
+async def _in_blocks(data: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """The same bytes in blocks of a few whole chunks; only the last may be shorter."""
+    block = bytearray()
+    async for piece in data:
+        block += piece
+        while len(block) >= _BLOCK_BYTES:
+            yield bytes(block[:_BLOCK_BYTES])
+            del block[:_BLOCK_BYTES]
+    if block:
+        yield bytes(block)
 
 
 async def list_artifacts(database: Database, run: str) -> tuple[Artifact, ...]:
@@ -85,24 +98,3 @@ async def _read_chunks(database: Database, run: str, path: str | None = None) ->
         wanted = wanted.where(artifacts.c.name == path)
     async with database.read() as connection:
         return {row.path: row.chunks for row in await connection.execute(wanted)}
-
-
-def _files_in(folder: Path) -> Iterator[tuple[str, Path]]:
-    inside = folder.resolve()
-    for around, _, names in os.walk(folder):  # which leaves out what goes meanwhile
-        for file in (Path(around, name) for name in names):
-            if file.is_file() and file.resolve().is_relative_to(inside):
-                yield file.relative_to(folder).as_posix(), file
-
-
-def _hash_chunks(file: Path) -> list[bytes]:
-    with file.open("rb") as opened:
-        return [hash_of(data) for data in iter(lambda: opened.read(CHUNK_BYTES), b"")]
-
-
-def _read_some(file: Path, first: int) -> list[bytes]:
-    """The chunks from `first` on, a few."""
-    with file.open("rb") as opened:
-        opened.seek(first * CHUNK_BYTES)
-        data = opened.read(_CHUNKS_AT_ONCE * CHUNK_BYTES)
-    return [data[begin : begin + CHUNK_BYTES] for begin in range(0, len(data), CHUNK_BYTES)]

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from pitstop.engine.executor import LogChunk
-from pitstop.store.port import Artifact, OutputLine, RunRecord
+from pitstop.store.port import Artifact, FileChunk, OutputLine, RunRecord
 from pitstop.store.sql.artifacts import keep_artifacts, list_artifacts, read_artifact
 from pitstop.store.sql.changes import Changes
 from pitstop.store.sql.database import Database
@@ -85,9 +84,9 @@ class SqlRun:
 
     # Artifacts
 
-    async def keep_artifacts(self, folder: Path) -> None:
-        async with self._keeping:  # whoever comes later finds the files as they are later
-            await keep_artifacts(self._database, self.id, self.epoch, folder)
+    async def keep_artifacts(self, files: AsyncIterator[FileChunk]) -> None:
+        async with self._keeping:
+            await keep_artifacts(self._database, self.id, self.epoch, files)
 
     async def artifacts(self) -> tuple[Artifact, ...]:
         return await list_artifacts(self._database, self.id)

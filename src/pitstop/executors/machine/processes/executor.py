@@ -4,12 +4,16 @@ import asyncio
 import contextlib
 import os
 import platform
+import sys
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pitstop.engine.executor import (
+    PITSTOP_PACKAGE,
+    PITSTOP_PYTHON,
     Command,
     CommandRef,
     CommandResult,
@@ -32,13 +36,18 @@ from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, Reque
 from pitstop.executors.machine.processes.supervisor import End
 from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors
 from pitstop.executors.machine.spill import STDERR, SpillReader, SpillWriter, write_all
+from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.machine.workspaces.held import Workspaces
 from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
 from pitstop.executors.machine.workspaces.workspace import Workspace
 from pitstop.lazy_dataclass import dataclass
 
+if TYPE_CHECKING:  # what a run without snapshots need not pay for
+    from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
+    from pitstop.executors.machine.snapshots.store import SnapshotStore
+
+PACKAGE = Path(__file__).parents[3]
 LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
-SNAPSHOT_CHUNK_BYTES = 1024 * 1024
 RELEASE_GRACE_SECONDS = 1.0
 LEASE_SECONDS = 15.0
 OTHER_NAMES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}  # of architectures
@@ -65,8 +74,10 @@ class ProcessExecutor:
         env: Mapping[str, str] | None = None,
         lease_seconds: float | None = None,
         new_keeper: Callable[[], KeeperProcess] = spawn_keeper,
+        new_snapshots: "Callable[[], SnapshotStore] | None" = None,
     ) -> None:
         self._workspaces = Workspaces(workspaces)
+        self._new_snapshots = new_snapshots
         self._lease_seconds = lease_seconds
         self._runner = runner
         self._labels: Labels = {"os": platform.system().lower(), "arch": _architecture(), **(labels or {})}
@@ -152,29 +163,18 @@ class ProcessExecutor:
     async def image_digest(self, image: str) -> str:
         return ""
 
-    async def snapshot(self, workspace: WorkspaceRef) -> AsyncIterator[bytes]:
-        from tempfile import TemporaryFile
+    def files(self, workspace: WorkspaceRef) -> LocalFiles:
+        return LocalFiles(workspace, lambda: self.check_held(workspace))
 
-        from pitstop.executors.machine.snapshots.tar import write_snapshot
+    def snapshots(self, workspace: WorkspaceRef) -> "LocalSnapshots":
+        from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
+        from pitstop.executors.machine.snapshots.store import SnapshotStore
 
-        held = self._find(workspace)
-        with TemporaryFile(dir=held.workspace.control) as file:
-            await in_thread(lambda: write_snapshot(held.folders(), self._workspaces.folder.resolve(), file))
-            file.seek(0)
-            while chunk := file.read(SNAPSHOT_CHUNK_BYTES):
-                yield chunk
-
-    async def restore(self, workspace: WorkspaceRef, chunks: AsyncIterable[bytes]) -> None:
-        from tempfile import TemporaryFile
-
-        from pitstop.executors.machine.snapshots.tar import apply_snapshot
-
-        held = self._find(workspace)
-        with TemporaryFile(dir=held.workspace.control) as file:
-            async for chunk in chunks:
-                file.write(chunk)
-            file.seek(0)
-            await in_thread(lambda: apply_snapshot(held.folders(), self._workspaces.folder.resolve(), file))
+        folder, held = self._workspaces.folder, self._held.get(workspace.id)
+        store = SnapshotStore(folder / ".snapshots") if self._new_snapshots is None else self._new_snapshots()
+        is_in_place = held is not None and held.workspace.folder is not None
+        without = (folder.resolve(),) if is_in_place else ()  # it may be in the user's own folder
+        return LocalSnapshots(store, workspace, lambda: self.check_held(workspace), without)
 
     # --- Commands
 
@@ -352,22 +352,22 @@ class _Held:
         folder = self.workspace.folder
         return [os.fsencode(path) for path in (self.workspace.root, folder) if path is not None]
 
-    def folders(self) -> dict[str, Path]:
-        return {
-            "repo": self.workspace.repo,
-            "home": self.workspace.home,
-            "artifacts": self.workspace.artifacts,
-        }
-
 
 def _argv(command: Command, log: str) -> tuple[str, ...]:
     if command.script is None:
-        return command.argv
+        return tuple(map(_resolved, command.argv))
     if len(os.fsencode(command.script)) <= LONGEST_ARGUMENT_BYTES:
         return (*command.shell, "-c", command.script)
     script = Path(log + ".script")
     script.write_text(command.script)
     return (*command.shell, str(script))
+
+
+def _resolved(word: str) -> str:
+    """A word of `argv` with its placeholder replaced."""
+    if word == PITSTOP_PYTHON:
+        return sys.executable
+    return str(PACKAGE / word.removeprefix(PITSTOP_PACKAGE)) if word.startswith(PITSTOP_PACKAGE) else word
 
 
 def _text_of(log: str) -> str:

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.engine.amount import Amount
-from pitstop.engine.executor import WorkspaceRef
 from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable, UnknownSnapshot
 from pitstop.executors.machine.snapshots.catalog import Catalog, IdleCatalogs
@@ -75,11 +74,6 @@ class FileChange:
     path: str
     kind: ChangeKind
     is_text: bool
-
-
-def folders_of(workspace: WorkspaceRef) -> dict[str, Path]:
-    """Those parts of a workspace that steps write to, by the names that they have in a snapshot."""
-    return {"repo": Path(workspace.repo), "home": Path(workspace.home), "artifacts": Path(workspace.artifacts)}
 
 
 class SnapshotStore:

@@ -1,0 +1,58 @@
+"""The snapshots of a workspace whose folders are on this machine."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from pitstop.engine.amount import Amount
+from pitstop.engine.executor import WorkspaceRef
+from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, Part
+from pitstop.executors.machine.snapshots.store import FileChange, SnapshotStore
+
+
+class LocalSnapshots:
+    """Snapshots in a store of this machine. `without` are folders that are in the workspace, and no part of it."""
+
+    def __init__(
+        self,
+        store: SnapshotStore,
+        workspace: WorkspaceRef,
+        check_held: Callable[[], None],
+        without: Collection[Path] = (),
+    ) -> None:
+        self._store = store
+        self._folders: dict[Part, Path] = {part: Path(getattr(workspace, part)).resolve() for part in PARTS_IN_SNAPSHOT}
+        self._check_held = check_held
+        self._without = without
+
+    async def take(
+        self,
+        parent: str | None = None,
+        *,
+        parts: Collection[Part] = PARTS_IN_SNAPSHOT,
+        owner: str | None = None,
+        amount: Amount | None = None,
+    ) -> str:
+        folders = self._folders_of(parts)
+        taken = await self._store.take(folders, parent, without=self._without, owner=owner, amount=amount)
+        return taken.id
+
+    async def restore(
+        self, snapshot: str, *, parts: Collection[Part] = PARTS_IN_SNAPSHOT, amount: Amount | None = None
+    ) -> None:
+        await self._store.restore(self._folders_of(parts), snapshot, without=self._without, amount=amount)
+
+    async def diff(self, before: str, after: str) -> list[FileChange]:
+        return await self._store.diff(before, after)
+
+    async def file(self, snapshot: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
+        return await self._store.file(snapshot, path, offset=offset, size=size)
+
+    async def own(self, snapshots: Collection[str], owner: str) -> None:
+        await self._store.own(snapshots, owner)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _folders_of(self, parts: Collection[Part]) -> dict[str, Path]:
+        self._check_held()
+        return {part: folder for part, folder in self._folders.items() if part in parts}

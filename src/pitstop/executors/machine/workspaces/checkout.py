@@ -1,0 +1,81 @@
+"""A commit of a git bundle, checked out into the repo of a workspace."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterable, Collection
+from pathlib import Path
+
+from pitstop.engine.threads import in_thread
+from pitstop.errors import BadCommit
+
+SECONDS = 600.0
+REFS = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+_PLAIN = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")  # no program that a repository names is run
+
+
+async def check_out(
+    bundle: AsyncIterable[bytes], commit: str, folder: str, shallow: Collection[str], target: Path
+) -> None:
+    """Fill an empty folder with the commit, or with one folder of it. Raises `BadCommit`, and leaves it empty."""
+    aside = target.parent / f"{target.name}.clone"
+    try:
+        await in_thread(lambda: _make_empty(aside))
+        await _fetch(bundle, commit, shallow, aside)
+        if folder:
+            await _git(aside, commit, "read-tree", commit)  # all of it: parent folders have attributes of the files
+            await _git(aside, commit, "--literal-pathspecs", "checkout", "--quiet", "--", folder)
+        else:
+            await _git(aside, commit, "checkout", "--quiet", "--detach", commit)
+        await in_thread(lambda: _move_all(aside / folder, target))
+    finally:
+        await in_thread(lambda: shutil.rmtree(aside, ignore_errors=True))
+
+
+async def _fetch(bundle: AsyncIterable[bytes], commit: str, shallow: Collection[str], repository: Path) -> None:
+    file = repository / "bundle"
+    await _git(repository, commit, "init", "--quiet")
+    if shallow:
+        (repository / ".git" / "shallow").write_text("".join(f"{each}\n" for each in sorted(shallow)))
+    with file.open("wb") as written:
+        async for chunk in bundle:
+            await in_thread(lambda data=chunk: written.write(data))  # type: ignore[misc]
+    await _git(repository, commit, "fetch", "--quiet", str(file), *REFS)
+    file.unlink()
+
+
+def _make_empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)  # of a checkout that was killed
+    folder.mkdir()
+
+
+def _move_all(source: Path, target: Path) -> None:
+    for each in list(source.iterdir()):
+        each.rename(target / each.name)
+
+
+async def _git(repository: Path, commit: str, *words: str) -> None:
+    """Raises `BadCommit` when git fails. A git that takes too long, or is cancelled, is killed."""
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *("git", *_PLAIN, "-C", str(repository), *words),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+        )
+    except OSError as error:
+        raise BadCommit(commit, f"git cannot be run: {error.strerror}") from error
+    try:
+        async with asyncio.timeout(SECONDS):
+            _, complained = await process.communicate()
+    except BaseException as error:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        if isinstance(error, TimeoutError):
+            raise BadCommit(commit, f"git does not answer within {SECONDS:g} s") from error
+        raise
+    if process.returncode != 0:
+        raise BadCommit(commit, complained.decode(errors="replace").strip())
