@@ -10,6 +10,7 @@ from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import LogChunk, Placement, WorkspaceRef
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
+from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status
 from pitstop.executors.far import FarExecutor
 from pitstop.executors.jq_worker import JqWorker
@@ -77,9 +78,16 @@ class Bench:
         outcome: Outcome = run.done["it"]
         return outcome
 
-    async def execute(self, root: Step, values: Mapping[str, Any], step_types: Mapping[str, StepType]) -> Run:
+    async def execute(
+        self,
+        root: Step,
+        values: Mapping[str, Any],
+        step_types: Mapping[str, StepType],
+        *,
+        log: EventLog | None = None,
+    ) -> Run:
         """A run of a whole plan, to its end."""
-        run = Run(Plan(root), dict(values), Ports(self._evaluator, SystemClock(), step_types))
+        run = Run(Plan(root), dict(values), Ports(self._evaluator, SystemClock(), step_types), log=log)
         await run.execute()
         return run
 

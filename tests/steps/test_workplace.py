@@ -1,6 +1,11 @@
+from pathlib import Path
+
+from pitstop.events.log import MemoryLog
+from pitstop.events.types import Rewound, RunStarted
 from pitstop.plan.plan import Step
 from pitstop.steps.registry import StepTypes
-from tests.steps.bench import Bench
+from pitstop.steps.workplace import _file_name
+from tests.steps.bench import Bench, open_bench
 
 TELL = {"script": 'echo "$A $B $C $D $E"'}
 
@@ -38,3 +43,39 @@ async def test_an_occurrence_that_runs_again_is_another_command(bench: Bench) ->
     await bench.execute(root, {}, step_types)
 
     assert (bench.repo / "runs").read_text() == "x\nx\n"
+
+
+async def test_a_run_that_is_resumed_uses_the_keys_that_it_used_before(bench: Bench) -> None:
+    shown = {"script": 'echo "$PITSTOP_EXECUTION_KEY $PITSTOP_OUTPUT"'}
+    root = Step("", "sequence", children=(Step("a", "run", shown), Step("b", "run", shown)))
+    log = MemoryLog()
+    await bench.execute(root, {}, StepTypes().for_run(bench.workplace, ["run"]), log=log)
+    first_a, first_b = bench.said.splitlines()
+
+    events = log.read()
+    begins = next(number for number, event in enumerate(events, 1) if getattr(event, "occurrence", "") == "b")
+    cut = MemoryLog(events[:begins])  # as if the process had died then
+    async with open_bench(Path(bench.workspace.home)) as later:
+        await later.execute(root, {}, StepTypes().for_run(later.workplace, ["run"]), log=cut)
+        (later_b,) = later.said.splitlines()
+
+    assert [line.split()[0] for line in (first_a, first_b)] == ["bench:a:r0:1", "bench:b:r0:1"]
+    assert later_b.split()[0] == "bench:b:r0:1"
+    assert Path(later_b.split()[1]).name == Path(first_b.split()[1]).name
+
+
+async def test_an_occurrence_of_a_frame_that_was_rewound_has_another_key(bench: Bench) -> None:
+    shown = {"script": 'echo "$PITSTOP_EXECUTION_KEY"'}
+    root = Step("", "sequence", children=(Step("a", "run", shown),))
+    log = MemoryLog([RunStarted(0.0, "run", {}), Rewound(0.0, "main", "main", "a", "before", 1, None, 1)])
+
+    await bench.execute(root, {}, StepTypes().for_run(bench.workplace, ["run"]), log=log)
+
+    assert bench.said == "bench:a:r1:1\n"
+
+
+def test_a_control_file_of_a_long_address_has_a_name_of_its_own() -> None:
+    names = {_file_name(f"run:{'loop[1].' * 100}{step}:r0:1") for step in ("a", "b")}
+
+    assert len(names) == 2
+    assert all(len(name) < 200 and "/" not in name for name in names)

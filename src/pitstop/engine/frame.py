@@ -173,6 +173,11 @@ class Activation:
         """The address of this execution: path, loop indices and attempt."""
         return self.base if self.attempt == 1 else f"{self.base}#{self.attempt}"
 
+    @property
+    def rewinds(self) -> int:
+        """How often its frame, or one that this came from, was rewound: the log determines it."""
+        return sum(self.run.rewinds.get(frame.id, 0) for frame in self.frame.lineage())
+
     def address(self, local: str) -> str:
         """The occurrence address of a step directly under this one."""
         own = self.occurrence
@@ -298,6 +303,7 @@ class RunContext(Protocol):
     carried_over: int
     recordings: dict[str, Recorded]
     elapsed: dict[str, Elapsed]
+    rewinds: dict[str, int]
     done: dict[str, Any]
     asked_failures: set[str]
     acts: int
@@ -328,6 +334,8 @@ class RunContext(Protocol):
     def what_counts(self) -> Counting: ...
 
     def remember_again(self, frame: Frame, target: GoBack) -> None: ...
+
+    def note_rewound(self, frame: str) -> None: ...
 
     def failed(self, exception: BaseException, occurrence: str) -> Outcome: ...
 

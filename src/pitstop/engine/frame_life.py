@@ -55,6 +55,7 @@ async def go_back(run: RunContext, frame: Frame, target: GoBack) -> None:
     """Cut the log, put the files back, and let the frame know what it need not do again."""
     where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
     event = Rewound(run.now(), *where, target.snapshot, target.since)
+    run.note_rewound(frame.id)
     if run.log is not None:
         run.log.append(event)
     await run.put_workspace_back(target.snapshot)

@@ -78,6 +78,7 @@ class Run:
         self.combining: Mapping[str, Combine] = COMBINING
         self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
         self.elapsed: dict[str, Elapsed] = {}  # by occurrence, until the clock of that goes on
+        self.rewinds: dict[str, int] = {}  # how often each frame was rewound
         self.done: dict[str, Any] = {}  # the last outcome of each step, or just its update
         self.exception: BaseException | None = None  # behind the failure that the run ended with
         self.asked_failures: set[str] = set()  # the occurrences whose failure the hook was asked about
@@ -120,6 +121,9 @@ class Run:
         if self.log is not None:
             self._counting.follow(self.log.read(self._counting.last_event))
         return self._counting
+
+    def note_rewound(self, frame: str) -> None:
+        self.rewinds[frame] = self.rewinds.get(frame, 0) + 1
 
     def remember_again(self, frame: Frame, target: GoBack) -> None:
         """Take from the log, which was cut, what a rewound frame and those under it need not do again."""
@@ -223,6 +227,9 @@ class Run:
                 left_at=self._left_at,
                 cleanup={step.path for step in self.plan.root.cleanup},
             )
+            for event in self.log.read():
+                if isinstance(event, Rewound):
+                    self.note_rewound(event.frame)
             self.log.append(RunStarted(self.now(), self.plan.name, self.scope.own.values, self._left_at))
             await self._put_back_again(self.log)
         if self.hook is not None:

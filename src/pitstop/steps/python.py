@@ -64,10 +64,11 @@ class PythonStep:
         async with AsyncExitStack() as stack:
             if activation.enters_code:
                 request["enter"] = await stack.enter_async_context(entrance(workplace, activation, form.call))
-            request_file = await stack.enter_async_context(workplace.control_file("request", json.dumps(request)))
-            answer_file = await stack.enter_async_context(workplace.control_file("answer"))
+            key = workplace.next_key(activation)
+            request_file = await stack.enter_async_context(workplace.control_file(key, "request", json.dumps(request)))
+            answer_file = await stack.enter_async_context(workplace.control_file(key, "answer"))
             argv = (*form.interpreter, CALLER, request_file.path, answer_file.path)
-            command = Command(key=workplace.next_key(activation), argv=argv, env=env)
+            command = Command(key=key, argv=argv, env=env)
             ended = await run_to_end(workplace, activation, command)
             answer = await self._read_answer(answer_file.name)
         return self._outputs(form.call, ended, answer)

@@ -58,18 +58,20 @@ class RunStep:
         if form.image is not None:
             env = workplace.without_own_home(env)
         async with AsyncExitStack() as files:
-            is_other_user = form.container.user is not None
+            key = workplace.next_key(activation)
             output_file = await files.enter_async_context(
-                workplace.control_file("output", "" if is_other_user else None, mode=0o666 if is_other_user else None)
+                workplace.control_file(key, "output")
+                if form.container.user is None
+                else workplace.control_file(key, "output", "", mode=0o666)  # any user may write to it
             )
             command = Command(
-                key=workplace.next_key(activation),
+                key=key,
                 cwd=form.working_directory,
                 env={**env, "PITSTOP_OUTPUT": output_file.path},
                 stdin=None if form.stdin is None else form.stdin.encode(errors="surrogateescape"),
                 image=form.image,
                 container=form.container,
-                **await self._what_to_run(form, files),
+                **await self._what_to_run(form, key, files),
             )
             ended = await run_to_end(workplace, activation, command)
             outputs, problems = await self._gather(form, ended.result, output_file.name, before)
@@ -100,14 +102,14 @@ class RunStep:
 
         return read_run_config(self.name, config, self._workplace.masker.mask_text)
 
-    async def _what_to_run(self, form: RunOptions, files: AsyncExitStack) -> dict[str, Any]:
+    async def _what_to_run(self, form: RunOptions, key: str, files: AsyncExitStack) -> dict[str, Any]:
         shell = form.shell or (self._workplace.shell if form.image is None else SH)
         named = {name for word in shell for name in _PLACEHOLDER.findall(word)}
         if not named:
             return {"script": form.script, "shell": shell}
         meant = {"script": form.script}
         if "file" in named:
-            script = self._workplace.control_file("script", form.script)
+            script = self._workplace.control_file(key, "script", form.script)
             meant["file"] = (await files.enter_async_context(script)).path
         return {"argv": tuple(_PLACEHOLDER.sub(lambda name: meant[name[1]], word) for word in shell)}
 

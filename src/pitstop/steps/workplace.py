@@ -1,12 +1,13 @@
 """What the steps of one run work with: a workspace, the executor that it is in, and who listens."""
 
 import asyncio
+import hashlib
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import field, replace
-from itertools import count
 from typing import Any, Protocol, Self
+from urllib.parse import quote
 
 import msgspec
 
@@ -23,6 +24,7 @@ from pitstop.steps.failures import BadConfig
 BASH = ("bash", "-eo", "pipefail")
 SH = ("sh", "-e")
 
+LONGEST_NAME = 150  # of a control file, of the 255 bytes that a file system allows
 SETTLE_BYTES = 4 * 1024 * 1024  # of what one command wrote, until those who keep it are waited for
 
 OnOutput = Callable[[str, LogChunk], None]
@@ -75,7 +77,7 @@ class Workplace:
     approvals: Approvals = field(default_factory=NoApprovals)
     on_output: OnOutput | None = None
     settle: Settle | None = None
-    _numbers: Iterator[int] = field(default_factory=lambda: count(1), init=False, repr=False)
+    _started: dict[str, int] = field(default_factory=dict, init=False, repr=False)  # commands, by execution
     _homes: dict[str, Self] = field(default_factory=dict, init=False, repr=False)
     _home_lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
 
@@ -103,18 +105,23 @@ class Workplace:
                     await self.executor.release(place.workspace)
 
     def next_key(self, activation: Activation) -> str:
-        """An execution key. An occurrence that runs again, because somebody went back, is another execution."""
-        return f"{self.run}:{activation.occurrence}:{next(self._numbers)}"
+        """An execution key that the log determines: a run that is resumed uses those that it used before.
+
+        An occurrence that runs again after going back, and each command of an occurrence, is another execution.
+        """
+        execution = f"{self.run}:{activation.occurrence}:r{activation.rewinds}"
+        number = self._started[execution] = self._started.get(execution, 0) + 1
+        return f"{execution}:{number}"
 
     @asynccontextmanager
     async def control_file(
-        self, kind: str, content: str | None = None, *, mode: int | None = None
+        self, key: str, kind: str, content: str | None = None, *, mode: int | None = None
     ) -> AsyncIterator["ControlFile"]:
-        """A file for a command, among those of the executor, until it is not needed any more.
+        """A file for the command with this execution key, until it is not needed any more.
 
         Without content the command makes it.
         """
-        name = f"{next(self._numbers)}.{kind}"
+        name = f"{_file_name(key)}.{kind}"
         if content is not None:
             data = content.encode(errors="surrogateescape")
             await self.files.write("control", name, data, mode=mode)
@@ -221,6 +228,14 @@ class Listener:
     def _pass_on(self, stream: Stream, offset: int, time: float, data: bytes) -> None:
         if data:
             self._on_output(self._occurrence, LogChunk(stream, offset, time, data))
+
+
+def _file_name(key: str) -> str:
+    """The name of a file that no other key has."""
+    name = quote(key, safe="")
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}-{hashlib.blake2b(key.encode(), digest_size=8).hexdigest()}"
 
 
 async def _copy_artifacts(source: WorkspaceFiles, target: WorkspaceFiles) -> None:
