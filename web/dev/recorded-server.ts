@@ -144,7 +144,7 @@ class World {
     on("DELETE", "/runs/:run", (m) => void this.#runs.delete(m[1] ?? ""));
     on("POST", "/runs/:run/rerun", (m, body) => this.#start({ ...body, flow: { name: this.#run(m).flow.name } }));
     on("POST", "/runs/:run/cancel", (m) => {
-      this.#live(m).abort("cancelled by hand");
+      this.#live(m).abort("cancelled by the user");
       return this.#run(m).info();
     });
     get("/runs/:run/tests", (m) => testsOf(this.#run(m).flow.name));
@@ -337,7 +337,7 @@ class World {
     const live = this.#live(match);
     const [stop, verb] = [Number(body.stop), match[2]];
     if ("stop" in body && !live.stop(stop))
-      throw new Problem(409, "refused.stale_stop", `stop ${stop} is over: somebody else was quicker`);
+      throw new Problem(409, "refused.stale_stop", `stop ${stop} has already ended`);
     if (verb === "continue") body.all ? live.continueAll() : live.resume(stop, "continue");
     else if (verb === "step" && body.kind === "back")
       throw new Problem(409, "refused.external_effects", "going back would repeat what cannot be undone: release");
@@ -345,7 +345,7 @@ class World {
     else if (verb === "skip") live.resume(stop, "skip", "skip");
     else if (verb === "retry") live.resume(stop, "retry", "retry");
     else if (verb === "pause") live.pause((body.frame as string) ?? null);
-    else if (verb === "abort") live.abort(String(body.reason ?? "aborted by hand"));
+    else if (verb === "abort") live.abort(String(body.reason ?? "aborted by the user"));
     else if (verb === "set") live.edit(stop, String(body.path), body.value);
     else if (verb === "unset") live.edit(stop, String(body.path), null, true);
     else if (verb === "watch" || verb === "unwatch") live.watch(String(body.expression), verb === "watch");

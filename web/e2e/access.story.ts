@@ -25,7 +25,7 @@ for (const theme of ["light", "dark"] as const) {
     const { page } = run;
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
     await page.reload();
-    await run.stopsAt("Failed at release");
+    await run.stopsAt("Failed: release");
     const found: Record<string, string[]> = {};
     const look = async (name: string) => {
       await page.waitForFunction(() => document.getAnimations().every((each) => each.playState !== "running"));
@@ -45,18 +45,18 @@ for (const theme of ["light", "dark"] as const) {
       await look(tab);
     }
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "What to do" }).waitFor();
+    await page.getByRole("combobox", { name: "Search commands" }).waitFor();
     await look("palette");
     await page.keyboard.press("Escape");
     await run.tab("Breakpoints");
     await run.press("Add");
-    await page.getByRole("heading", { name: "Add a breakpoint" }).waitFor();
+    await page.getByRole("heading", { name: "Add breakpoint" }).waitFor();
     await look("breakpoint dialog");
     await page.goto(`${stage().server.origin}/`);
     await page.getByRole("list", { name: "Runs" }).waitFor();
     await look("runs");
     await page.goto(`${stage().server.origin}/new?flow=shop`);
-    await page.getByRole("button", { name: "Start the run" }).waitFor();
+    await page.getByRole("button", { name: "Start run" }).waitFor();
     await page.locator(".cm-content").waitFor();
     await look("start");
     expect(found).toEqual({});

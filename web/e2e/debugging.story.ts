@@ -13,13 +13,13 @@ test("a run is started with a breakpoint that was clicked into the source", asyn
   const box = await line.boundingBox();
   const gutter = await page.locator(".cm-breakpoints").boundingBox();
   await page.mouse.click((gutter?.x ?? 0) + 8, (box?.y ?? 0) + 8);
-  await page.getByText("and at package").waitFor();
-  await page.getByRole("button", { name: "Start the run" }).click();
+  await page.getByText("Breakpoints: package").waitFor();
+  await page.getByRole("button", { name: "Start run" }).click();
 
   await page
     .getByRole("toolbar", { name: "Debugger" })
     .getByRole("status")
-    .filter({ hasText: "Stopped before package" })
+    .filter({ hasText: "Paused before package" })
     .waitFor();
   await page.getByRole("button", { name: "Continue", exact: true }).click();
   await page.locator("main header").first().getByText("passed", { exact: true }).waitFor();
@@ -28,17 +28,17 @@ test("a run is started with a breakpoint that was clicked into the source", asyn
 
 test("two parallel frames stop and are stepped separately; the selected frame is never taken away", async () => {
   const run = await stage().openRun("shop", { breakpoints: [{ step: "checks.unit" }, { step: "checks.lint" }] });
-  await run.page.getByRole("button", { name: "1 more stopped" }).waitFor();
+  await run.page.getByRole("button", { name: "1 more paused" }).waitFor();
   const frames = run.page.getByRole("group", { name: "Frames" });
   await frames.getByRole("button", { name: "lint" }).click();
-  await run.stopsAt("Stopped before lint");
+  await run.stopsAt("Paused before lint");
 
   await run.press("Step into");
-  await run.stopsAt("Stopped before format");
+  await run.stopsAt("Paused before format");
   await run.boxIs("checks.unit", "paused");
 
   await frames.getByRole("button", { name: "Unit tests" }).click();
-  await run.stopsAt("Stopped before Unit tests");
+  await run.stopsAt("Paused before Unit tests");
   await run.press("Continue");
   await run.boxIs("checks.unit", "passed");
   await run.boxIs("checks.lint.format", "paused");
@@ -51,14 +51,14 @@ test("two parallel frames stop and are stepped separately; the selected frame is
 
 test("a variable is edited at a stop, and the step uses it", async () => {
   const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
   await run.edit("region", "north");
 
   await run.press("Step over");
-  await run.stopsAt("Stopped before release");
+  await run.stopsAt("Paused before release");
   await run.box("package").click();
   await run.logHas("shop-1.4.2.zip for north");
-  await run.sees("by hand");
+  await run.sees("intervened");
   await run.press("Continue");
   await run.endsAs("passed");
   await run.close();
@@ -66,7 +66,7 @@ test("a variable is edited at a stop, and the step uses it", async () => {
 
 test("a condition with a typo stops and shows its error", async () => {
   const run = await stage().openRun("shop", { breakpoints: [{ step: "package", condition: ".vars.region | nosuch" }] });
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
   await run.sees(/nosuch/);
   await run.press("Continue");
   await run.close();
@@ -74,16 +74,13 @@ test("a condition with a typo stops and shows its error", async () => {
 
 test("a step is injected by its form and runs before the one that is stopped", async () => {
   const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
   await run.tab("Inject");
-  await run.page
-    .getByRole("group", { name: "Types of steps" })
-    .getByRole("button", { name: "run", exact: true })
-    .click();
+  await run.page.getByRole("group", { name: "Step types" }).getByRole("button", { name: "run", exact: true }).click();
   await run.page.getByRole("textbox", { name: "script" }).fill("echo injected by hand");
-  await run.page.getByRole("textbox", { name: "Id of the new step" }).fill("look");
+  await run.page.getByRole("textbox", { name: "ID of the new step" }).fill("look");
   await run.press("Inject");
-  await run.isTold(/The step runs before package/);
+  await run.isTold(/Will run before package/);
   await run.press("Continue");
 
   await run.endsAs("passed");
@@ -94,8 +91,8 @@ test("a step is injected by its form and runs before the one that is stopped", a
 
 test("a step is skipped", async () => {
   const run = await stage().openRun("shop", { breakpoints: [{ step: "release" }] });
-  await run.stopsAt("Stopped before release");
-  await run.press("Skip this step");
+  await run.stopsAt("Paused before release");
+  await run.press("Skip step");
   await run.endsAs("passed");
   await run.boxIs("release", "skipped");
   await run.close();
@@ -103,7 +100,7 @@ test("a step is skipped", async () => {
 
 test("a failed step is repaired in the shell and runs again", async () => {
   const run = await stage().openRun("shop-broken");
-  await run.stopsAt("Failed at release");
+  await run.stopsAt("Failed: release");
   await run.logHas("the file ready is missing");
   await run.tab("Shell");
   await run.page.route("**/shell-tokens", async (route) => {
@@ -111,9 +108,9 @@ test("a failed step is repaired in the shell and runs again", async () => {
     await run.page.keyboard.type("touch ready && echo rep''aired\n"); // before there is a shell to read it
     await route.continue();
   });
-  await run.press("Open a shell");
+  await run.press("Open shell");
   await run.page.locator(".xterm-rows").getByText("repaired").first().waitFor();
-  await run.press("Run this step again");
+  await run.press("Retry step");
 
   await run.endsAs("passed");
   await run.tab("Step");
@@ -125,9 +122,9 @@ test("a run goes back to an earlier point; external effects ask first", async ()
   const run = await stage().openRun("shop", {
     breakpoints: [{ step: "package" }, { step: "release", position: "after" }],
   });
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
   await run.press("Continue");
-  await run.stopsAt("Stopped after release");
+  await run.stopsAt("Paused after release");
   await run.tab("Time travel");
   await run.page
     .getByRole("listbox", { name: "Points" })
@@ -135,13 +132,13 @@ test("a run goes back to an earlier point; external effects ask first", async ()
     .filter({ hasText: "package" })
     .first()
     .click();
-  await run.press("Go back to here");
+  await run.press("Rewind to here");
   await run.sees("This cannot be undone");
-  await run.press("Do it all the same");
-  await run.stopsAt("Stopped before package");
+  await run.press("Continue anyway");
+  await run.stopsAt("Paused before package");
   await run.boxIs("release", "waiting");
   await run.press("Continue");
-  await run.stopsAt("Stopped after release");
+  await run.stopsAt("Paused after release");
   await run.press("Continue");
   await run.endsAs("passed");
   await run.close();
@@ -149,18 +146,18 @@ test("a run goes back to an earlier point; external effects ask first", async ()
 
 test("two tabs race on one stop, and the late one is told", async () => {
   const late = await stage().openRun("shop", { breakpoints: [{ step: "package" }, { step: "release" }] });
-  await late.stopsAt("Stopped before package");
+  await late.stopsAt("Paused before package");
   const quick = await stage().openPage(late.id);
-  await quick.stopsAt("Stopped before package");
+  await quick.stopsAt("Paused before package");
   await late.page.route("**/debug/step", async (route) => {
     await quick.press("Step over");
-    await quick.stopsAt("Stopped before release");
+    await quick.stopsAt("Paused before release");
     await route.continue();
   });
 
   await late.press("Step over");
-  await late.isTold(/Somebody else was quicker/);
-  await late.stopsAt("Stopped before release"); // where the other tab went, and not one step further
+  await late.isTold(/Someone else already resumed this frame/);
+  await late.stopsAt("Paused before release"); // where the other tab went, and not one step further
   await quick.press("Continue");
   await late.endsAs("passed");
   await quick.endsAs("passed");
@@ -170,12 +167,12 @@ test("two tabs race on one stop, and the late one is told", async () => {
 
 test("abort asks first", async () => {
   const run = await stage().openRun("shop", { stop_at_entry: true });
-  await run.stopsAt("Stopped before Build the shop");
-  await run.page.getByRole("button", { name: "Abort the run" }).click();
-  await run.page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click();
-  await run.stopsAt("Stopped before Build the shop");
-  await run.page.getByRole("button", { name: "Abort the run" }).click();
-  await run.page.getByRole("alertdialog").getByRole("button", { name: "Abort the run" }).click();
+  await run.stopsAt("Paused before Build the shop");
+  await run.page.getByRole("button", { name: "Cancel run…" }).click();
+  await run.page.getByRole("alertdialog").getByRole("button", { name: "Keep running" }).click();
+  await run.stopsAt("Paused before Build the shop");
+  await run.page.getByRole("button", { name: "Cancel run…" }).click();
+  await run.page.getByRole("alertdialog").getByRole("button", { name: "Cancel run" }).click();
   await run.endsAs("cancelled");
   await run.close();
 });
@@ -185,10 +182,10 @@ test("a page that lost its connection says so, comes back by itself, and has mis
   const wire = await Wire.to(Number(new URL(server.origin).port));
   const started = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
   const run = await stage().openPage(started.id, wire.origin);
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
 
   await wire.cut();
-  await run.sees(/offline, trying again/);
+  await run.sees(/offline, reconnecting/);
   expect(await run.command("continue", { all: true })).toBe(200);
   await started.endsAs("passed");
   await wire.mend();
@@ -203,22 +200,22 @@ test("a page that lost its connection says so, comes back by itself, and has mis
 test("a server that was killed and started again goes on at the same stop, and so does the page", async () => {
   const { server } = stage();
   const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }, { step: "release" }] });
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
   await run.edit("region", "north");
   const stops = (await run.state()).stops.map(({ id }) => id);
 
   await server.kill();
-  await run.sees(/offline, trying again/);
+  await run.sees(/offline, reconnecting/);
   await server.open();
   await run.sees(/^live$/);
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
   const stopsNow = async () => (await run.state()).stops.map(({ id }) => id);
   await expect.poll(stopsNow, { timeout: PATIENCE }).toEqual(stops); // once the run was taken up again
   await run.page.reload();
   await run.page.getByRole("treeitem", { name: /^region: "north"/ }).waitFor();
 
   await run.press("Continue");
-  await run.stopsAt("Stopped before release");
+  await run.stopsAt("Paused before release");
   await run.box("package").click();
   await run.logHas("shop-1.4.2.zip for north");
   await run.press("Continue");

@@ -26,18 +26,18 @@ test("a run is stepped, edited, taken back and ended by keys alone", async () =>
   const run = await stage().openRun("shop", { stop_at_entry: true });
   const { page } = run;
   const { keyboard } = page;
-  await run.stopsAt("Stopped before Build the shop");
+  await run.stopsAt("Paused before Build the shop");
   await keyboard.press("F10");
-  await run.stopsAt("Stopped before checks");
+  await run.stopsAt("Paused before checks");
   await keyboard.press("F11");
-  await run.stopsAt(/Stopped before (Unit tests|lint)/); // both branches come to their first step, in either order
-  await page.getByRole("button", { name: "1 more stopped" }).waitFor();
+  await run.stopsAt(/Paused before (Unit tests|lint)/); // both branches come to their first step, in either order
+  await page.getByRole("button", { name: "1 more paused" }).waitFor();
   await breakAtPackage(run);
   await keyboard.press("F8");
-  await page.getByRole("button", { name: "1 more stopped" }).waitFor({ state: "detached" });
-  await run.stopsAt(/Stopped before (Unit tests|lint)/);
+  await page.getByRole("button", { name: "1 more paused" }).waitFor({ state: "detached" });
+  await run.stopsAt(/Paused before (Unit tests|lint)/);
   await keyboard.press("F8");
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
 
   await run.palette("inspect the variables");
   await page.getByRole("treeitem", { name: /^region/ }).waitFor();
@@ -49,14 +49,14 @@ test("a run is stepped, edited, taken back and ended by keys alone", async () =>
   await page.getByRole("treeitem", { name: /^region: "south"/ }).waitFor();
 
   await keyboard.press("F10");
-  await run.stopsAt("Stopped before release");
+  await run.stopsAt("Paused before release");
   await run.boxIs("package", "passed");
   await keyboard.press("Shift+F10");
-  await run.stopsAt("Stopped before package");
+  await run.stopsAt("Paused before package");
   await run.boxIs("package", "paused");
 
   await keyboard.press("?");
-  await page.getByRole("heading", { name: "Keys" }).waitFor();
+  await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
   await keyboard.press("Escape");
   await keyboard.press("3");
   await page.getByRole("textbox", { name: /^Source of/ }).waitFor();
@@ -69,24 +69,22 @@ test("frames are changed, a step is injected and another is skipped by keys alon
   const run = await stage().openRun("shop", { breakpoints: [{ step: "checks.unit" }, { step: "checks.lint" }] });
   const { page } = run;
   const { keyboard } = page;
-  await page.getByRole("button", { name: "1 more stopped" }).waitFor();
+  await page.getByRole("button", { name: "1 more paused" }).waitFor();
   await keyboard.press("1");
   const where = page.getByRole("toolbar", { name: "Debugger" }).getByRole("status");
   if (!(await where.textContent())?.includes("lint")) await keyboard.press("Alt+ArrowRight"); // whichever stopped first
-  await run.stopsAt("Stopped before lint");
-  await run.palette("skip this step");
-  await run.stopsAt("Stopped before Unit tests");
+  await run.stopsAt("Paused before lint");
+  await run.palette("skip step");
+  await run.stopsAt("Paused before Unit tests");
 
   await run.palette("inject");
-  await run.tabTo(
-    page.getByRole("group", { name: "Types of steps" }).getByRole("button", { name: "run", exact: true }),
-  );
+  await run.tabTo(page.getByRole("group", { name: "Step types" }).getByRole("button", { name: "run", exact: true }));
   await keyboard.press("Enter");
   await run.tabTo(page.getByRole("textbox", { name: "script" }));
   await keyboard.type("echo injected by keys");
   await run.tabTo(page.getByRole("button", { name: "Inject", exact: true }));
   await keyboard.press("Enter");
-  await run.isTold(/The step runs before Unit tests/);
+  await run.isTold(/Will run before Unit tests/);
   await keyboard.press("F8");
   await run.endsAs("passed");
   await run.boxIs("checks.lint", "skipped");
@@ -98,27 +96,27 @@ test("a failed step is repaired in the shell, run again and gone back to by keys
   const run = await stage().openRun("shop-broken", { breakpoints: [{ step: "announce" }] });
   const { page } = run;
   const { keyboard } = page;
-  await run.stopsAt("Failed at release");
+  await run.stopsAt("Failed: release");
   await run.palette("open the shell");
-  await run.tabTo(page.getByRole("button", { name: "Open a shell" }));
+  await run.tabTo(page.getByRole("button", { name: "Open shell" }));
   await keyboard.press("Enter");
   const screen = page.locator(".xterm-rows");
   await screen.getByText(/[$#]/).first().waitFor();
   await keyboard.type("touch ready && echo rep''aired\n");
   await screen.getByText("repaired").first().waitFor();
-  await run.palette("run this step again");
-  await run.stopsAt("Stopped before announce");
+  await run.palette("retry step");
+  await run.stopsAt("Paused before announce");
 
   await run.palette("time travel");
   const points = page.getByRole("listbox", { name: "Points" });
   await run.tabTo(points);
   await walkTo(page, points.locator("[aria-selected=true]"), /before\s*release/, "ArrowUp");
-  await run.tabTo(page.getByRole("button", { name: "Go back to here" }), "Shift+Tab");
+  await run.tabTo(page.getByRole("button", { name: "Rewind to here" }), "Shift+Tab");
   await keyboard.press("Enter");
-  await run.stopsAt("Stopped before release");
-  await run.tabTo(page.getByRole("button", { name: "Abort the run" }));
+  await run.stopsAt("Paused before release");
+  await run.tabTo(page.getByRole("button", { name: "Cancel run…" }));
   await keyboard.press("Enter");
-  await run.tabTo(page.getByRole("alertdialog").getByRole("button", { name: "Abort the run" }));
+  await run.tabTo(page.getByRole("alertdialog").getByRole("button", { name: "Cancel run" }));
   await keyboard.press("Enter");
   await run.endsAs("cancelled");
   await run.close();
@@ -145,15 +143,15 @@ test("a run is started with a breakpoint by keys alone", async () => {
   await page.keyboard.press("Control+End");
   await page.keyboard.press("ArrowUp"); // from the empty line at the end
   await page.keyboard.press("F9");
-  await page.getByText("and at poll.ask").waitFor();
+  await page.getByText("Breakpoints: poll.ask").waitFor();
   await page.keyboard.press("F9");
-  await page.getByText("and at poll.ask").waitFor({ state: "detached" });
-  await tabTo(page, page.getByRole("checkbox", { name: "at the first step" }));
+  await page.getByText("Breakpoints: poll.ask").waitFor({ state: "detached" });
+  await tabTo(page, page.getByRole("checkbox", { name: "on first step" }));
   await page.keyboard.press("Space");
-  await tabTo(page, page.getByRole("button", { name: "Start the run" }));
+  await tabTo(page, page.getByRole("button", { name: "Start run" }));
   await page.keyboard.press("Enter");
   const toolbar = page.getByRole("toolbar", { name: "Debugger" });
-  await toolbar.getByRole("status").filter({ hasText: "Stopped before tests" }).waitFor();
+  await toolbar.getByRole("status").filter({ hasText: "Paused before tests" }).waitFor();
   await page.keyboard.press("F8");
   await page.locator("main header").first().getByText("passed", { exact: true }).waitFor();
   await page.close();

@@ -9,33 +9,33 @@ test("a browser that nobody logged in is told how to get in, and comes in by the
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   await page.goto(`${server.origin}/runs/any`);
-  await page.getByRole("heading", { name: "You are not logged in" }).waitFor();
-  await page.getByText("pitstop up", { exact: true }).waitFor();
-  await page.getByRole("button", { name: "I have opened it" }).click();
-  await page.getByRole("heading", { name: "You are not logged in" }).waitFor();
+  await page.getByRole("heading", { name: "Sign in required" }).waitFor();
+  await page.getByText("pitstop login", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Check again" }).click();
+  await page.getByRole("heading", { name: "Sign in required" }).waitFor();
 
   await server.kill();
   await server.open();
   const other = await context.newPage();
   await other.goto(server.login);
   await other.getByRole("heading", { name: "Runs" }).waitFor();
-  await page.getByRole("button", { name: "I have opened it" }).click();
-  await page.getByText("That did not work").waitFor(); // there is no such run, but we are in
-  expect(await page.getByRole("heading", { name: "You are not logged in" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Check again" }).click();
+  await page.getByText("Something went wrong").waitFor(); // there is no such run, but we are in
+  expect(await page.getByRole("heading", { name: "Sign in required" }).count()).toBe(0);
   await context.close();
 });
 
 test("a session that is over leads to the same page, whatever was open", async () => {
   const run = await stage().openRun("shop", { stop_at_entry: true });
-  await run.stopsAt("Stopped before Build the shop");
+  await run.stopsAt("Paused before Build the shop");
   const cookies = await run.page.context().cookies();
   await run.page.context().clearCookies();
   const going = run.page.getByRole("button", { name: "Continue", exact: true });
-  await going.or(run.page.getByText("You are not logged in")).click(); // what the page asks by itself may be refused first
-  await run.sees("You are not logged in");
+  await going.or(run.page.getByText("Sign in required")).click(); // what the page asks by itself may be refused first
+  await run.sees("Sign in required");
   await run.page.context().addCookies(cookies);
-  await run.press("I have opened it");
-  await run.stopsAt("Stopped before Build the shop");
+  await run.press("Check again");
+  await run.stopsAt("Paused before Build the shop");
   await run.press("Continue");
   await run.endsAs("passed");
   await run.close();

@@ -26,7 +26,7 @@ for (const theme of ["light", "dark"] as const) {
       await of.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
       await of.screenshot({ path: join(FOLDER, `${name}-${theme}.png`) });
     };
-    await run.stopsAt("Stopped before");
+    await run.stopsAt("Paused before");
     await run.tab("Graph");
     await run.tab("Variables");
     await page.getByRole("treeitem", { name: /^region/ }).waitFor();
@@ -36,7 +36,7 @@ for (const theme of ["light", "dark"] as const) {
     await page.locator(".cm-content").waitFor();
     await take("source");
     await run.press("Add");
-    await page.getByRole("heading", { name: "Add a breakpoint" }).waitFor();
+    await page.getByRole("heading", { name: "Add breakpoint" }).waitFor();
     await take("breakpoint");
     await page.keyboard.press("Escape");
     await run.tab("List");
@@ -52,13 +52,13 @@ for (const theme of ["light", "dark"] as const) {
     await take("timeline");
 
     const changed = await stage().openRun("shop", { breakpoints: [{ step: "package" }, { step: "release" }] });
-    await changed.stopsAt("Stopped before package");
+    await changed.stopsAt("Paused before package");
     await changed.edit("region", "north");
     await changed.press("Continue");
-    await changed.stopsAt("Stopped before release");
+    await changed.stopsAt("Paused before release");
     await changed.close();
     await page.goto(`${server.origin}/runs/${changed.id}`);
-    await run.stopsAt("Stopped before release");
+    await run.stopsAt("Paused before release");
     await run.tab("Graph");
     await run.tab("Step");
     await run.tab("Time travel");
@@ -73,17 +73,17 @@ for (const theme of ["light", "dark"] as const) {
 
     rmSync(join(server.folder, "flows/ready"), { force: true }); // what the last theme repaired
     const broken = await stage().openRun("shop-broken");
-    await broken.stopsAt("Failed at release");
+    await broken.stopsAt("Failed: release");
     await broken.close();
     await page.goto(`${server.origin}/runs/${broken.id}`);
     await run.tab("Source");
-    await run.stopsAt("Failed at release");
+    await run.stopsAt("Failed: release");
     await run.tab("Log");
     await page.getByRole("log", { name: "Lines" }).getByText("is missing").waitFor();
     await take("failed");
     await run.tab("Inject");
     await run.tab("Shell");
-    await run.press("Open a shell");
+    await run.press("Open shell");
     await page.locator(".xterm-rows").getByText(/[$#]/).first().waitFor();
     await page.keyboard.type("ls -a; touch ready && echo rep''aired\n");
     await page.locator(".xterm-rows").getByText("repaired").first().waitFor();
@@ -111,10 +111,10 @@ for (const theme of ["light", "dark"] as const) {
       { breakpoints: [{ step: "unit", position: "after" }] },
       { failing: "taxes" },
     );
-    await tested.stopsAt("Stopped after unit");
+    await tested.stopsAt("Paused after unit");
     await tested.close();
     await page.goto(`${server.origin}/runs/${tested.id}`);
-    await run.stopsAt("Stopped after unit");
+    await run.stopsAt("Paused after unit");
     await run.tab("Tests");
     await run.tab("Context");
     await page.getByText("Machine").waitFor();
@@ -125,7 +125,7 @@ for (const theme of ["light", "dark"] as const) {
     await take("tests");
     const stranger = await browser.newPage({ viewport: SIZE, colorScheme: theme });
     await stranger.goto(server.origin);
-    await stranger.getByRole("heading", { name: "You are not logged in" }).waitFor();
+    await stranger.getByRole("heading", { name: "Sign in required" }).waitFor();
     await take("logged-out", stranger);
     await stranger.close();
     await run.command("abort", {});

@@ -80,7 +80,7 @@ function lookAt([smallestText, smallestTarget]: number[]): string[] {
 for (const width of [1440, 390]) {
   test(`no page has errors, jumps, is too wide or has anything too small, at ${width} px`, async () => {
     const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
-    await run.stopsAt("Stopped before package");
+    await run.stopsAt("Paused before package");
     const ended = await stage().openRun("shop-broken", { stop_on_error: false });
     await ended.endsAs("failed");
     const pages: [string, (page: Page) => Promise<void>][] = [
@@ -94,8 +94,8 @@ for (const width of [1440, 390]) {
         },
       ],
       [`/runs/${ended.id}`, (page) => page.locator(".react-flow [data-box=release]").waitFor()],
-      ["/nowhere", (page) => page.getByText("Nothing is at this address").waitFor()],
-      ["/runs/nobody", (page) => page.getByText("That did not work").waitFor()],
+      ["/nowhere", (page) => page.getByText("Page not found").waitFor()],
+      ["/runs/nobody", (page) => page.getByText("Something went wrong").waitFor()],
     ];
     const found: Record<string, unknown> = {};
     for (const [path, isThere] of pages) {

@@ -119,7 +119,7 @@ export class RunDriver {
   /** Do something by its name, in the palette. */
   async palette(words: string): Promise<void> {
     await this.page.keyboard.press("Control+k");
-    const field = this.page.getByRole("combobox", { name: "What to do" });
+    const field = this.page.getByRole("combobox", { name: "Search commands" });
     await field.and(this.page.locator(":focus")).waitFor();
     await this.page.keyboard.type(words);
     await this.page.getByRole("option", { name: words, selected: true }).waitFor(); // as soon as it can be done

@@ -36,7 +36,7 @@ test("each room imports only what it may", () => {
   expect(broken).toEqual([]);
 });
 
-test("core draws nothing and asks nobody", () => {
+test("core draws nothing and sends no requests", () => {
   for (const file of sources.filter((each) => each.startsWith("core/") && !each.includes(".test."))) {
     expect(readFileSync(join(import.meta.dirname, file), "utf8"), file).not.toMatch(
       /from "react"|fetch\(|document\.|window\./,

@@ -84,7 +84,7 @@ async function ask<T>(url: string, { method = "GET", body, headers, signal }: Se
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError({ status: 0, code: "offline", detail: "The server cannot be reached." });
+    throw new ApiError({ status: 0, code: "offline", detail: "Cannot reach the server." });
   }
   note(response.status);
   if (!response.ok) throw new ApiError(await readProblem(response));

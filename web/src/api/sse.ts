@@ -131,7 +131,7 @@ export function follow({ url, onEvents, onConnection, isLasting = true }: Follow
 
 class StreamRefused extends Error {
   constructor(readonly status: number) {
-    super(`the stream was refused with ${status}`);
+    super(`the server refused the stream with status ${status}`);
   }
 
   get isFinal(): boolean {

@@ -2,7 +2,7 @@ import { act, renderHook } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { noteAsking, useIsKnown } from "@/api/visitor";
 
-test("what was asked before somebody logged in says nothing after that, however late it is answered", () => {
+test("what was asked before a login says nothing after that, however late it is answered", () => {
   const { result } = renderHook(useIsKnown);
   const [first, late, afterLogin] = [noteAsking(), noteAsking(), noteAsking()];
   act(() => first(401));

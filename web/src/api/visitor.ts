@@ -11,7 +11,7 @@ const listeners = new Set<() => void>();
 export function noteAsking(): (status: number) => void {
   const number = ++asked;
   return (status) => {
-    if (number < answered) return; // it was asked before somebody logged in or out, and was only answered after that
+    if (number < answered) return; // it was asked before the user logged in or out, and was only answered after that
     answered = number;
     if (isKnown === (status !== 401)) return;
     isKnown = status !== 401;

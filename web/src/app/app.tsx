@@ -36,9 +36,9 @@ export function App() {
             </Route>
             <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
             <Route>
-              <Empty title="Nothing is at this address">
+              <Empty title="Page not found">
                 <Link href="/" className="text-accent hover:underline">
-                  Go to the runs
+                  Go to runs
                 </Link>
               </Empty>
             </Route>

@@ -4,7 +4,7 @@ import { Kbd } from "@/ui/kbd";
 
 export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   return (
-    <Dialog title="Keys" isOpen={isOpen} onClose={onClose} width={560}>
+    <Dialog title="Keyboard shortcuts" isOpen={isOpen} onClose={onClose} width={560}>
       <div className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
         {(["Debugger", "Page", "Anywhere"] as const).map((group) => (
           <section key={group}>
@@ -23,7 +23,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void
         ))}
       </div>
       <p className="mt-4 text-muted">
-        In the graph, the list and the trees the arrow keys walk, and Enter does what a click would do.
+        In the graph, the list and the trees, use the arrow keys to move and Enter to select.
       </p>
     </Dialog>
   );

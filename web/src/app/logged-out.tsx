@@ -9,7 +9,7 @@ import { Button } from "@/ui/button";
 export function LoggedOut() {
   const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
-  usePageTitle("Not logged in");
+  usePageTitle("Sign in");
 
   // The link may have been opened in another tab: then this one is let in, too.
   useEffect(() => {
@@ -31,24 +31,20 @@ export function LoggedOut() {
       <section aria-labelledby="logged-out" className="w-full max-w-md rounded-lg border border-line bg-surface p-6">
         <KeyRound className="mb-3 size-6 text-accent" aria-hidden />
         <h1 id="logged-out" className="font-semibold text-xl">
-          You are not logged in
+          Sign in required
         </h1>
-        <p className="mt-1 text-muted">
-          Pitstop shows runs only to people it knows. A link from the terminal logs this browser in, for a week.
-        </p>
+        <p className="mt-1 text-muted">A login link from the terminal signs this browser in for a week.</p>
         <ol className="mt-4 list-decimal space-y-2 pl-5">
           <li>
-            Start the server, or end it with Ctrl-C and start it again. Runs that are not over go on.
-            <pre className="mt-1 rounded-md bg-sunken px-2 py-1.5 font-mono text-sm">pitstop up</pre>
+            Run this on the machine of the server:
+            <pre className="mt-1 rounded-md bg-sunken px-2 py-1.5 font-mono text-sm">pitstop login</pre>
           </li>
-          <li>Open the link that it prints, in this browser. It is good once, and for five minutes.</li>
+          <li>Open the printed link in this browser. It works once and expires in five minutes.</li>
         </ol>
-        <p className="mt-4 text-muted text-sm">
-          A server that others look after? Ask them for a link: only they can see its terminal.
-        </p>
+        <p className="mt-4 text-muted text-sm">Someone else's server? Ask its admin for a link.</p>
         <div className="mt-5">
           <Button look="primary" onClick={tryAgain} isBusy={isAsking}>
-            I have opened it
+            Check again
           </Button>
         </div>
       </section>

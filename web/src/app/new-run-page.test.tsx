@@ -23,9 +23,9 @@ test("nothing is set or started before the breakpoints that are kept with the fl
     </QueryClientProvider>,
   );
   await waitFor(() => expect(asked.mock.calls.map(([url]) => url)).toContain("/api/v1/flows/shop/breakpoints"));
-  expect(screen.queryByRole("button", { name: "Start the run" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Start run" })).toBeNull();
   tell(new Response(JSON.stringify([{ step: "package" }])));
 
-  await screen.findByRole("button", { name: "Start the run" });
-  screen.getByText("and at package");
+  await screen.findByRole("button", { name: "Start run" });
+  screen.getByText("Breakpoints: package");
 });

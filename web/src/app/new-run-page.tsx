@@ -29,7 +29,7 @@ export function NewRunPage() {
       <aside className="flex max-h-44 shrink-0 flex-col border-line border-b bg-surface md:max-h-none md:w-60 md:border-r md:border-b-0">
         <h1 className="px-3 pt-3 font-semibold text-lg">Start a run</h1>
         <div className="p-2">
-          <SearchInput label="Search the flows" value={search} onText={setSearch} />
+          <SearchInput label="Search flows" value={search} onText={setSearch} />
         </div>
         <ul aria-label="Flows" className="min-h-0 flex-1 overflow-auto px-2 pb-2">
           {shown.map((each) => (
@@ -51,14 +51,14 @@ export function NewRunPage() {
               </button>
             </li>
           ))}
-          {shown.length === 0 && <li className="px-2 text-muted">No flow is called that.</li>}
+          {shown.length === 0 && <li className="px-2 text-muted">No matching flows</li>}
         </ul>
       </aside>
       <div className="min-h-0 flex-1">
         {name === null ? (
-          <Empty icon={<FileCode2 className="size-6" />} title="No flow to start">
-            Flows are the YAML files in the folders that the server was started with.{" "}
-            <code className="font-mono text-sm">pitstop init</code> writes a first one.
+          <Empty icon={<FileCode2 className="size-6" />} title="No flows yet">
+            Flows are the YAML files in the server's flow folders.{" "}
+            <code className="font-mono text-sm">pitstop init</code> creates one.
           </Empty>
         ) : flow.error ? (
           <Failed error={flow.error} onRetry={() => flow.refetch()} />

@@ -48,11 +48,11 @@ function Commands({ onClose }: { onClose: () => void }) {
         // biome-ignore lint/a11y/noAutofocus: it is opened to be written in
         autoFocus
         role="combobox"
-        aria-label="What to do"
+        aria-label="Search commands"
         aria-expanded
         aria-controls="palette-commands"
         aria-activedescendant={commands[at] ? `command-${at}` : undefined}
-        placeholder="What do you want to do?"
+        placeholder="Search or run a command"
         className="h-11 w-full border-line border-b bg-transparent px-4 text-lg outline-none placeholder:text-faint"
         value={text}
         onChange={(event) => {
@@ -82,7 +82,7 @@ function Commands({ onClose }: { onClose: () => void }) {
             {command.shortcut && <Kbd keys={keysOf(command.shortcut)} />}
           </div>
         ))}
-        {commands.length === 0 && <div className="px-3 py-2 text-muted">Nothing is called that.</div>}
+        {commands.length === 0 && <div className="px-3 py-2 text-muted">No matching commands</div>}
       </div>
     </>
   );

@@ -54,7 +54,7 @@ export function RunLayout(props: RunLayoutProps) {
   if (isNarrow) {
     return (
       <Tabs
-        label="Areas"
+        label="Panels"
         tabs={[
           { id: "flow", label: "Flow" },
           { id: "step", label: "Inspect" },
@@ -68,8 +68,8 @@ export function RunLayout(props: RunLayoutProps) {
     );
   }
   return (
-    <Split name="dock" label="Height of the output" direction="column" initial={62}>
-      <Split name="side" label="Width of the flow" direction="row" initial={62}>
+    <Split name="dock" label="Resize output" direction="column" initial={62}>
+      <Split name="side" label="Resize flow" direction="row" initial={62}>
         {flow}
         <SideArea />
       </Split>
@@ -94,7 +94,7 @@ function MainArea({ view, onView, collapsed, onCollapse }: RunLayoutProps) {
 const SIDE_TITLES: Record<SideTab, string> = {
   step: "Inspect the step",
   variables: "Inspect the variables",
-  watch: "Inspect what is watched",
+  watch: "Inspect the watches",
   frames: "Inspect the frames",
   breakpoints: "Inspect the breakpoints",
   inject: "Inject a step…",
@@ -191,14 +191,12 @@ function Kept({ isShown, children }: { isShown: boolean; children: React.ReactNo
 function StepLog() {
   const { run, detail, selected, selectedView: step } = useRun("run", "detail", "selected", "selectedView");
   const known = step && stepOf(detail, step.step);
-  if (selected === null) return <Empty title="Choose a step to see what it wrote" />;
+  if (selected === null) return <Empty title="Select a step to see its log" />;
   if (!step) return <Empty title="This step has not started yet" />;
   const isAround = detail.flow_info.steps.some((each) => each.parent === step.step);
   if (isAround)
     return (
-      <Empty title={`${known?.title ?? step.step} is made of other steps`}>
-        Choose one of them to see what it wrote.
-      </Empty>
+      <Empty title={`${known?.title ?? step.step} contains other steps`}>Select one of them to see its log.</Empty>
     );
   return (
     <LogViewer

@@ -13,7 +13,7 @@ function view(...frames: string[]): RunView {
 
 const stop = (id: number, frame: string) => ({ id, frame }) as StopInfo;
 
-test("the first stop is followed while nobody chose a frame", () => {
+test("the first stop is followed until the user chooses a frame", () => {
   expect(steeredFrame({ view: view("main", "a"), stops: [stop(1, "a")] }, { frame: null, after: 0 })).toBe("a");
 });
 

@@ -94,7 +94,7 @@ export class RunPageStore {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.asksForExternal) this.#ask({ kind: "external", verb, body, why: error.message });
-      else if (error.isStale) toast("Somebody else was quicker: that stop is over, and nothing was changed.", "bad");
+      else if (error.isStale) toast("Someone else already resumed this frame. Your command was not applied.", "bad");
       else toast(error.message, "bad");
       return false;
     }
@@ -102,7 +102,7 @@ export class RunPageStore {
 
   toggleBreakpoint = (step: StepInfo): void => {
     if (!this.#state.isLive) {
-      toast("The run has ended. Run it again with breakpoints to stop in it.");
+      toast("The run has ended. Re-run it to use breakpoints.");
       return;
     }
     const tell = (error: Error) => toast(error.message, "bad");
@@ -169,7 +169,7 @@ function isAt(breakpoint: BreakpointInfo, step: StepInfo): boolean {
   return isNamed && paths.includes(step.path) && request.position !== "error";
 }
 
-/** The frame that is steered, and the last stop there was when a person let it go; null while nobody did. */
+/** The frame that is steered, and the last stop there was when the user let it go; null before that. */
 type Steering = { frame: string | null; after: number | null };
 
 const LETS_GO = new Set<DebugVerb>(["continue", "step", "skip", "retry", "force", "rewind", "restart", "goto"]);
@@ -191,7 +191,7 @@ export function steeredFrame(now: Pick<RunSnapshot, "view" | "stops">, { frame, 
   return living?.id ?? now.view.frames.keys().next().value ?? null;
 }
 
-/** What is looked at while nobody chose: the first failure, else what runs now, for as long as it does. */
+/** What is looked at before the user chooses: the first failure, else what runs now, for as long as it does. */
 function defaultSelection(now: RunSnapshot, parents: ReadonlySet<string | null>, last: string | null): string | null {
   const isLeaf = (step: StepView) => !parents.has(step.step);
   const steps = [...now.view.steps.values()];

@@ -36,16 +36,16 @@ export function RunPage({ id }: { id: string }) {
       return (
         <Empty
           icon={<CloudOff className="size-6" />}
-          title="The server cannot be reached"
+          title="Cannot reach the server"
           action={<Button onClick={() => detail.refetch()}>Try again</Button>}
         >
-          The page shows the run as soon as it answers.
+          The run will appear as soon as the server answers.
         </Empty>
       );
     }
     return <Failed error={error} onRetry={() => detail.refetch()} />;
   }
-  if (!detail.data) return <Loading label="Opening the run" />;
+  if (!detail.data) return <Loading label="Loading the run" />;
   return <Opened key={id} detail={detail.data} />;
 }
 
@@ -108,9 +108,9 @@ function Header() {
   useCommands(
     useMemo(
       () => [
-        { id: "again", title: "Run again", run: () => rerun({}) },
-        { id: "again-stopped", title: "Run again and stop at the first step", run: () => rerun({ stops: true }) },
-        { id: "again-commit", title: "Run again on another commit…", run: () => setChoosing(true) },
+        { id: "again", title: "Re-run", run: () => rerun({}) },
+        { id: "again-stopped", title: "Re-run and pause on first step", run: () => rerun({ stops: true }) },
+        { id: "again-commit", title: "Re-run on another commit…", run: () => setChoosing(true) },
       ],
       [rerun],
     ),
@@ -120,7 +120,7 @@ function Header() {
       <RunHeader
         onRerun={rerun}
         onChooseCommit={() => setChoosing(true)}
-        onCancel={() => api.cancel(detail.id).then(() => toast("The run was asked to end; cleanup still runs."), tell)}
+        onCancel={() => api.cancel(detail.id).then(() => toast("Cancelling… cleanup steps are running."), tell)}
         onPin={() =>
           api
             .pin(detail.id, !detail.is_pinned)
@@ -130,8 +130,8 @@ function Header() {
       />
       <Confirm
         title="Delete this run?"
-        text="Its log, its events and its workspace go. This cannot be undone."
-        action="Delete the run"
+        text="This deletes its logs, events and workspace. This cannot be undone."
+        action="Delete run"
         isOpen={isRemoving}
         onClose={() => setRemoving(false)}
         onConfirm={() => api.remove(detail.id).then(() => navigate("/"), tell)}
@@ -168,9 +168,10 @@ function Asked({ page }: { page: RunPageStore }) {
   return (
     <>
       <Confirm
-        title="Abort this run?"
-        text="Every frame ends as cancelled; cleanup steps still run. This cannot be undone."
-        action="Abort the run"
+        title="Cancel this run?"
+        text="All frames will be cancelled; cleanup steps still run. This cannot be undone."
+        action="Cancel run"
+        dismiss="Keep running"
         isOpen={asking?.kind === "abort"}
         onClose={() => page.answer(false)}
         onConfirm={() => page.answer(true)}
@@ -178,7 +179,7 @@ function Asked({ page }: { page: RunPageStore }) {
       <Confirm
         title="This cannot be undone"
         text={asking?.kind === "external" ? asking.why : ""}
-        action="Do it all the same"
+        action="Continue anyway"
         isOpen={asking?.kind === "external"}
         onClose={() => page.answer(false)}
         onConfirm={() => page.answer(true)}
@@ -202,6 +203,6 @@ function Edited({ page }: { page: RunPageStore }) {
 }
 
 function titleOf({ stops, status, detail }: Pick<RunPageState, "stops" | "status" | "detail">): string {
-  if (stops.length > 0) return `(${stops.length}) ${detail.flow} stopped`;
+  if (stops.length > 0) return `(${stops.length}) ${detail.flow} paused`;
   return status === "pending" ? detail.flow : `${detail.flow} ${status}`;
 }

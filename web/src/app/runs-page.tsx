@@ -41,7 +41,7 @@ export function RunsPage() {
           className="min-h-96 overflow-hidden rounded-lg border border-line bg-surface"
         >
           {runs.error && all.length > 0 && (
-            <Notice tone="paused">{runs.error.message} What is shown may be old; the page goes on trying.</Notice>
+            <Notice tone="paused">{runs.error.message} This list may be out of date. Reconnecting…</Notice>
           )}
           {runs.isPending ? (
             <RunListSkeleton />
@@ -49,7 +49,7 @@ export function RunsPage() {
             runs.error instanceof ApiError && runs.error.isOffline ? (
               <Empty
                 icon={<CloudOff className="size-6" />}
-                title="The server cannot be reached"
+                title="Cannot reach the server"
                 action={<Button onClick={() => runs.refetch()}>Try again</Button>}
               >
                 Start it with <code className="font-mono text-sm">pitstop up</code>.
@@ -61,11 +61,11 @@ export function RunsPage() {
             isFiltered ? (
               <Empty
                 icon={<RunsIcon className="size-6" />}
-                title="No run is like that"
+                title="No matching runs"
                 action={<Button onClick={() => setFilter(NOTHING)}>Show all runs</Button>}
               />
             ) : (
-              <Empty icon={<RunsIcon className="size-6" />} title="Nothing has run yet">
+              <Empty icon={<RunsIcon className="size-6" />} title="No runs yet">
                 Start a run here, or in a terminal with <code className="font-mono text-sm">pitstop run flow.yaml</code>
                 .
               </Empty>

@@ -22,13 +22,13 @@ export function Shell({ children }: { children: ReactNode }) {
   useCommands(
     useMemo(
       () => [
-        { id: "palette", title: "Find a command", shortcut: "palette", run: () => setOpen("palette") },
-        { id: "help", title: "Show the keys", shortcut: "help", run: () => setOpen("help") },
-        { id: "runs", title: "Go to the runs", shortcut: "runs", run: () => navigate("/") },
+        { id: "palette", title: "Search commands", shortcut: "palette", run: () => setOpen("palette") },
+        { id: "help", title: "Show keyboard shortcuts", shortcut: "help", run: () => setOpen("help") },
+        { id: "runs", title: "Go to runs", shortcut: "runs", run: () => navigate("/") },
         { id: "new", title: "Start a run", shortcut: "new", run: () => navigate("/new") },
-        { id: "theme", title: "Change between light and dark", run: toggleTheme },
-        { id: "notify", title: "Tell me of stops outside the page", run: () => void Notification.requestPermission() },
-        { id: "search", title: "Search on this page", shortcut: "search", run: focusSearch },
+        { id: "theme", title: "Toggle theme", run: toggleTheme },
+        { id: "notify", title: "Notify me when a run pauses", run: () => void Notification.requestPermission() },
+        { id: "search", title: "Search this page", shortcut: "search", run: focusSearch },
       ],
       [navigate],
     ),
@@ -36,7 +36,7 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <div className="flex h-full flex-col">
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-80 focus:bg-surface focus:p-2">
-        To the content
+        Skip to content
       </a>
       <header className="flex h-10 shrink-0 items-center gap-1 border-line border-b bg-surface px-3">
         <Link href="/" className="mr-3 flex items-center gap-2 font-semibold">
@@ -59,22 +59,22 @@ export function Shell({ children }: { children: ReactNode }) {
         <button
           type="button"
           onClick={() => setOpen("palette")}
-          className="hidden h-7 w-52 items-center gap-2 rounded-md border border-line px-2 text-faint text-sm hover:border-line-strong hover:text-muted sm:flex"
+          className="hidden h-7 w-64 items-center gap-2 rounded-md border border-line px-2 text-faint text-sm hover:border-line-strong hover:text-muted sm:flex"
         >
           <Search className="size-3.5" aria-hidden />
-          <span className="flex-1 text-left">Do anything</span>
+          <span className="flex-1 text-left">Search or run a command</span>
           <kbd className="font-mono text-xs">{keysOf("palette")}</kbd>
         </button>
         <span className="sm:hidden">
-          <IconButton label="Do anything" onClick={() => setOpen("palette")}>
+          <IconButton label="Search or run a command" onClick={() => setOpen("palette")}>
             <CommandIcon className="size-4" />
           </IconButton>
         </span>
         <NotifyButton />
-        <IconButton label="Keys" keys="?" onClick={() => setOpen("help")}>
+        <IconButton label="Keyboard shortcuts" keys="?" onClick={() => setOpen("help")}>
           <span className="font-semibold">?</span>
         </IconButton>
-        <IconButton label="Light or dark" onClick={toggleTheme}>
+        <IconButton label="Toggle theme" onClick={toggleTheme}>
           <Sun className="hidden size-4 [[data-theme=dark]_&]:block" />
           <Moon className="size-4 [[data-theme=dark]_&]:hidden" />
         </IconButton>
@@ -95,7 +95,7 @@ function NotifyButton() {
   if (permission !== "default") return null;
   return (
     <IconButton
-      label="Tell me of stops when I look elsewhere"
+      label="Notify me when a run pauses"
       onClick={() => void Notification.requestPermission().then(setPermission)}
     >
       <Bell className="size-4" />

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import type { RunPageState } from "@/api/run-context";
 import { wantsNotifications } from "@/app/theme";
 import type { Stopped } from "@/core/events";
-import { tellPlace } from "@/core/status";
+import { tellPlace, tellReasons } from "@/core/status";
 import { toast } from "@/ui/toast";
 
 const SETTLED = 150; // milliseconds
@@ -19,15 +19,15 @@ export function useNotifications({ run, frame, selectFrame, detail }: Told): voi
       const { stops } = run.snapshot();
       const isNews = event.frame !== steered && stops.some((stop) => stop.id === event.stop);
       if (!isNews || !stops.some((stop) => stop.frame === steered)) return;
-      const told = `${event.frame} stopped too, ${tellPlace(event.position, event.step)}`;
-      toast(told, "info", { label: "Look", onSelect: () => choose(event.frame) });
+      const told = `${event.frame} also paused ${tellPlace(event.position, event.step)}`;
+      toast(told, "info", { label: "Show", onSelect: () => choose(event.frame) });
     };
     return run.hear((event) => {
       if (event.kind !== "debug.stopped") return;
       setTimeout(() => tellOfOther(event), SETTLED); // by then the page has followed it, if it does
       if (document.visibilityState === "hidden" && wantsNotifications()) {
-        new Notification(`${detail.flow} stopped`, {
-          body: `${tellPlace(event.position, event.step)} (${event.reasons.join(", ")})`,
+        new Notification(`${detail.flow} paused`, {
+          body: `${tellPlace(event.position, event.step)} (${tellReasons(event.reasons)})`,
           tag: run.id,
         });
       }

@@ -18,7 +18,7 @@ test("the debugger's keys", () => {
   expect(shortcutFor(press("F10", { shiftKey: true }), null, false)).toBe("back");
 });
 
-test("function keys work while somebody types, plain keys do not", () => {
+test("function keys work while the user types, plain keys do not", () => {
   expect(shortcutFor(press("F8"), null, true)).toBe("continue");
   expect(shortcutFor(press("k", { metaKey: true }), null, true)).toBe("palette");
   expect(shortcutFor(press("?", { shiftKey: true }), null, true)).toBeNull();

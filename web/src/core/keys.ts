@@ -9,21 +9,21 @@ export const SHORTCUTS = [
   { id: "out", keys: "Shift+F11", does: "Step out", group: "Debugger" },
   { id: "back", keys: "Shift+F10", does: "Step back", group: "Debugger" },
   { id: "pause", keys: "F6", does: "Pause all frames", group: "Debugger" },
-  { id: "breakpoint", keys: "F9", does: "Toggle a breakpoint at the selected step", group: "Debugger" },
-  { id: "abort", keys: "Shift+F8", does: "Abort the run, after asking", group: "Debugger" },
-  { id: "next-frame", keys: "Alt+ArrowRight", does: "Next stopped frame", group: "Debugger" },
-  { id: "previous-frame", keys: "Alt+ArrowLeft", does: "Previous stopped frame", group: "Debugger" },
+  { id: "breakpoint", keys: "F9", does: "Toggle breakpoint at the selected step", group: "Debugger" },
+  { id: "abort", keys: "Shift+F8", does: "Cancel run (asks first)", group: "Debugger" },
+  { id: "next-frame", keys: "Alt+ArrowRight", does: "Next paused frame", group: "Debugger" },
+  { id: "previous-frame", keys: "Alt+ArrowLeft", does: "Previous paused frame", group: "Debugger" },
   { id: "graph", keys: "1", does: "Show the graph", group: "Page" },
   { id: "list", keys: "2", does: "Show the list of steps", group: "Page" },
   { id: "source", keys: "3", does: "Show the source", group: "Page" },
   { id: "timing", keys: "4", does: "Show the timeline", group: "Page" },
   { id: "tests", keys: "5", does: "Show the tests", group: "Page" },
   { id: "artifacts", keys: "6", does: "Show the files", group: "Page" },
-  { id: "menu", keys: "M", does: "Menu of the selected step or value", group: "Page" },
+  { id: "menu", keys: "M", does: "Open the menu of the selected step or value", group: "Page" },
   { id: "search", keys: "/", does: "Search", group: "Page" },
-  { id: "palette", keys: "Ctrl+K", does: "Do anything by its name", group: "Anywhere" },
-  { id: "help", keys: "?", does: "Show these keys", group: "Anywhere" },
-  { id: "runs", keys: "G R", does: "Go to the runs", group: "Anywhere" },
+  { id: "palette", keys: "Ctrl+K", does: "Search or run a command", group: "Anywhere" },
+  { id: "help", keys: "?", does: "Show keyboard shortcuts", group: "Anywhere" },
+  { id: "runs", keys: "G R", does: "Go to runs", group: "Anywhere" },
   { id: "new", keys: "G N", does: "Start a run", group: "Anywhere" },
 ] as const satisfies readonly Shortcut[];
 
@@ -47,7 +47,7 @@ export function nameOfPress(press: KeyPress): string {
   return [...modifiers, key].join("+");
 }
 
-/** The shortcut that a press completes; `before` is the press just before it, for two in a row. Plain keys only when nobody types. */
+/** The shortcut that a press completes; `before` is the press just before it, for two in a row. Plain keys only while the user is not typing. */
 export function shortcutFor(press: KeyPress, before: string | null, isTyping: boolean): ShortcutId | null {
   const name = nameOfPress(press);
   const works = (keys: string) => !isTyping || /^(F\d|Ctrl\+|Alt\+|Shift\+F)/.test(keys);

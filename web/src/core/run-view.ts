@@ -300,7 +300,7 @@ function framesAfter(opened: Opened, frame: string, top: string, after: number):
   return cut;
 }
 
-/** Whether somebody had a hand in it: a run with one of these did not pass by itself. */
+/** Whether the user intervened with it: a run with one of these did not pass unmodified. */
 export function isIntervention(event: RunEvent): boolean {
   return INTERVENTIONS.has(event.kind) || (event.kind === "step.retried" && event.by_hand);
 }

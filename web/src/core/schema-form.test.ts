@@ -38,9 +38,9 @@ test("only what was changed is in the value, as the type wants it", () => {
 
 test("what cannot be is told at its field", () => {
   expect(readForm(fieldsOf(schema), { times: "many", env: "{" }).problems).toEqual({
-    script: "This is needed.",
-    times: "This is no number.",
-    env: "This is no JSON.",
+    script: "Required.",
+    times: "Not a number.",
+    env: "Invalid JSON.",
   });
 });
 

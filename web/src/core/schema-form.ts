@@ -85,12 +85,12 @@ export function readForm(
   const problems: Record<string, string> = {};
   for (const field of fields) {
     const text = texts[field.name] ?? field.initial;
-    if (text === "" && field.isRequired) problems[field.name] = "This is needed.";
+    if (text === "" && field.isRequired) problems[field.name] = "Required.";
     if (text === "" || (text === field.initial && !field.isRequired)) continue;
     try {
       value[field.name] = read(field, text);
     } catch {
-      problems[field.name] = field.kind === "number" ? "This is no number." : "This is no JSON.";
+      problems[field.name] = field.kind === "number" ? "Not a number." : "Invalid JSON.";
     }
   }
   return { value, problems };

@@ -32,6 +32,13 @@ export function isEnded(status: string): boolean {
   return ["passed", "failed", "cancelled", "timed_out"].includes(status);
 }
 
+const REASONS: Record<string, string> = { entry: "first step", completed: "end of the run" };
+
+/** Why a frame paused, in words: "first step, breakpoint". */
+export function tellReasons(reasons: readonly string[]): string {
+  return reasons.map((each) => REASONS[each] ?? each).join(", ");
+}
+
 const POSITIONS: Record<string, string> = { before: "before", after: "after", error: "at the failure of" };
 
 /** Where a frame stands, in words: "before build", "at the failure of build". */

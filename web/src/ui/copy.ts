@@ -6,6 +6,6 @@ export async function copyText(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     toast(`Copied ${what}`, "good");
   } catch {
-    toast("The browser does not let the page copy.", "bad");
+    toast("The browser did not allow copying.", "bad");
   }
 }

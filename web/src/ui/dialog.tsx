@@ -42,13 +42,14 @@ type ConfirmProps = {
   title: string;
   text: ReactNode;
   action: string;
+  dismiss?: string;
   isOpen: boolean;
   onClose: () => void;
   onConfirm: () => void;
 };
 
 /** Asks before what cannot be taken back. */
-export function Confirm({ title, text, action, isOpen, onClose, onConfirm }: ConfirmProps) {
+export function Confirm({ title, text, action, dismiss = "Cancel", isOpen, onClose, onConfirm }: ConfirmProps) {
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
@@ -62,7 +63,7 @@ export function Confirm({ title, text, action, isOpen, onClose, onConfirm }: Con
             {text}
           </AlertDialog.Description>
           <div className="mt-4 flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{dismiss}</Button>
             <Button
               look="danger"
               onClick={() => {

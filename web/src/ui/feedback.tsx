@@ -30,7 +30,7 @@ export function Failed({ error, onRetry }: { error: Error; onRetry?: () => void 
   return (
     <Empty
       icon={<CircleAlert className="size-6 text-failed" />}
-      title="That did not work"
+      title="Something went wrong"
       action={onRetry && <Button onClick={onRetry}>Try again</Button>}
     >
       {error.message}

@@ -60,7 +60,7 @@ function SchemaField({ field, value, problem, onChange }: SchemaFieldProps) {
 type SchemaFieldsProps = {
   fields: readonly FormField[];
   texts: Readonly<Record<string, string>>;
-  /** What is wrong with each; none while nobody has tried to send it. */
+  /** What is wrong with each; none before the user submits it. */
   problems: Readonly<Record<string, string>>;
   onChange: (texts: Record<string, string>) => void;
 };

@@ -22,7 +22,7 @@ function open(answer: string | null) {
 
 test("every part that was filled in is asked for, and the rest is not", async () => {
   const { onSave, onClose } = open(null);
-  await userEvent.type(screen.getByLabelText("Hits"), ">= 3");
+  await userEvent.type(screen.getByLabelText("Hit count"), ">= 3");
   await userEvent.selectOptions(screen.getByLabelText("When"), "when it fails");
   await userEvent.click(screen.getByRole("button", { name: "Add" }));
   expect(onSave).toHaveBeenCalledWith(
@@ -32,12 +32,12 @@ test("every part that was filled in is asked for, and the rest is not", async ()
 });
 
 test("what the server finds wrong is told at the field that it is about", async () => {
-  const { onClose } = open("'= three' is no count of hits");
+  const { onClose } = open("'= three' is not a hit count");
   await userEvent.type(screen.getByLabelText("Condition"), ".vars.x");
-  await userEvent.type(screen.getByLabelText("Hits"), "= three");
+  await userEvent.type(screen.getByLabelText("Hit count"), "= three");
   await userEvent.click(screen.getByRole("button", { name: "Add" }));
-  await screen.findByText("'= three' is no count of hits");
-  expect(screen.getByLabelText("Hits").getAttribute("aria-invalid")).toBe("true");
+  await screen.findByText("'= three' is not a hit count");
+  expect(screen.getByLabelText("Hit count").getAttribute("aria-invalid")).toBe("true");
   expect(screen.getByLabelText("Condition").getAttribute("aria-invalid")).toBeNull();
   expect(onClose).not.toHaveBeenCalled();
 });

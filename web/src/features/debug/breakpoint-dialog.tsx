@@ -54,7 +54,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
   };
   return (
     <Dialog
-      title={isNew ? "Add a breakpoint" : "Edit the breakpoint"}
+      title={isNew ? "Add breakpoint" : "Edit breakpoint"}
       isOpen
       onClose={onClose}
       footer={
@@ -74,14 +74,14 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           void save();
         }}
       >
-        <Field label="Stop at">
+        <Field label="Pause at">
           {(ids) => (
             <Select {...ids} value={place} onChange={(event) => setPlace(event.target.value as Place)}>
               <option value="step">a step</option>
-              <option value="kind">a type of step</option>
+              <option value="kind">a step type</option>
               <option value="line">a line</option>
               <option value="any">any step</option>
-              <option value="state">a value that changes</option>
+              <option value="state">a value change</option>
             </Select>
           )}
         </Field>
@@ -93,7 +93,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
               onChange={(event) => put({ position: event.target.value as typeof form.position })}
             >
               <option value="before">before it runs</option>
-              <option value="after">after it ran</option>
+              <option value="after">after it runs</option>
               <option value="error">when it fails</option>
             </Select>
           )}
@@ -145,7 +145,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           )}
           {place === "state" && (
             <div className="grid grid-cols-2 gap-3">
-              <Field label="Value" hint="A jq path" problem={problemOf("state")}>
+              <Field label="Value" hint="jq path" problem={problemOf("state")}>
                 {(ids) => (
                   <TextInput
                     {...ids}
@@ -156,7 +156,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
                   />
                 )}
               </Field>
-              <Field label="Becomes" hint="Empty: any change">
+              <Field label="Becomes" hint="Leave empty for any change">
                 {(ids) => (
                   <TextInput
                     {...ids}
@@ -171,7 +171,11 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           )}
         </div>
         <div className="col-span-2">
-          <Field label="Condition" hint="jq: only false and null are false" problem={problemOf("condition")}>
+          <Field
+            label="Condition"
+            hint="jq; anything except false and null counts as true"
+            problem={problemOf("condition")}
+          >
             {(ids) => (
               <TextInput
                 {...ids}
@@ -183,7 +187,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
             )}
           </Field>
         </div>
-        <Field label="Hits" hint="Such as >= 3, % 2 or == 5" problem={problemOf("hits")}>
+        <Field label="Hit count" hint="For example >= 3, % 2 or == 5" problem={problemOf("hits")}>
           {(ids) => (
             <TextInput
               {...ids}
@@ -193,13 +197,13 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
             />
           )}
         </Field>
-        <Field label="Group" hint="To switch several at once">
+        <Field label="Group" hint="Enable or disable together">
           {(ids) => <TextInput {...ids} value={form.group} onChange={(event) => put({ group: event.target.value })} />}
         </Field>
         <div className="col-span-2">
           <Field
-            label="Log instead of stopping"
-            hint="Text with templates, such as region is ${{ .vars.region }}"
+            label="Log instead of pausing"
+            hint="Message, for example: region is ${{ .vars.region }}"
             problem={problemOf("log")}
           >
             {(ids) => (
@@ -218,7 +222,11 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
           </p>
         )}
         <div className="col-span-2">
-          <Checkbox label="Only once" checked={form.once} onChange={(event) => put({ once: event.target.checked })} />
+          <Checkbox
+            label="Remove after first hit"
+            checked={form.once}
+            onChange={(event) => put({ once: event.target.checked })}
+          />
         </div>
       </form>
     </Dialog>

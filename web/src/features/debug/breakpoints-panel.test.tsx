@@ -28,17 +28,17 @@ function stage(status: number, answer: object) {
   return asked;
 }
 
-test("switching a breakpoint off takes back nothing that somebody else changed of it", async () => {
+test("switching a breakpoint off keeps what another client changed of it", async () => {
   const asked = stage(200, {});
   await userEvent.click(screen.getByRole("checkbox", { name: /Breakpoint 7/ }));
 
   expect(asked).toEqual(['PATCH {"enabled":false}']);
 });
 
-test("a breakpoint that somebody else has removed already is not told to be removed", async () => {
+test("a breakpoint that another client has removed is not reported as removed", async () => {
   stage(404, { status: 404, code: "unknown.breakpoint", detail: "there is no breakpoint 7" });
   await userEvent.click(screen.getByRole("button", { name: "Remove breakpoint 7" }));
 
   await screen.findByText("there is no breakpoint 7");
-  expect(screen.queryByText("Breakpoint 7 is removed")).toBeNull();
+  expect(screen.queryByText("Removed breakpoint 7")).toBeNull();
 });

@@ -46,8 +46,8 @@ export function BreakpointsPanel() {
         </Button>
       </PanelBar>
       {breakpoints.length === 0 ? (
-        <Empty icon={<CircleDot className="size-6" />} title="No breakpoint">
-          Click the dot at a step in the graph, or beside a line of the source.
+        <Empty icon={<CircleDot className="size-6" />} title="No breakpoints">
+          Click the dot next to a step in the graph, or in the gutter of the source.
         </Empty>
       ) : (
         <div className="min-h-0 flex-1 overflow-auto py-1">
@@ -88,7 +88,7 @@ export function BreakpointsPanel() {
                         change(api.removeBreakpoint(run.id, breakpoint.id)).then(
                           (isRemoved) =>
                             isRemoved &&
-                            toast(`Breakpoint ${breakpoint.id} is removed`, "info", {
+                            toast(`Removed breakpoint ${breakpoint.id}`, "info", {
                               label: "Undo",
                               onSelect: () => void change(api.addBreakpoint(run.id, breakpoint.request)),
                             }),

@@ -3,7 +3,7 @@ import { ApiError, api } from "@/api/client";
 import { useRun } from "@/api/run-context";
 import type { VariableInfo } from "@/api/types";
 import { formatPath, parsePath, splitForCompletion } from "@/core/json-path";
-import { tellPlace } from "@/core/status";
+import { tellPlace, tellReasons } from "@/core/status";
 import { formatClock } from "@/core/time";
 import { classNames } from "@/ui/class-names";
 import { JsonText } from "@/ui/json-text";
@@ -35,7 +35,7 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
       run.hear((event) => {
         if (event.kind === "debug.logged") add("log", event.message);
         else if (event.kind === "debug.stopped")
-          add("event", `stopped ${tellPlace(event.position, event.step)} (${event.reasons.join(", ")})`);
+          add("event", `paused ${tellPlace(event.position, event.step)} (${tellReasons(event.reasons)})`);
         else if (event.kind === "run.ended") add("event", `the run ended: ${event.outcome.status}`);
       }),
     [run],
@@ -110,7 +110,7 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
       >
         {lines.length === 0 && (
           <p className="font-sans text-muted">
-            Ask with jq, such as .vars or .steps | keys. Tab completes, the up arrow brings back.
+            Enter a jq expression, such as .vars or .steps | keys. Tab completes, the up arrow recalls.
           </p>
         )}
         {lines.map((line) => (
@@ -158,7 +158,7 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
           aria-activedescendant={offers.length > 0 ? `console-offer-${chosen}` : undefined}
           autoComplete="off"
           spellCheck={false}
-          placeholder={stop ? "jq at this stop" : "Nothing stands still in this frame"}
+          placeholder={stop ? "jq expression" : "This frame is not paused"}
           disabled={!stop}
           value={text}
           onChange={(event) => void offer(event.target.value)}

@@ -10,7 +10,7 @@ import { JsonText } from "@/ui/json-text";
 import { Facts, Section } from "@/ui/panel";
 import { Badge } from "@/ui/status-icon";
 
-/** What the run is about: its commit, where it works, what it was given, who had a hand in it, and how to join it elsewhere. */
+/** What the run is about: its commit, where it works, what it was given, how it was modified, and how to attach to it. */
 export function ContextPanel({ exportUrl }: { exportUrl: string }) {
   const { run, detail, debug, stop, isLive } = useRun("run", "detail", "debug", "stop", "isLive");
   const context = useQuery({
@@ -24,10 +24,10 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
   const from = detail.from_run && `${detail.from_run}${detail.from_step ? ` at ${detail.from_step}` : ""}`;
   const joins: [string, string][] = place?.join
     ? [
-        ["Join it in a terminal", place.join],
-        ["Only look", place.join_sidecar],
+        ["Attach from a terminal", place.join],
+        ["Read-only shell", place.join_sidecar],
       ]
-    : [["Debug it in a terminal", `pitstop debug ${detail.id} --server ${location.origin}`]];
+    : [["Debug from a terminal", `pitstop debug ${detail.id} --server ${location.origin}`]];
   return (
     <div className="h-full space-y-4 overflow-auto p-3">
       <h2 className="sr-only">Context of the run</h2>
@@ -37,12 +37,12 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
         </Section>
       )}
       {place && (
-        <Section title="Where it stands">
+        <Section title="Location">
           <Facts facts={placeFacts(place)} />
         </Section>
       )}
       {isLive && (
-        <Section title="Elsewhere">
+        <Section title="Connect">
           <div className="space-y-1.5">
             {joins.map(([title, command]) => (
               <Command key={command} title={title} command={command} />
@@ -53,13 +53,13 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
       <Section title="Run">
         <Facts
           facts={[
-            ["Id", <code key="id">{detail.id}</code>],
+            ["ID", <code key="id">{detail.id}</code>],
             ["Flow", detail.flow],
             ["File", detail.file],
             ["Created", formatMoment(detail.created_at)],
             ["Started", detail.started_at && formatMoment(detail.started_at)],
             ["Ended", detail.ended_at && formatMoment(detail.ended_at)],
-            ["Goes on from", from && `${from}, with ${detail.carried_over} of its events`],
+            ["Re-run of", from && `${from}, with ${detail.carried_over} of its events`],
             ["Priority", detail.priority || null],
             ["Workspace", workspaceOf(detail)],
             ...Object.entries((detail.inputs.trigger ?? {}) as Record<string, unknown>).map(
@@ -76,7 +76,7 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
       )}
       <Section title="Interventions">
         {interventions.length === 0 ? (
-          <p className="text-muted">Nobody had a hand in this run.</p>
+          <p className="text-muted">No interventions.</p>
         ) : (
           <ol className="list-decimal space-y-0.5 pl-5">
             {interventions.map((told, at) => (
@@ -87,7 +87,7 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
         )}
       </Section>
       <a href={exportUrl} download className="inline-block text-accent hover:underline">
-        Export the session
+        Export session
       </a>
     </div>
   );
@@ -100,14 +100,14 @@ function Commit({ commit: { sha, message, branch, has_changes } }: { commit: Com
         type="button"
         title={`Copy ${sha}`}
         className="rounded-sm bg-sunken px-1 font-mono text-sm hover:bg-hover"
-        onClick={() => copyText(sha, "the commit")}
+        onClick={() => copyText(sha, "commit")}
       >
         {sha.slice(0, 10)}
       </button>
       {branch && <Badge>{branch}</Badge>}
       {has_changes && (
-        <Badge tone="paused" title="The folder was not just as the commit has it when the run began">
-          with changes
+        <Badge tone="paused" title="The folder had uncommitted changes when the run started">
+          uncommitted changes
         </Badge>
       )}
       <span className="min-w-0 basis-full truncate" title={message}>
@@ -126,8 +126,8 @@ function placeFacts(place: ContextInfo): readonly (readonly [string, React.React
     ["Image", place.image],
     ["Digest", place.image_digest && <code className="break-all font-mono text-sm">{place.image_digest}</code>],
     ["Folder", <code key="folder">{place.workspace}</code>],
-    ["Kept", place.in_place ? "in place: what it changes there stays" : ""],
-    ["Ends by itself", place.lease_ends_at && formatMoment(place.lease_ends_at)],
+    ["Workspace", place.in_place ? "your folder (changes persist)" : ""],
+    ["Times out", place.lease_ends_at && formatMoment(place.lease_ends_at)],
   ];
 }
 
@@ -143,7 +143,7 @@ function Command({ title, command }: { title: string; command: string }) {
         look="quiet"
         icon={<Copy className="size-3.5" />}
         aria-label={`Copy: ${command}`}
-        onClick={() => copyText(command, "the command")}
+        onClick={() => copyText(command, "command")}
       >
         Copy
       </Button>
@@ -152,7 +152,7 @@ function Command({ title, command }: { title: string; command: string }) {
 }
 
 function workspaceOf({ is_pinned, kept_until, ended_at }: RunDetail): string {
-  if (is_pinned) return "kept: the run is pinned";
+  if (is_pinned) return "kept (run is pinned)";
   if (ended_at === null) return "in use";
-  return kept_until === null ? "gone" : `kept until ${formatMoment(kept_until)}`;
+  return kept_until === null ? "deleted" : `kept until ${formatMoment(kept_until)}`;
 }

@@ -6,7 +6,7 @@ export function describeBreakpoint(request: BreakpointRequest): { where: string;
   const place = request.step
     ? request.step
     : request.kind
-      ? `every ${request.kind} step`
+      ? `any ${request.kind} step`
       : request.line
         ? `${request.file ?? "line"}:${request.line}`
         : request.state

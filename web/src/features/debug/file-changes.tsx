@@ -19,9 +19,9 @@ export function FileChangesView({ run, from, to, now }: Stretch) {
   if (files.error) return <p className="text-muted text-sm">{files.error.message}</p>;
   if (!files.data) return null;
   const { changes, total } = files.data;
-  if (changes.length === 0) return <p className="text-muted text-sm">No file has changed since.</p>;
+  if (changes.length === 0) return <p className="text-muted text-sm">No files have changed since.</p>;
   return (
-    <ul aria-label="Files that changed" className="text-sm">
+    <ul aria-label="Changed files" className="text-sm">
       {changes.map((change) => (
         <File key={change.path} change={change} run={run} from={from} to={to} now={now} />
       ))}
@@ -54,11 +54,11 @@ function File({ change: { path, kind, is_text }, run, from, to, now }: { change:
         </span>
         <span className="sr-only">{kind}</span>
         <span className="min-w-0 truncate">{path}</span>
-        {!is_text && <span className="font-sans text-faint">no text</span>}
+        {!is_text && <span className="font-sans text-faint">binary file</span>}
       </button>
       {isOpen && diff.error && <p className="pl-5 text-failed">{diff.error.message}</p>}
       {isOpen && diff.data && (
-        <pre className="my-1 ml-5 overflow-auto rounded-md bg-surface p-2 font-mono text-xs leading-5">
+        <pre className="my-1 ml-5 overflow-auto rounded-md bg-surface p-2 font-mobinary file-xs leading-5">
           {diff.data.diff.split("\n").map((line, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a diff never changes
             <span key={at} className={classNames("block min-h-5", lookOf(line))}>

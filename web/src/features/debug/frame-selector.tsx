@@ -50,7 +50,7 @@ export function FrameSelector({ frames, stops, active, onSelect }: FrameSelector
           className="flex h-6.5 max-w-64 items-center gap-1.5 rounded-md border border-line-strong px-2 font-medium text-sm hover:bg-hover"
         >
           <StatusIcon status={current?.state ?? "waiting"} className="size-3.5" />
-          <span className="truncate">{current?.name ?? "No frame"}</span>
+          <span className="truncate">{current?.name ?? "No frames"}</span>
           <span className="text-faint tabular">
             {stops.length}/{living.length}
           </span>
@@ -58,7 +58,7 @@ export function FrameSelector({ frames, stops, active, onSelect }: FrameSelector
         </button>
       }
       items={inOrder.slice(0, 30).map((frame) => ({
-        label: `${frame.name}${isStopped(frame) ? " · stopped" : ""}`,
+        label: `${frame.name}${isStopped(frame) ? " · paused" : ""}`,
         icon: <StatusIcon status={frame.state} className="size-3.5" />,
         onSelect: () => onSelect(frame.id),
       }))}

@@ -13,7 +13,7 @@ export function FramesPanel() {
   const { frames, stops, frame: active, selectFrame, select, act, isLive, detail } = page;
   const depths = depthsOf(frames);
   const at = new Map(page.debug?.frames.map((frame) => [frame.id, frame.step]));
-  if (frames.length === 0) return <Empty title="No frame has been opened yet" />;
+  if (frames.length === 0) return <Empty title="No frames yet" />;
   return (
     <ul aria-label="Frames" className="h-full overflow-auto py-1">
       {frames.map((frame) => {
@@ -43,7 +43,7 @@ export function FramesPanel() {
               </span>
               <span className="min-w-0 truncate text-muted text-sm">
                 {stop
-                  ? `stopped ${tellPlace(stop.position, stepOf(detail, stop.step)?.title ?? stop.step)}`
+                  ? `paused ${tellPlace(stop.position, stepOf(detail, stop.step)?.title ?? stop.step)}`
                   : frame.state === "done"
                     ? (frame.ended_because ?? "ended")
                     : step

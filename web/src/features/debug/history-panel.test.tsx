@@ -41,7 +41,7 @@ test("a point that was chosen stays the same when others before it are gone, and
       </RunContext>
     </QueryClientProvider>,
   );
-  fireEvent.change(await screen.findByRole("slider", { name: "Point of the history" }), { target: { value: 2 } });
+  fireEvent.change(await screen.findByRole("slider", { name: "Point in the history" }), { target: { value: 2 } });
   await screen.findByText("3/4");
 
   numbers = [3, 9, 14, 20];
@@ -50,7 +50,7 @@ test("a point that was chosen stays the same when others before it are gone, and
     for (const listener of listeners) listener();
   });
   await screen.findByText("2/4");
-  await userEvent.click(screen.getByRole("button", { name: "Go back to here" }));
+  await userEvent.click(screen.getByRole("button", { name: "Rewind to here" }));
 
   expect(acted).toHaveBeenCalledWith("rewind", { stop: 4, point: 9 });
   expect(compared).toEqual(Array(2).fill("/api/v1/runs/r1/debug/files?from=9&limit=200"));

@@ -48,8 +48,8 @@ export function HistoryPanel() {
     if (last >= 0) virtual.scrollToIndex(index);
   }, [index, last, virtual]);
 
-  if (points.isLoading) return <Loading label="Reading the history" />;
-  if (all.length === 0) return <Empty icon={<History className="size-6" />} title="Nothing to go back to yet" />;
+  if (points.isLoading) return <Loading label="Loading history" />;
+  if (all.length === 0) return <Empty icon={<History className="size-6" />} title="No history yet" />;
   const choose = (next: number) => {
     const point = all[next];
     if (!point) return;
@@ -67,7 +67,7 @@ export function HistoryPanel() {
       <PanelBar className="gap-3 pl-3">
         <input
           type="range"
-          aria-label="Point of the history"
+          aria-label="Point in the history"
           className="min-w-0 flex-1 accent-(--accent)"
           min={0}
           max={last}
@@ -86,11 +86,11 @@ export function HistoryPanel() {
             if (stop && point && (await act("rewind", { stop: stop.id, point: point.number }))) setChosen(null);
           }}
         >
-          Go back to here
+          Rewind to here
         </Button>
         <IconButton
           size="sm"
-          label="Start this frame again"
+          label="Restart frame"
           disabled={!stop}
           onClick={() => stop && act("restart", { stop: stop.id })}
         >
@@ -102,7 +102,7 @@ export function HistoryPanel() {
           {diff.error ? (
             <p className="text-muted text-sm">{diff.error.message}</p>
           ) : (
-            <DiffView changes={diff.data} nothing="No value has changed since." />
+            <DiffView changes={diff.data} nothing="No values have changed since." />
           )}
           <FileChangesView
             key={point.number}
@@ -148,9 +148,7 @@ export function HistoryPanel() {
                 <span className="min-w-0 flex-1 truncate text-faint text-sm">
                   {each.frame === "main" ? "" : each.frame}
                 </span>
-                {each.has_snapshot && (
-                  <Camera className="size-3.5 text-muted" aria-label="with the workspace of then" />
-                )}
+                {each.has_snapshot && <Camera className="size-3.5 text-muted" aria-label="with a workspace snapshot" />}
                 {each.at > 0 && <span className="text-faint text-sm tabular">{formatClock(each.at)}</span>}
               </div>
             );

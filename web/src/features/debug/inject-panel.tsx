@@ -17,7 +17,7 @@ export function InjectPanel() {
   const types = useStepTypes();
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState<string | null>(null);
-  if (!stop) return <NeedsStop what="where to put a step in" />;
+  if (!stop) return <NeedsStop what="where to inject a step" />;
   if (types.error) return <Failed error={types.error} onRetry={() => types.refetch()} />;
   if (!types.data) return <Loading />;
   const wanted = search.trim().toLowerCase();
@@ -27,8 +27,8 @@ export function InjectPanel() {
   return (
     <div className="flex h-full flex-col">
       <div className="shrink-0 space-y-1.5 border-line border-b p-1.5">
-        <SearchInput label="Search a type of step" className="h-7!" value={search} onText={setSearch} />
-        <div className="flex max-h-24 flex-wrap gap-1 overflow-auto" role="group" aria-label="Types of steps">
+        <SearchInput label="Search step types" className="h-7!" value={search} onText={setSearch} />
+        <div className="flex max-h-24 flex-wrap gap-1 overflow-auto" role="group" aria-label="Step types">
           {shown.map((each) => (
             <Choice
               key={each.name}
@@ -45,8 +45,8 @@ export function InjectPanel() {
         <InjectForm key={type.name} type={type} />
       ) : (
         <p className="p-3 text-muted">
-          Choose a type. The step runs once, in this run only; if it fails, the frame stops and the step beside it does
-          not fail.
+          Choose a type. The step runs once, in this run only. If it fails, the frame pauses; the current step is
+          unaffected.
         </p>
       )}
     </div>
@@ -69,7 +69,7 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
     if (Object.keys(problems).length > 0) return;
     const step = { uses: type.name, with: value, ...(name ? { id: name } : {}) };
     if (await act("inject", { stop: stop.id, step, position })) {
-      toast(`The step runs ${position} ${stepOf(detail, stop.step)?.title ?? stop.step}, when you go on`, "good");
+      toast(`Will run ${position} ${stepOf(detail, stop.step)?.title ?? stop.step}`, "good");
       setTexts({});
       setTried(false);
     }
@@ -85,11 +85,11 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
       <p className="text-muted">{type.summary}</p>
       <SchemaFields fields={shown} texts={texts} problems={isTried ? problems : {}} onChange={setTexts} />
       {fields.some((field) => !field.isRequired) && (
-        <Checkbox label="Show every field" checked={showsAll} onChange={(event) => setShowsAll(event.target.checked)} />
+        <Checkbox label="Show all fields" checked={showsAll} onChange={(event) => setShowsAll(event.target.checked)} />
       )}
       <div className="flex items-center gap-4">
         <fieldset className="flex items-center gap-3">
-          <legend className="sr-only">Where</legend>
+          <legend className="sr-only">Position</legend>
           {(["before", "after"] as const).map((each) => (
             <label key={each} className="flex items-center gap-1.5">
               <input
@@ -99,15 +99,15 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
                 checked={position === each}
                 onChange={() => setPosition(each)}
               />
-              {each} the stopped step
+              {each} the paused step
             </label>
           ))}
         </fieldset>
       </div>
       <div className="flex items-center gap-2">
         <TextInput
-          aria-label="Id of the new step"
-          placeholder="id (may be empty)"
+          aria-label="ID of the new step"
+          placeholder="ID (optional)"
           className="max-w-40"
           value={name}
           onChange={(event) => setName(event.target.value)}

@@ -55,25 +55,25 @@ export function ShellPanel() {
     return (
       <Empty
         icon={<SquareTerminal className="size-6" />}
-        title="No shell is open"
+        title="No shell open"
         action={
           <div className="flex flex-col items-center gap-3">
             <div className="flex gap-2">
               <Button look="primary" onClick={() => open("shell")}>
-                Open a shell
+                Open shell
               </Button>
-              <Button onClick={() => open("sidecar")}>Only look</Button>
+              <Button onClick={() => open("sidecar")}>Read-only shell</Button>
             </div>
             <Checkbox
-              label="Record it among the files of the run"
+              label="Save recording to run artifacts"
               checked={records}
               onChange={(event) => setRecords(event.target.checked)}
             />
           </div>
         }
       >
-        It opens where {stop.step || "the run"} works, with its environment. What you repair there is there when you run
-        the step again.
+        Open a shell in the working directory and environment of {stop.step || "the run"}. Changes are kept when you
+        retry.
       </Empty>
     );
   }
@@ -91,7 +91,7 @@ export function ShellPanel() {
                 className="rounded-md px-2 py-0.5 text-sm aria-selected:bg-accent-soft aria-selected:text-accent"
               >
                 {shell.isRecorded && (
-                  <span className="mr-1 text-failed" title="It is recorded">
+                  <span className="mr-1 text-failed" title="Recording">
                     ●
                   </span>
                 )}
@@ -100,7 +100,7 @@ export function ShellPanel() {
                   <span className="text-faint"> ended</span>
                 )}
               </button>
-              <IconButton size="sm" label={`Close the shell at ${shell.title}`} onClick={() => close(shell.id)}>
+              <IconButton size="sm" label={`Close shell ${shell.title}`} onClick={() => close(shell.id)}>
                 <X className="size-3" />
               </IconButton>
             </span>
@@ -111,7 +111,7 @@ export function ShellPanel() {
         </IconButton>
         <span className="flex-1" />
         <span className="hidden shrink-0 items-center gap-1 text-faint text-xs md:flex">
-          <Kbd keys={keysOf("palette")} /> leaves the shell
+          <Kbd keys={keysOf("palette")} /> exits the terminal
         </span>
       </div>
       <div className="relative min-h-0 flex-1">

@@ -1,10 +1,11 @@
 import { useEffect, useState } from "react";
 import { stepOf, useRun, useRunValue } from "@/api/run-context";
+import { tellReasons } from "@/core/status";
 import { formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
 import { useNow } from "@/ui/hooks";
 
-const POSITIONS = { before: "Stopped before", after: "Stopped after", error: "Failed at" };
+const POSITIONS = { before: "Paused before", after: "Paused after", error: "Failed:" };
 const SOON = 600; // seconds before the end of a lease in which it is told of
 
 /** Where the selected frame stands and why; one line that is always there, so that nothing jumps. */
@@ -28,11 +29,7 @@ export function StopNote() {
   if (!stop && filesProgress !== null) return <FilesNote text={filesProgress} />;
   if (!stop) {
     const told =
-      state === "pausing"
-        ? "Pausing: it stops when the present step ends"
-        : state === "done"
-          ? "This frame has ended"
-          : "Running";
+      state === "pausing" ? "Will pause after the current step" : state === "done" ? "This frame has ended" : "Running";
     return (
       <span className="min-h-6 px-1 text-muted max-md:basis-full">{isSlow ? "Waiting for the server" : told}</span>
     );
@@ -42,21 +39,21 @@ export function StopNote() {
   return (
     <span className="flex min-h-6 min-w-0 flex-wrap items-center gap-x-2 max-md:basis-full">
       <span role="status" className={stop.position === "error" ? "text-failed" : "text-paused"}>
-        {stop.reasons.includes("completed") ? "Stopped at the end of" : POSITIONS[stop.position]}{" "}
+        {stop.reasons.includes("completed") ? "Paused at the end of" : POSITIONS[stop.position]}{" "}
         <button type="button" className="font-semibold hover:underline" onClick={() => select(stop.occurrence)}>
           {title}
         </button>
       </span>
       <span className="text-muted text-sm">
-        {stop.reasons.join(", ")}
+        {tellReasons(stop.reasons)}
         {stop.breakpoints.length > 0 && ` ${stop.breakpoints.map((id) => `#${id}`).join(" ")}`}
-        {!stop.will_run && " · its condition is false, it will be skipped"}
+        {!stop.will_run && " · condition is false, will be skipped"}
       </span>
       {left !== null && left < SOON && (
         <span className="flex items-center gap-1 text-paused text-sm">
-          ends by itself in {formatDuration(left)}
+          times out in {formatDuration(left)}
           <Button size="sm" look="quiet" onClick={() => act("extend", { seconds: 3600 })}>
-            One hour more
+            Extend 1 h
           </Button>
         </span>
       )}

@@ -66,7 +66,7 @@ function stage(change: Partial<RunPageState> = {}) {
 
 test("it says where the frame stands and why", () => {
   stage();
-  expect(screen.getByRole("status").textContent).toBe("Stopped before build");
+  expect(screen.getByRole("status").textContent).toBe("Paused before build");
   expect(screen.getByText(/breakpoint #2/)).toBeTruthy();
 });
 
@@ -78,14 +78,14 @@ test("a command names the stop that it acts on", async () => {
 
 test("what the stop does not allow cannot be pressed", async () => {
   const { act } = stage();
-  await userEvent.click(screen.getByRole("button", { name: "Run this step again" }));
+  await userEvent.click(screen.getByRole("button", { name: "Retry step" }));
   await userEvent.click(screen.getByRole("button", { name: "Step into" }));
   expect(act).not.toHaveBeenCalled();
 });
 
 test("abort asks first", async () => {
   const { act, state } = stage();
-  await userEvent.click(screen.getByRole("button", { name: "Abort the run" }));
+  await userEvent.click(screen.getByRole("button", { name: "Cancel run…" }));
   expect(state.askToAbort).toHaveBeenCalled();
   expect(act).not.toHaveBeenCalled();
 });
@@ -94,7 +94,7 @@ test("another frame that stopped is told of, and is looked at only when asked", 
   const other = { ...stop, id: 5, frame: "checks.unit" };
   const { state } = stage({ stops: [stop, other] });
   expect(state.selectFrame).not.toHaveBeenCalled();
-  await userEvent.click(screen.getByRole("button", { name: "1 more stopped" }));
+  await userEvent.click(screen.getByRole("button", { name: "1 more paused" }));
   expect(state.selectFrame).toHaveBeenCalledWith("checks.unit");
 });
 

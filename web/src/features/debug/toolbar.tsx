@@ -58,7 +58,7 @@ export function DebugToolbar() {
       </IconButton>
       {stops.length > 1 && (
         <IconButton
-          label={`Continue all ${stops.length} stopped frames`}
+          label={`Continue all ${stops.length} paused frames`}
           disabled={pending !== null}
           onClick={() => act("continue", { all: true })}
         >
@@ -94,7 +94,7 @@ export function DebugToolbar() {
       </IconButton>
       <span className="mx-1 h-5 w-px bg-line" />
       <IconButton
-        label="Run this step again"
+        label="Retry step"
         disabled={!can("retry")}
         isBusy={pending === "retry"}
         onClick={() => stop && act("retry", { stop: stop.id })}
@@ -102,14 +102,14 @@ export function DebugToolbar() {
         <RotateCcw className="size-4" />
       </IconButton>
       <IconButton
-        label="Skip this step"
+        label="Skip step"
         disabled={!can("skip")}
         isBusy={pending === "skip"}
         onClick={() => stop && act("skip", { stop: stop.id })}
       >
         <SkipForward className="size-4" />
       </IconButton>
-      <IconButton label="Abort the run" keys={keysOf("abort")} onClick={askToAbort}>
+      <IconButton label="Cancel run…" keys={keysOf("abort")} onClick={askToAbort}>
         <Square className="size-4 text-failed" />
       </IconButton>
       <span className="mx-1 hidden h-5 w-px bg-line md:block" />
@@ -122,7 +122,7 @@ export function DebugToolbar() {
           onClick={() => others[0] && selectFrame(others[0].frame)}
           title={others.map((each) => `${each.frame} at ${each.step}`).join("\n")}
         >
-          {stop ? `${others.length} more stopped` : `${others[0]?.frame} stopped: look`}
+          {stop ? `${others.length} more paused` : `Show ${others[0]?.frame} (paused)`}
         </Button>
       )}
     </div>

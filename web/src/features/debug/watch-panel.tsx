@@ -44,8 +44,8 @@ export function WatchPanel() {
         </Button>
       </form>
       {watches.length === 0 ? (
-        <Empty icon={<Eye className="size-6" />} title="Nothing is watched">
-          What you watch is evaluated at every stop.
+        <Empty icon={<Eye className="size-6" />} title="No watches">
+          Watches are evaluated at every stop.
         </Empty>
       ) : (
         <ul className="min-h-0 flex-1 overflow-auto py-1">
@@ -56,7 +56,7 @@ export function WatchPanel() {
                 <code className="shrink-0 font-mono text-sm">{expression}</code>
                 <span className="min-w-0 flex-1 truncate text-right">
                   {told === undefined ? (
-                    <span className="text-faint text-sm">{stop ? "…" : "at the next stop"}</span>
+                    <span className="text-faint text-sm">{stop ? "…" : "not evaluated yet"}</span>
                   ) : "error" in told ? (
                     <span className="text-failed text-sm">{told.error}</span>
                   ) : (
@@ -65,7 +65,7 @@ export function WatchPanel() {
                 </span>
                 <IconButton
                   size="sm"
-                  label={`Stop watching ${expression}`}
+                  label={`Remove watch ${expression}`}
                   onClick={() => act("unwatch", { expression })}
                 >
                   <X className="size-3.5" />

@@ -19,7 +19,7 @@ export function BreakpointDot({ mark, title, onToggle, isInTabOrder = false }: B
       tabIndex={isInTabOrder ? 0 : -1}
       aria-pressed={mark !== "none"}
       aria-label={`Breakpoint at ${title}`}
-      title={mark === "none" ? "Add a breakpoint" : "Remove the breakpoint"}
+      title={mark === "none" ? "Add breakpoint" : "Remove breakpoint"}
       onClick={(event) => {
         event.stopPropagation();
         onToggle();

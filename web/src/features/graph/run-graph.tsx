@@ -73,7 +73,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
 
   const isTouched = useRef(false);
   const { width, height } = layout;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: while nobody moved it, a graph that grows is shown anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: until the user moves it, a growing graph is fitted again
   useEffect(() => {
     if (!isTouched.current) void flow.setViewport(firstViewport(layout, size));
   }, [width, height]);
@@ -130,7 +130,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
       role="group"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys walk the steps
       tabIndex={0}
-      aria-label="Graph of the steps. The arrow keys walk, Enter sets a breakpoint."
+      aria-label="Graph of the steps. Arrow keys move, Enter toggles a breakpoint."
       onKeyDown={press}
       className="size-full focus-visible:outline-2 focus-visible:-outline-offset-2"
     >
@@ -179,7 +179,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
         </IconButton>
         <IconButton
           size="sm"
-          label="Show everything"
+          label="Fit to view"
           onClick={() =>
             flow.fitBounds({ x: 0, y: 0, width: layout.width, height: layout.height }, { duration: 160, padding: 0.06 })
           }
@@ -188,7 +188,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
         </IconButton>
         <IconButton
           size="sm"
-          label={isFollowing ? "The graph follows the stops" : "The graph stays where it is"}
+          label={isFollowing ? "Following execution" : "Follow execution"}
           isPressed={isFollowing}
           onClick={() => setFollowing(!isFollowing)}
         >
@@ -197,7 +197,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
         {containers.length > 0 && (
           <IconButton
             size="sm"
-            label={collapsed.size > 0 ? "Show all steps" : "Hide the steps inside others"}
+            label={collapsed.size > 0 ? "Expand groups" : "Collapse groups"}
             onClick={() => onCollapse(collapsed.size > 0 ? new Set() : new Set(containers.map((box) => box.id)))}
           >
             {collapsed.size > 0 ? <ChevronsUpDown className="size-3.5" /> : <ChevronsDownUp className="size-3.5" />}

@@ -64,9 +64,9 @@ export function StepList({ collapsed, onCollapse }: StepListProps) {
   return (
     <div className="flex h-full flex-col">
       <PanelBar>
-        <SearchInput label="Search the steps" value={search} onText={setSearch} />
+        <SearchInput label="Search steps" value={search} onText={setSearch} />
       </PanelBar>
-      {rows.length === 0 && <Empty title="No step is called that" />}
+      {rows.length === 0 && <Empty title="No matching steps" />}
       <ContextMenu items={menuItems} className={rows.length === 0 ? "hidden" : "min-h-0 flex-1"}>
         <div
           ref={box}
@@ -167,7 +167,7 @@ function RowTime({ state }: { state: BoxState }) {
   if (state.stop)
     return (
       <span className="font-medium text-paused text-sm">
-        {state.stop.position === "error" ? "stopped, it failed" : `stopped ${state.stop.position} it`}
+        {state.stop.position === "error" ? "paused, failed" : `paused ${state.stop.position}`}
       </span>
     );
   if (state.startedAt === null || (state.endedAt === null && !isRunning)) return null;

@@ -24,14 +24,14 @@ export function useStepMenu() {
   const menuItems: MenuItem[] = step
     ? [
         {
-          label: own.length > 0 ? "Remove the breakpoint" : "Add a breakpoint",
+          label: own.length > 0 ? "Remove breakpoint" : "Add breakpoint",
           icon: own.length > 0 ? <CircleOff className="size-3.5" /> : <CircleDot className="size-3.5" />,
           keys: keysOf("breakpoint"),
           isDisabled: !isLive,
           onSelect: () => toggleBreakpoint(step),
         },
         {
-          label: own.length > 0 ? "Edit the breakpoint…" : "Add a breakpoint with a condition…",
+          label: own.length > 0 ? "Edit breakpoint…" : "Add conditional breakpoint…",
           icon: <Pencil className="size-3.5" />,
           isDisabled: !isLive,
           onSelect: () => editBreakpoint(own[0]?.request ?? { step: step.path }, own[0]?.id),
@@ -44,14 +44,14 @@ export function useStepMenu() {
           onSelect: () => stop && act("step", { stop: stop.id, kind: "to", step: step.path }),
         },
         {
-          label: "Go to here",
+          label: "Jump to this step",
           icon: <RotateCcw className="size-3.5" />,
           isDisabled: !stop,
           onSelect: () => stop && act("goto", { stop: stop.id, step: step.path }),
         },
         { kind: "separator" },
-        { label: "Copy its path", icon: <Copy className="size-3.5" />, onSelect: () => copyText(step.path, step.path) },
+        { label: "Copy path", icon: <Copy className="size-3.5" />, onSelect: () => copyText(step.path, step.path) },
       ]
-    : [{ label: "No step is here", isDisabled: true, onSelect: () => {} }];
+    : [{ label: "No step here", isDisabled: true, onSelect: () => {} }];
   return { menuItems, openMenuFor: setBox };
 }

@@ -30,7 +30,7 @@ test("a step that wrote nothing says so", async () => {
   serve([{ occurrence: "build", lines: [], next: null, is_ended: true }]);
   render(<LogViewer run="r1" occurrence="build" title="build" isWriting={false} hasFailed={false} />);
 
-  await screen.findByText("It wrote nothing");
+  await screen.findByText("No output");
 });
 
 test("a log that cannot be read says why", async () => {

@@ -82,7 +82,7 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
         </span>
         <span className="flex-1 max-md:basis-full" />
         <SearchInput
-          label="Search the log"
+          label="Search log"
           className="h-6.5! max-w-52 max-md:w-0 max-md:flex-1"
           value={search}
           onText={setSearch}
@@ -100,7 +100,7 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
         <span className="mx-1 h-4 w-px bg-line" />
         <IconButton
           size="sm"
-          label="Go to the error"
+          label="Go to error"
           onClick={errorLine}
           className={hasFailed ? "text-failed!" : undefined}
         >
@@ -112,7 +112,7 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
         <IconButton size="sm" label="Show times" isPressed={showsTime} onClick={() => setShowsTime(!showsTime)}>
           <Clock className="size-3.5" />
         </IconButton>
-        <IconButton size="sm" label="Follow the end" isPressed={isFollowing} onClick={() => setFollowing(true)}>
+        <IconButton size="sm" label="Follow log" isPressed={isFollowing} onClick={() => setFollowing(true)}>
           <ChevronsDown className="size-3.5" />
         </IconButton>
         <IconButton size="sm" label="Download" onClick={() => window.open(api.logDownload(run, occurrence))}>
@@ -122,9 +122,9 @@ export function LogViewer({ run, occurrence, title, isWriting, hasFailed }: LogV
       {error ? (
         <Failed error={error} />
       ) : isLoading && length === 0 ? (
-        <Loading label="Reading the log" />
+        <Loading label="Loading log" />
       ) : length === 0 ? (
-        <Empty title={isWriting ? "Nothing has been written yet" : "It wrote nothing"} />
+        <Empty title={isWriting ? "No output yet" : "No output"} />
       ) : (
         <div
           ref={box}

@@ -22,7 +22,7 @@ export function CommitDialog({ commit, onRun, onClose }: CommitDialogProps) {
   };
   return (
     <Dialog
-      title="Run again on another commit"
+      title="Re-run on another commit"
       isOpen
       onClose={onClose}
       footer={
@@ -42,11 +42,7 @@ export function CommitDialog({ commit, onRun, onClose }: CommitDialogProps) {
           void run();
         }}
       >
-        <Field
-          label="Commit, branch or tag"
-          hint="It is checked out into a workspace of the new run's own."
-          problem={problem}
-        >
+        <Field label="Commit, branch or tag" hint="It is checked out into a fresh workspace." problem={problem}>
           {(ids) => (
             <TextInput
               {...ids}
@@ -58,7 +54,7 @@ export function CommitDialog({ commit, onRun, onClose }: CommitDialogProps) {
             />
           )}
         </Field>
-        <Checkbox label="Stop at the first step" checked={stops} onChange={(event) => setStops(event.target.checked)} />
+        <Checkbox label="Pause on first step" checked={stops} onChange={(event) => setStops(event.target.checked)} />
       </form>
     </Dialog>
   );

@@ -34,7 +34,7 @@ function Asked({ question, onAnswered }: { question: Question; onAnswered: () =>
       .then(onAnswered, (error: Error) => toast(error.message, "bad"));
   return (
     <form
-      aria-label="A step asks"
+      aria-label="Approval"
       className="flex flex-wrap items-center gap-2 border-line border-b bg-accent-soft px-3 py-2"
       onSubmit={(event) => {
         event.preventDefault();
@@ -47,7 +47,7 @@ function Asked({ question, onAnswered }: { question: Question; onAnswered: () =>
       </span>
       <TextInput
         aria-label="Comment"
-        placeholder="Comment (may be empty)"
+        placeholder="Comment (optional)"
         className="max-w-60"
         value={comment}
         onChange={(event) => setComment(event.target.value)}
@@ -56,7 +56,7 @@ function Asked({ question, onAnswered }: { question: Question; onAnswered: () =>
         Approve
       </Button>
       <Button look="danger" onClick={() => answer(false)}>
-        Refuse
+        Reject
       </Button>
     </form>
   );

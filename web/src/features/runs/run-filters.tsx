@@ -20,8 +20,8 @@ export function RunFilters({ filter, flows, onChange }: RunFiltersProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchInput
-        label="Search the runs"
-        placeholder="Search by id, flow or file"
+        label="Search runs"
+        placeholder="Search by ID, flow or file"
         className="max-w-64"
         value={filter.search}
         onText={(search) => onChange({ ...filter, search })}

@@ -30,25 +30,25 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
   const seconds = startedAt === null ? null : (endedAt ?? clock) - startedAt;
   const step = page.selectedView?.step ?? null;
   const again: MenuItem[] = [
-    { label: "Run again", icon: <RotateCcw className="size-3.5" />, onSelect: () => onRerun({}) },
-    { label: "Run again and stop at the first step", onSelect: () => onRerun({ stops: true }) },
-    { label: "Run again with the file as it is now", onSelect: () => onRerun({ usesFile: true }) },
-    { label: "Run again on another commit…", isDisabled: detail.commit === null, onSelect: onChooseCommit },
+    { label: "Re-run", icon: <RotateCcw className="size-3.5" />, onSelect: () => onRerun({}) },
+    { label: "Re-run and pause on first step", onSelect: () => onRerun({ stops: true }) },
+    { label: "Re-run with the current file", onSelect: () => onRerun({ usesFile: true }) },
+    { label: "Re-run on another commit…", isDisabled: detail.commit === null, onSelect: onChooseCommit },
     { kind: "separator" },
     {
-      label: step ? `Run again from ${step}` : "Run again from a step: select one",
+      label: step ? `Re-run from ${step}` : "Re-run from a step (select one)",
       isDisabled: !step,
       onSelect: () => onRerun({ fromStep: step ?? undefined }),
     },
     {
-      label: step ? `Debug from ${step}` : "Debug from a step: select one",
+      label: step ? `Debug from ${step}` : "Debug from a step (select one)",
       isDisabled: !step,
       onSelect: () => onRerun({ fromStep: step ?? undefined, stops: true }),
     },
   ];
   const more: MenuItem[] = [
     {
-      label: detail.is_pinned ? "Unpin" : "Keep until unpinned",
+      label: detail.is_pinned ? "Unpin" : "Pin",
       icon: detail.is_pinned ? <PinOff className="size-3.5" /> : <Pin className="size-3.5" />,
       onSelect: onPin,
     },
@@ -56,7 +56,7 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
   ];
   return (
     <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-line md:flex-nowrap border-b bg-surface px-3 py-1.5">
-      <nav aria-label="Where you are" className="flex min-w-0 items-center gap-1">
+      <nav aria-label="Breadcrumb" className="flex min-w-0 items-center gap-1">
         <Link href="/" className="text-muted hover:text-text">
           Runs
         </Link>
@@ -67,9 +67,9 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
       </nav>
       <StatusBadge status={status} />
       {(interventions > 0 || detail.intervened) && (
-        <Badge tone="paused" title="Somebody had a hand in this run: it did not pass by itself">
+        <Badge tone="paused" title="This run was modified in the debugger">
           <Hand className="size-3" aria-hidden />
-          by hand
+          intervened
         </Badge>
       )}
       {seconds !== null && <span className="shrink-0 text-muted tabular">{formatDuration(seconds)}</span>}
@@ -78,10 +78,10 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
       <ConnectionNote />
       {isLive && (
         <Button look="quiet" icon={<Square className="size-3.5" />} onClick={onCancel}>
-          Cancel
+          Cancel run
         </Button>
       )}
-      <Menu trigger={<Button icon={<RotateCcw className="size-3.5" />}>Run again</Button>} items={again} />
+      <Menu trigger={<Button icon={<RotateCcw className="size-3.5" />}>Re-run</Button>} items={again} />
       <Menu
         trigger={
           <Button look="quiet" aria-label="More">
@@ -100,7 +100,7 @@ function ConnectionNote() {
   if (connection === "ended") return null;
   if (connection === "live") {
     return (
-      <span {...tip("Connected: the page follows the run")} className="flex items-center gap-1 text-muted text-sm">
+      <span {...tip("Connected: live updates")} className="flex items-center gap-1 text-muted text-sm">
         <Wifi className="size-3.5 text-passed" aria-hidden />
         <span className="hidden md:inline">live</span>
       </span>
@@ -113,7 +113,7 @@ function ConnectionNote() {
       {connection === "connecting" ? (
         <span className="hidden md:inline">connecting</span>
       ) : (
-        `offline, trying again${seconds > 1 ? ` in ${seconds} s` : ""}`
+        `offline, reconnecting${seconds > 1 ? ` in ${seconds} s` : ""}`
       )}
     </span>
   );

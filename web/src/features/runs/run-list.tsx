@@ -48,12 +48,12 @@ function Row({ run, now, longest }: { run: RunInfo; now: number; longest: number
           <span className="truncate font-medium">{run.flow}</span>
           <span className="sr-only">{wordOf(run.status)}</span>
           {run.status === "paused" && (
-            <Badge tone="paused">{run.stops.length > 1 ? `${run.stops.length} frames stopped` : "stopped"}</Badge>
+            <Badge tone="paused">{run.stops.length > 1 ? `${run.stops.length} frames paused` : "paused"}</Badge>
           )}
           {run.intervened && (
-            <Badge tone="paused" title="Somebody had a hand in this run">
+            <Badge tone="paused" title="This run was modified in the debugger">
               <Hand className="size-3" aria-hidden />
-              by hand
+              intervened
             </Badge>
           )}
           {run.is_pinned && <Pin className="size-3 text-muted" aria-label="pinned" />}
@@ -67,7 +67,7 @@ function Row({ run, now, longest }: { run: RunInfo; now: number; longest: number
               · {failure.step}: {failure.message}
             </span>
           ) : (
-            run.from_run && ` · again from ${run.from_step ?? "the start"}`
+            run.from_run && ` · re-run from ${run.from_step ?? "the start"}`
           )}
         </span>
       </span>
@@ -79,7 +79,7 @@ function Row({ run, now, longest }: { run: RunInfo; now: number; longest: number
           />
         </span>
         <span className="w-16 text-right text-muted text-sm tabular">
-          {run.started_at ? formatDuration(seconds) : isEnded(run.status) ? "not begun" : "waits"}
+          {run.started_at ? formatDuration(seconds) : isEnded(run.status) ? "not started" : "waiting"}
         </span>
       </span>
       <time

@@ -23,7 +23,7 @@ export function FlowSource({ flow, breakpoints, onToggle }: FlowSourceProps) {
   const toggle = (line: number) => {
     const step = innermostAt(steps, line);
     if (step) onToggle(step.path);
-    else toast("No step is at this line.");
+    else toast("There is no step on this line.");
   };
   return (
     <SourceEditor

@@ -52,13 +52,13 @@ export function RunSource() {
       }),
     };
   }, [steps, breakpoints, stops, stop, view, version]);
-  if (!file) return <Empty title="The source was not kept with this run" />;
+  if (!file) return <Empty title="The source of this run is not stored" />;
   const stepAt = (line: number) => innermostAt(steps, line);
   const withStep = (line: number, act: (step: StepInfo) => void) => {
     const step = stepAt(line);
-    if (!isLive) toast("The run has ended. Run it again with breakpoints to stop in it.");
+    if (!isLive) toast("The run has ended. Re-run it to use breakpoints.");
     else if (step) act(step);
-    else toast("No step is at this line.");
+    else toast("There is no step on this line.");
   };
   return (
     <div className="flex h-full flex-col">

@@ -70,21 +70,21 @@ export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
         </section>
       )}
       <section className="space-y-1.5">
-        <h2 className="font-semibold">Stop</h2>
+        <h2 className="font-semibold">Pause</h2>
         <Checkbox
-          label="at the first step"
+          label="on first step"
           checked={stopsAtEntry}
           onChange={(event) => setStopsAtEntry(event.target.checked)}
         />
         <Checkbox
-          label="when a step fails"
+          label="on failure"
           checked={stopsOnError}
           onChange={(event) => setStopsOnError(event.target.checked)}
         />
         <p className="text-muted text-sm">
           {breakpoints.length === 0
-            ? "Click beside a line of the source to stop there too."
-            : `and at ${breakpoints.map((each) => each.step ?? `line ${each.line}`).join(", ")}`}
+            ? "Click in the gutter to add a breakpoint."
+            : `Breakpoints: ${breakpoints.map((each) => each.step ?? `line ${each.line}`).join(", ")}`}
         </p>
       </section>
       {refusal && (
@@ -102,7 +102,7 @@ export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
         </div>
       )}
       <Button type="submit" look="primary" icon={<Play className="size-3.5" />} isBusy={isStarting}>
-        Start the run
+        Start run
       </Button>
     </form>
   );

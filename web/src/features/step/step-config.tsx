@@ -26,7 +26,7 @@ export function StepConfig({ stop }: { stop: StopInfo }) {
       if (await act("config", { stop: stop.id, config: value })) setEdited(null);
       setProblem(null);
     } catch (error) {
-      setProblem(`This is no JSON: ${(error as Error).message}`);
+      setProblem(`Invalid JSON: ${(error as Error).message}`);
     }
   };
   return (
@@ -60,12 +60,10 @@ export function StepConfig({ stop }: { stop: StopInfo }) {
             onChange={(event) => setEdited(event.target.value)}
           />
           {problem && <p className="text-failed text-sm">{problem}</p>}
-          <p className="text-muted text-sm">
-            It counts for this run only. Templates in it are resolved when the step begins.
-          </p>
+          <p className="text-muted text-sm">Applies to this run only. Templates are resolved when the step starts.</p>
           <div className="flex gap-2">
             <Button look="primary" size="sm" onClick={save} isBusy={pending === "config"}>
-              Use this config
+              Apply
             </Button>
             <Button size="sm" onClick={() => setEdited(null)}>
               Cancel
@@ -74,7 +72,7 @@ export function StepConfig({ stop }: { stop: StopInfo }) {
         </div>
       ) : shown === "expressions" ? (
         expressions.length === 0 ? (
-          <p className="text-muted">There are none in it.</p>
+          <p className="text-muted">No expressions.</p>
         ) : (
           <ul className="space-y-0.5">
             {expressions.map((expression) => (

@@ -26,8 +26,8 @@ export function StepPanel() {
   const clock = useNow(isRunning, 500);
   if (selected === null) {
     return (
-      <Empty icon={<MousePointerClick className="size-6" />} title="No step is selected">
-        Choose one in the graph, the list or the source.
+      <Empty icon={<MousePointerClick className="size-6" />} title="No step selected">
+        Select one in the graph, the list or the source.
       </Empty>
     );
   }
@@ -63,7 +63,7 @@ export function StepPanel() {
         </div>
       )}
       {error && (
-        <Section title="Why it failed">
+        <Section title="Error">
           <div className="rounded-md border border-failed/40 bg-failed-soft p-2 text-failed">
             <p className="font-medium">{error.type}</p>
             <p className="whitespace-pre-wrap break-words font-mono text-sm">{error.message}</p>
@@ -74,7 +74,7 @@ export function StepPanel() {
               className="mt-1 text-accent text-sm hover:underline"
               onClick={() => select(error.origin)}
             >
-              It began in {error.origin}
+              Origin: {error.origin}
             </button>
           )}
           {error.trace && (
@@ -90,8 +90,8 @@ export function StepPanel() {
           <Facts
             facts={[
               ["Started", formatClock(view.started_at)],
-              ["Running", formatDuration(ended - view.started_at - stoodStill(view.started_at))],
-              ["Stood still", stoodStill(0) > 0 ? formatDuration(stoodStill(0)) : "not at all"],
+              ["Ran for", formatDuration(ended - view.started_at - stoodStill(view.started_at))],
+              ["Paused for", stoodStill(0) > 0 ? formatDuration(stoodStill(0)) : "–"],
               ["Ended", view.ended_at && formatClock(view.ended_at)],
               ["Frame", view.frame !== "main" && <code className="font-mono text-sm">{view.frame}</code>],
             ]}
@@ -109,10 +109,10 @@ export function StepPanel() {
         </Section>
       )}
       {step && (step.retries > 0 || step.goes_on_after_failure) && (
-        <Section title="When it fails">
+        <Section title="On failure">
           {[
-            step.retries > 0 && `It is tried ${step.retries === 1 ? "once" : `${step.retries} times`} more.`,
-            step.goes_on_after_failure && "What follows runs all the same.",
+            step.retries > 0 && `Retries: ${step.retries}.`,
+            step.goes_on_after_failure && "The following steps still run.",
           ]
             .filter(Boolean)
             .join(" ")}
@@ -122,7 +122,7 @@ export function StepPanel() {
         <StepConfig key={ownStop.id} stop={ownStop} />
       ) : (
         step?.detail && (
-          <Section title="What it does">
+          <Section title="Command">
             <JsonText value={step.detail} className="rounded-md bg-sunken p-2" />
           </Section>
         )

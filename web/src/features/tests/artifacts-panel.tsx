@@ -14,8 +14,8 @@ export function ArtifactsPanel() {
   if (!artifacts.data) return <Loading />;
   if (artifacts.data.length === 0) {
     return (
-      <Empty icon={<FileArchive className="size-6" />} title="No files">
-        A step keeps files with <code className="font-mono text-sm">artifacts: dist/*</code>.
+      <Empty icon={<FileArchive className="size-6" />} title="No artifacts">
+        A step stores files with <code className="font-mono text-sm">artifacts: dist/*</code>.
       </Empty>
     );
   }

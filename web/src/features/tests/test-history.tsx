@@ -12,7 +12,7 @@ export function RunBars({ history, current }: { history: readonly TestedRun[]; c
   const now = useNow(true, 60_000);
   const most = Math.max(1, ...history.map((each) => each.total));
   return (
-    <ol aria-label="Tests of the last runs" className="flex items-end gap-1" style={{ height: HIGH }}>
+    <ol aria-label="Tests of recent runs" className="flex items-end gap-1" style={{ height: HIGH }}>
       {history.toReversed().map((each) => {
         const told = `${tellCounts(each)}, ${formatAgo(each.created_at, now)}, in ${formatDuration(each.seconds)}`;
         return (

@@ -31,12 +31,12 @@ export function TestsPanel() {
   const history = past.data ?? [];
   const all = useMemo(() => withEarlier(tests.data ?? [], past.data ?? []), [tests.data, past.data]);
   if (tests.error) return <Failed error={tests.error} onRetry={() => tests.refetch()} />;
-  if (!tests.data || past.isPending) return <Loading label="Reading the reports" />;
+  if (!tests.data || past.isPending) return <Loading label="Loading test reports" />;
   const own = history.find((each) => each.run === run.id);
   if (tests.data.length === 0 && !own) {
     return (
-      <Empty icon={<FlaskConical className="size-6" />} title="No test report">
-        A step that writes JUnit XML names it with <code className="font-mono text-sm">tests: reports/*.xml</code>.
+      <Empty icon={<FlaskConical className="size-6" />} title="No test reports">
+        A step declares its JUnit XML reports with <code className="font-mono text-sm">tests: reports/*.xml</code>.
       </Empty>
     );
   }
@@ -54,24 +54,24 @@ export function TestsPanel() {
     <div className="flex h-full flex-col">
       <div className="flex shrink-0 flex-wrap items-end justify-between gap-x-6 gap-y-2 border-line border-b p-3">
         <div>
-          <p className="font-medium">{own ? tellCounts(own) : "No report of this run yet"}</p>
+          <p className="font-medium">{own ? tellCounts(own) : "No report for this run yet"}</p>
           <p className="text-muted text-sm">
             {own && own.seconds > 0 && `in ${formatDuration(own.seconds)} · `}
             {history.length > 1
-              ? `beside the ${history.length === 2 ? "run" : `${history.length - 1} runs`} of the flow before it`
+              ? `compared with the previous ${history.length === 2 ? "run" : `${history.length - 1} runs`}`
               : "the first run of this flow with a report"}
           </p>
         </div>
         <RunBars history={history} current={run.id} />
       </div>
       {all.length === 0 ? (
-        <Empty icon={<FlaskConical className="size-6" />} title="Every test passed, in this run and in those before" />
+        <Empty icon={<FlaskConical className="size-6" />} title="All tests passed, in this run and in earlier ones" />
       ) : (
         <>
           <PanelBar wraps>
             <SearchInput
-              label="Search the tests"
-              placeholder="Search the tests that failed now or before"
+              label="Search tests"
+              placeholder="Search failed tests"
               className="max-w-80"
               value={search}
               onText={setSearch}
@@ -87,7 +87,7 @@ export function TestsPanel() {
             {shown.map((test) => (
               <Test key={keyOf(test)} test={test} history={history} onStep={() => select(test.step)} />
             ))}
-            {shown.length === 0 && <li className="p-3 text-muted">No test is called that.</li>}
+            {shown.length === 0 && <li className="p-3 text-muted">No matching tests</li>}
           </ul>
         </>
       )}

@@ -96,10 +96,10 @@ export function Gantt() {
         </div>
       </div>
       <p className="border-line border-t px-3 py-1.5 text-muted text-sm">
-        <span className="mr-1 inline-block h-2.5 w-5 rounded-xs bg-line-strong align-middle" /> at work, in the colour
-        of its outcome
-        <span className="mr-1 ml-4 inline-block h-2.5 w-5 rounded-xs align-middle hatched" /> stood still: not counted
-        against timeouts
+        <span className="mr-1 inline-block h-2.5 w-5 rounded-xs bg-line-strong align-middle" /> running (colored by
+        result)
+        <span className="mr-1 ml-4 inline-block h-2.5 w-5 rounded-xs align-middle hatched" /> paused (excluded from
+        timeouts)
       </p>
     </div>
   );
@@ -118,7 +118,7 @@ function Bar({ step, from, to, pauses }: { step: StepView; from: number; to: num
   const end = step.ended_at ?? to;
   const width = (one: number, other: number) => `max(3px, ${(100 * (other - one)) / (to - from)}%)`;
   const still = pauses.reduce((sum, [one, other]) => sum + other - one, 0);
-  const told = `${wordOf(step.status)}${still > 0 ? `, stood still for ${formatDuration(still)}` : ""}`;
+  const told = `${wordOf(step.status)}${still > 0 ? `, paused for ${formatDuration(still)}` : ""}`;
   return (
     <span className="relative h-3.5" title={told}>
       <span

@@ -30,6 +30,6 @@ self.addEventListener("message", async ({ data: { id, url, version, text } }: Me
 
 async function readScope(url: string): Promise<WholeScope> {
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`the scope cannot be read: ${response.status}`);
+  if (!response.ok) throw new Error(`cannot read the scope: status ${response.status}`);
   return (await response.json()) as WholeScope;
 }

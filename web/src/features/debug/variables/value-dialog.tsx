@@ -33,7 +33,7 @@ export function ValueDialog({ run, stop, path, onSave, onClose }: ValueDialogPro
       onClose={onClose}
       footer={
         <>
-          <span className="mr-auto text-muted text-sm">{parsed.isJson ? "JSON" : "taken as text"}</span>
+          <span className="mr-auto text-muted text-sm">{parsed.isJson ? "JSON" : "plain text"}</span>
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" form="value-form" disabled={value.data === undefined}>
             Set
@@ -44,7 +44,7 @@ export function ValueDialog({ run, stop, path, onSave, onClose }: ValueDialogPro
       {value.error ? (
         <Failed error={value.error} onRetry={() => value.refetch()} />
       ) : value.isPending ? (
-        <Loading label="Reading the value" />
+        <Loading label="Loading value" />
       ) : (
         <form
           id="value-form"

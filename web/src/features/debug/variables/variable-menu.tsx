@@ -15,7 +15,7 @@ export function variableMenu(
   variable: VariableInfo | undefined,
   { isPinned, canEdit, on }: { isPinned: boolean; canEdit: boolean; on: VariableActions },
 ): MenuItem[] {
-  if (!variable) return [{ label: "No value is here", isDisabled: true, onSelect: () => {} }];
+  if (!variable) return [{ label: "No value here", isDisabled: true, onSelect: () => {} }];
   const { path, value, size } = variable;
   return [
     {
@@ -25,12 +25,12 @@ export function variableMenu(
       isDisabled: !canEdit,
       onSelect: () => on.edit(variable),
     },
-    { label: "Copy its path", icon: <Copy className="size-3.5" />, keys: "C", onSelect: () => copyText(path, path) },
+    { label: "Copy path", icon: <Copy className="size-3.5" />, keys: "C", onSelect: () => copyText(path, path) },
     {
-      label: "Copy its value",
+      label: "Copy value",
       icon: <Copy className="size-3.5" />,
       isDisabled: size !== null,
-      onSelect: () => copyText(typeof value === "string" ? value : JSON.stringify(value), "the value"),
+      onSelect: () => copyText(typeof value === "string" ? value : JSON.stringify(value), "value"),
     },
     {
       label: isPinned ? "Unpin" : "Pin",

@@ -68,7 +68,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       setEditing(null);
       box.current?.focus();
       if (await act("set", { stop: stop.id, path, value })) {
-        toast(`${path} is set`, "good", { label: "Undo", onSelect: () => void act("undo", { stop: stop.id }) });
+        toast(`Set ${path}`, "good", { label: "Undo", onSelect: () => void act("undo", { stop: stop.id }) });
       }
     };
     return {
@@ -79,7 +79,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       cancel: () => setEditing(null),
       unset: (path: string) => void act("unset", { stop: stop.id, path }),
       watch: (expression: string) =>
-        void act("watch", { expression }).then((isDone) => isDone && toast(`${expression} is watched`, "good")),
+        void act("watch", { expression }).then((isDone) => isDone && toast(`Watching ${expression}`, "good")),
     };
   }, [act, stop.id, tree.toggle, box]);
   const choose = (index: number) => {
@@ -109,7 +109,7 @@ function Tree({ stop }: { stop: StopInfo }) {
     <div className="flex h-full flex-col">
       <PanelBar className="gap-1">
         <SearchInput
-          label="Filter the variables"
+          label="Filter variables"
           placeholder="Filter names and values"
           className="h-7!"
           value={search}
@@ -124,22 +124,22 @@ function Tree({ stop }: { stop: StopInfo }) {
         )}
         <IconButton
           size="sm"
-          label="What changed since the last stop"
+          label="Changes since the last stop"
           isPressed={showsDiff}
           onClick={() => setShowsDiff(!showsDiff)}
         >
           <GitCompare className="size-3.5" />
         </IconButton>
-        <IconButton size="sm" label="Open one level more" onClick={tree.openMore}>
+        <IconButton size="sm" label="Expand one level" onClick={tree.openMore}>
           <ChevronsUpDown className="size-3.5" />
         </IconButton>
-        <IconButton size="sm" label="Fold everything up" onClick={tree.collapseAll}>
+        <IconButton size="sm" label="Collapse all" onClick={tree.collapseAll}>
           <ChevronsDownUp className="size-3.5" />
         </IconButton>
       </PanelBar>
       {showsDiff && (
         <Differences>
-          <DiffView changes={changes.data} nothing="Nothing changed since the last stop of this frame." />
+          <DiffView changes={changes.data} nothing="No changes since the last stop of this frame." />
         </Differences>
       )}
       {!wanted && pins.length > 0 && (
@@ -155,9 +155,9 @@ function Tree({ stop }: { stop: StopInfo }) {
       ) : wanted && found?.error ? (
         <Failed error={new Error(found.error)} />
       ) : tree.isLoading || (wanted && !found) ? (
-        <Loading label={wanted ? "Looking" : "Reading the scope"} />
+        <Loading label={wanted ? "Searching" : "Loading variables"} />
       ) : rows.length === 0 ? (
-        <Empty title={wanted ? "Nothing has that in it" : "The scope is empty"} />
+        <Empty title={wanted ? "No matching variables" : "No variables"} />
       ) : (
         <ContextMenu
           items={variableMenu(variable, {
@@ -237,7 +237,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       {wanted && found && (found.total > found.found.length || found.cut.length > 0) && (
         <p className="border-line border-t px-3 py-1 text-muted text-sm">
           {found.total > found.found.length && `The first ${found.found.length} of ${found.total.toLocaleString()}. `}
-          {found.cut.length > 0 && `Not searched, because it is too large: ${found.cut.slice(0, 3).join(", ")}`}
+          {found.cut.length > 0 && `Too large to search: ${found.cut.slice(0, 3).join(", ")}`}
         </p>
       )}
     </div>
