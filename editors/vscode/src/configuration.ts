@@ -12,7 +12,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     const isEmpty = !given.type && !given.request && !given.name;
     const config = isEmpty ? this.forOpenFlow() : given;
     if (config === undefined) {
-      void vscode.window.showInformationMessage("Open a flow, or say in launch.json which one to debug.");
+      void vscode.window.showInformationMessage("Open a flow, or set `program` in launch.json.");
       return undefined;
     }
     const cwd = folder === undefined ? {} : { cwd: folder.uri.fsPath };
