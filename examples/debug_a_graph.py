@@ -187,10 +187,10 @@ def show_result(result: RunResult, session: Session) -> None:
     line("status", paint(result.status.value, GREEN, BOLD))
     line("summary", result.state["summary"])
     line("logged", ", ".join(event.message for event in session.log.read() if isinstance(event, Logged)))
-    line("by hand", paint("intervened: not a clean pass", YELLOW))
+    line("changes", paint("intervened: not a clean pass", YELLOW))
     for event in result.intervened:
         line("", told(event))
-    print(f"\n  Read on in {paint('docs/guides/debug-a-graph.md', CYAN)}, and see how this was done in")
+    print(f"\n  Read more in {paint('docs/guides/debug-a-graph.md', CYAN)}, and see how this was done in")
     print(f"  {paint('examples/debug_a_graph.py', CYAN)}.\n")
 
 
@@ -199,7 +199,7 @@ def told(event: Event) -> str:
         case ScopeEdited(stop=stop, path=path, value=value, occurrence=occurrence):
             return f"at stop {stop} in {occurrence}: .{'.'.join(map(str, path))} was set to {value!r}"
         case StepRetried(occurrence=occurrence):
-            return f"{occurrence} was tried again"
+            return f"retried {occurrence}"
     return type(event).__name__
 
 

@@ -122,7 +122,7 @@ class GraphApp:
 def _first_state(log: EventLog | None) -> dict[str, Any]:
     first = next(iter(log.read()), None) if log is not None else None
     if not isinstance(first, RunStarted):
-        raise BadLog("there is no state to begin with: give one, or a log that has one")
+        raise BadLog("no initial state: pass one, or a log that has one")
     return dict(first.inputs)
 
 

@@ -27,7 +27,7 @@
     │   ├── BadBreakpoint        its parts do not make a breakpoint
     │   ├── BadEdit              the path cannot be set in that layer
     │   ├── NothingToUndo        the stop has no edit left
-    │   ├── ExternalEffects      going back would repeat what cannot be undone, and nobody agreed
+    │   ├── ExternalEffects      going back would repeat what cannot be undone, without consent
     │   ├── WorkspaceInUse       going back would change files under the hands of frames that run
     │   ├── NotAsked             the answer belongs to no question that is open
     │   ├── NotEnded             the run has to end first
@@ -53,14 +53,14 @@
     │   ├── TooLarge             it has more bytes than are read
     │   ├── Changed              what it was made for has changed since
     │   └── KeyReused            its idempotency key belongs to another request
-    ├── AccessDenied             a server does not do this for whoever asks
-    │   ├── NotKnown             who it is cannot be told
+    ├── AccessDenied             a server does not do this for the client
+    │   ├── NotKnown             the client is not authenticated
     │   ├── NotPermitted         their role does not allow it
     │   └── Foreign              it came from, or for, another site
     ├── ServerTrouble            a server cannot be used now
-    │   ├── ServerUnreachable    nobody answers there
+    │   ├── ServerUnreachable    no server answers there
     │   ├── ServerBusy           it has as much to do as it takes on
-    │   ├── TooMany              whoever asks has as much open as one may
+    │   ├── TooMany              the client has too much open
     │   └── OtherVersion         it speaks another version
     ├── NoRunner                 no machine meets what a workspace needs
     ├── WorkspaceLost            the workspace is gone, for good
@@ -169,7 +169,7 @@ class ExpressionTimeout(BadExpression):
     code = "expression.timeout"
 
     def __init__(self, expression: str, seconds: float) -> None:
-        super().__init__(expression, f"took longer than {seconds:g} s and was ended")
+        super().__init__(expression, f"timed out after {seconds:g} s")
         self.seconds = seconds
 
 
@@ -226,7 +226,7 @@ class RecursionLimit(StepFailure):
 
     def __init__(self, limit: int, node: str) -> None:
         super().__init__(
-            f"the graph took {limit} turns without reaching END, last at {node!r}: "
+            f"the graph took {limit} turns without reaching END (last node: {node!r}): "
             f"end the loop, or raise compile(recursion_limit=...)"
         )
         self.limit = limit
@@ -240,9 +240,7 @@ class UnknownRoute(StepFailure):
 
     def __init__(self, source: str, target: object, nearest: str | None = None) -> None:
         hint = f"; did you mean {nearest!r}?" if nearest else ""
-        super().__init__(
-            f"the router after {source!r} chose {target!r}, which is none of the nodes it may choose{hint}"
-        )
+        super().__init__(f"the router after {source!r} chose {target!r}, which is not one of its targets{hint}")
         self.source = source
         self.target = target
 
@@ -259,7 +257,7 @@ class StaleStop(CommandRefused):
     code = "refused.stale_stop"
 
     def __init__(self, stop: int) -> None:
-        super().__init__(f"stop {stop} is over, so nothing can be done at it: ask for the current stops")
+        super().__init__(f"stop {stop} has already ended: list the current stops and try again")
         self.stop = stop
 
 
@@ -280,7 +278,7 @@ class NotRunning(CommandRefused):
     code = "refused.not_running"
 
     def __init__(self) -> None:
-        super().__init__("the session has no run in progress: start one with debug=session")
+        super().__init__("the session has no active run: start one with debug=session")
 
 
 class SessionInUse(CommandRefused):
@@ -289,7 +287,7 @@ class SessionInUse(CommandRefused):
     code = "refused.session_in_use"
 
     def __init__(self) -> None:
-        super().__init__("the session belongs to another run already: make a new Session for this one")
+        super().__init__("the session already belongs to another run: create a new Session for this one")
 
 
 class UnknownBreakpoint(CommandRefused):
@@ -328,7 +326,7 @@ class NoScopes(CommandRefused):
     code = "refused.no_scopes"
 
     def __init__(self, run: str) -> None:
-        super().__init__(f"the values of run {run} cannot be compared: it was of a graph, and it is over")
+        super().__init__(f"cannot compare the values of run {run}: values of a graph are not stored after its run ends")
         self.run = run
 
 
@@ -339,8 +337,8 @@ class NoFiles(CommandRefused):
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"no files are kept of {where}: they are kept before each step of a run that is debugged in a workspace of "
-            f"its own, and before a step with `snapshot: true`"
+            f"no files are stored for {where}: files are stored before each step of a run that is debugged in its own "
+            f"workspace, and before a step with `snapshot: true`"
         )
         self.where = where
 
@@ -379,15 +377,15 @@ class NothingToUndo(CommandRefused):
 
 
 class ExternalEffects(CommandRefused):
-    """Going back would repeat steps whose effects cannot be undone, and nobody agreed to it."""
+    """Going back would repeat steps whose effects cannot be undone, without consent."""
 
     code = "refused.external_effects"
 
     def __init__(self, steps: Iterable[str]) -> None:
         self.steps = tuple(steps)
         super().__init__(
-            f"going back would run {', '.join(self.steps)} again, whose effects outside cannot be undone: "
-            f"say so with external=True"
+            f"going back would repeat the external effects of {', '.join(self.steps)}, which cannot be undone: "
+            f"pass external=True to confirm"
         )
 
 
@@ -399,8 +397,7 @@ class WorkspaceInUse(CommandRefused):
     def __init__(self, frames: Iterable[str]) -> None:
         self.frames = tuple(frames)
         super().__init__(
-            f"the workspace cannot be put back while {', '.join(self.frames)} may be writing to it: "
-            f"pause every frame and wait until they are stopped"
+            f"cannot restore the workspace while {', '.join(self.frames)} may be writing to it: pause every frame first"
         )
 
 
@@ -410,7 +407,7 @@ class BadCommit(PitstopError):
     code = "request.commit"
 
     def __init__(self, commit: str, reason: str) -> None:
-        super().__init__(f"commit {commit!r} cannot be taken: {reason}")
+        super().__init__(f"cannot use commit {commit!r}: {reason}")
         self.commit = commit
         self.reason = reason
 
@@ -432,7 +429,7 @@ class NoRunner(PitstopError):
     def __init__(self, asked: str, there: Iterable[str]) -> None:
         self.asked = asked
         self.there = tuple(there)
-        super().__init__(f"no runner has {asked}; there is {', '.join(self.there) or 'none at all'}")
+        super().__init__(f"no runner has {asked}; available: {', '.join(self.there) or 'none'}")
 
 
 class WorkspaceLost(PitstopError):
@@ -529,7 +526,7 @@ class UnknownStepType(PitstopError):
 
     def __init__(self, name: str, nearest: str | None = None) -> None:
         hint = f"; did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"there is no step type {name!r}{hint}")
+        super().__init__(f"unknown step type {name!r}{hint}")
         self.name = name
 
 
@@ -557,7 +554,7 @@ class RunExists(CommandRefused):
     code = "refused.run_exists"
 
     def __init__(self, run: str) -> None:
-        super().__init__(f"there is a run {run!r} already")
+        super().__init__(f"run {run!r} already exists")
         self.run = run
 
 
@@ -587,7 +584,7 @@ class UnknownRun(Unknown):
     code = "unknown.run"
 
     def __init__(self, run: str) -> None:
-        super().__init__("run", run, "`pitstop runs` lists those that there are")
+        super().__init__("run", run, "`pitstop runs` lists all runs")
 
 
 class UnknownFlow(Unknown):
@@ -614,7 +611,7 @@ class BadCursor(PitstopError):
     code = "cursor"
 
     def __init__(self, cursor: str) -> None:
-        super().__init__(f"{cursor!r} is no cursor: take the `next` of the page before")
+        super().__init__(f"invalid cursor {cursor!r}: use `next` from the previous page")
         self.cursor = cursor
 
 
@@ -636,17 +633,17 @@ class SealBroken(PitstopError):
     def __init__(self, message: str = "") -> None:
         super().__init__(
             message
-            or "secrets cannot be opened: they were sealed with another key. Put the key file back, or set them anew"
+            or "cannot decrypt secrets: they were encrypted with another key. Restore the key file, or set them again"
         )
 
 
 class Elsewhere(PitstopError):
-    """The run is at work on another server, which alone can be told what to do with it."""
+    """The run is active on another server, which alone can act on it."""
 
     code = "elsewhere"
 
     def __init__(self, run: str, address: str) -> None:
-        super().__init__(f"run {run!r} is at work on another server: ask {address or 'it'}")
+        super().__init__(f"run {run!r} is active on another server: send the request to {address or 'that server'}")
         self.run = run
         self.address = address
 
@@ -670,7 +667,7 @@ class TooLarge(BadRequest):
     code = "request.too_large"
 
     def __init__(self, most_bytes: int) -> None:
-        super().__init__(f"a request may have {most_bytes} bytes at most")
+        super().__init__(f"the request is larger than {most_bytes} bytes")
         self.most_bytes = most_bytes
 
 
@@ -680,7 +677,7 @@ class Changed(BadRequest):
     code = "request.changed"
 
     def __init__(self, etag: str) -> None:
-        super().__init__("it has changed since you looked: look again, and decide anew")
+        super().__init__("it has changed since you read it: reload it and try again")
         self.etag = etag
 
 
@@ -690,32 +687,32 @@ class KeyReused(BadRequest):
     code = "request.key_reused"
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"the idempotency key {key!r} came with another request before: make a new one")
+        super().__init__(f"the idempotency key {key!r} was already used for another request: create a new one")
         self.key = key
 
 
 class AccessDenied(PitstopError):
-    """A server does not do this for whoever asks."""
+    """A server does not do this for the client."""
 
     code = "access"
 
 
 class NotKnown(AccessDenied):
-    """Who asks cannot be told: no token or session, or one that is not valid (any more)."""
+    """The client is not authenticated: no token or session, or one that is invalid or expired."""
 
     code = "access.not_known"
 
     def __init__(self) -> None:
-        super().__init__("say who you are: with a valid token, or a login link from `pitstop up`")
+        super().__init__("authentication required: use a valid token, or a login link from `pitstop login`")
 
 
 class NotPermitted(AccessDenied):
-    """The role of whoever asks does not allow it."""
+    """The client's role does not allow it."""
 
     code = "access.not_permitted"
 
     def __init__(self, role: str, needed: str) -> None:
-        super().__init__(f"a {role} may not do this: it takes an {needed}")
+        super().__init__(f"the role {role} does not allow this: it requires the role {needed}")
         self.role = role
         self.needed = needed
 
@@ -726,7 +723,7 @@ class Foreign(AccessDenied):
     code = "access.foreign"
 
     def __init__(self, header: str, value: str) -> None:
-        super().__init__(f"{header} {value!r} is not of this server")
+        super().__init__(f"{header} {value!r} does not belong to this server")
         self.header = header
         self.value = value
 
@@ -738,12 +735,12 @@ class ServerTrouble(PitstopError):
 
 
 class ServerUnreachable(ServerTrouble):
-    """Nobody answers at the address of a server."""
+    """No server answers at the address."""
 
     code = "server.unreachable"
 
     def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"no server answers at {url} ({reason}): is it running? `pitstop up` starts one")
+        super().__init__(f"cannot reach a server at {url} ({reason}): is it running? `pitstop up` starts one")
         self.url = url
         self.reason = reason
 
@@ -755,7 +752,7 @@ class ServerBusy(ServerTrouble):
 
 
 class TooMany(ServerTrouble):
-    """Whoever asks has as much open already as one may."""
+    """The client has too much open already."""
 
     code = "server.too_many"
 
@@ -766,7 +763,7 @@ class OtherVersion(ServerTrouble):
     code = "server.other_version"
 
     def __init__(self, url: str, theirs: str, ours: str) -> None:
-        super().__init__(f"the server at {url} is version {theirs}, and this program {ours}: bring them to the same")
+        super().__init__(f"the server at {url} is version {theirs}, but this client is {ours}: upgrade the older one")
         self.url = url
         self.theirs = theirs
         self.ours = ours
@@ -784,7 +781,7 @@ class StoreUnavailable(StoreProblem):
     code = "store.unavailable"
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"the store cannot do it now: {reason}")
+        super().__init__(f"the store is unavailable: {reason}")
         self.reason = reason
 
 
@@ -812,7 +809,7 @@ class SnapshotTooLarge(PitstopError):
 
     def __init__(self, size: str, limit: str, setting: str) -> None:
         super().__init__(
-            f"the workspace has {size}, and a snapshot may have {limit}: remove what is not needed, or raise {setting}"
+            f"the workspace has {size}, but a snapshot is limited to {limit}: remove unneeded files, or raise {setting}"
         )
         self.size = size
         self.limit = limit
@@ -828,4 +825,4 @@ class RestoreIncomplete(PitstopError):
         self.missing = tuple(missing)
         shown = "; ".join(f"{path}: {reason}" for path, reason in self.missing[:20])
         more = f"; and {len(self.missing) - 20} more" if len(self.missing) > 20 else ""
-        super().__init__(f"not everything could be put back: {shown}{more}")
+        super().__init__(f"could not restore everything: {shown}{more}")

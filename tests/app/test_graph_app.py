@@ -96,9 +96,9 @@ async def test_a_state_that_is_no_mapping_is_refused() -> None:
 
 
 async def test_without_a_state_there_has_to_be_a_log_that_has_one() -> None:
-    with pytest.raises(BadLog, match="no state to begin with"):
+    with pytest.raises(BadLog, match="no initial state"):
         await chain(add_one).invoke(None)
-    with pytest.raises(BadLog, match="no state to begin with"):
+    with pytest.raises(BadLog, match="no initial state"):
         await chain(add_one).invoke(None, log=MemoryLog())
 
 
@@ -215,7 +215,7 @@ async def test_an_error_in_the_body_of_the_loop_is_the_callers_and_ends_the_run(
 
 
 async def test_a_stream_that_cannot_begin_says_why_by_name() -> None:
-    with pytest.raises(BadLog, match="no state to begin with"):
+    with pytest.raises(BadLog, match="no initial state"):
         async for _ in chain(add_one).stream(None):
             pass
 

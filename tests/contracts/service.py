@@ -364,7 +364,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         info = await run.info()
         assert (info.from_run, info.from_step, info.carried_over) == (old.id, "tests", run.carried_over)
         assert run.carried_over > 0
-        with pytest.raises(PitstopError, match="never came to 'package'"):
+        with pytest.raises(PitstopError, match="did not reach 'package'"):
             await desk.service.rerun(old.id, RerunRequest(from_step="package"))
 
     async def test_the_last_run_of_a_flow_is_gone_on_from_when_none_is_named(self, desk: Desk) -> None:

@@ -52,7 +52,7 @@ class DebuggerContract:
         await run.debugger.force(stop.id, "passed")
         summary = await run.wait()
         assert (summary.status, summary.intervened) == ("passed", True)
-        assert (await run.debugger.state()).interventions == ("2.tests was forced to passed",)
+        assert (await run.debugger.state()).interventions == ("forced 2.tests to passed",)
 
     async def test_values_are_evaluated_and_opened_level_by_level(self, desk: Desk) -> None:
         run, stop = await desk.debug()

@@ -50,10 +50,10 @@ class WorkspaceContract:
             held = HeldFiles("c", monkeypatch)
             await run.debugger.run_to(stop.id, "spoil")
             await held.came()
-            await until(lambda: told("keeping the files of the workspace: 2 of 4 files, 2 of 4 kB"))
+            await until(lambda: told("storing the workspace files: 2 of 4 files, 2 of 4 kB"))
             held.let_go()
             stop = await next_stop(run, stop.id)  # where no more is kept: whoever is slow is told the newest
-            await until(lambda: told("kept the files of the workspace: 4 files, 4 kB, in "))
+            await until(lambda: told("stored the workspace files: 4 files, 4 kB, in "))
             await run.debugger.run_to(stop.id, "last")
             stop = await next_stop(run, stop.id)
 
@@ -61,10 +61,10 @@ class WorkspaceContract:
             point, *_ = (each for each in await run.debugger.history() if (each.step, each.position) == BEFORE_SPOIL)
             group.create_task(run.debugger.rewind(stop.id, point.number))
             await held.came()
-            await until(lambda: told("putting the files of the workspace back: 2 of 3 files, 2 of 3 kB"))
+            await until(lambda: told("restoring the workspace files: 2 of 3 files, 2 of 3 kB"))
             held.let_go()
             stop = await next_stop(run, stop.id)
-            await until(lambda: told("put the files of the workspace back: 3 files, 3 kB, in "))
+            await until(lambda: told("restored the workspace files: 3 files, 3 kB, in "))
             await run.debugger.continue_(stop.id)
             await following
 
@@ -206,7 +206,7 @@ class WorkspaceContract:
         rest = await said_until_end(shell)
         await shell.close()
 
-        assert b"[pitstop] the run goes on; this shell ends" in rest
+        assert b"[pitstop] the run resumes; this shell closes" in rest
         summary = await run.wait()
         assert (summary.status, summary.intervened) == ("passed", True)
 
@@ -296,14 +296,14 @@ class WorkspaceContract:
         assert (await same_again.info()).commit == told
         assert (desk.folder / "app.txt").read_text() == "not committed\n"
         for wrong in ("no-such-branch", "-x", "HEAD~99"):
-            with pytest.raises(BadCommit, match="cannot be taken"):
+            with pytest.raises(BadCommit, match="cannot use commit"):
                 await desk.service.rerun(run.id, RerunRequest(commit=wrong))
 
     async def test_without_a_repository_there_is_no_commit_to_choose(self, desk: Desk) -> None:
         run = await desk.run_to_end("steps: [{run: 'true'}]")
 
         assert (await run.info()).commit is None
-        with pytest.raises(BadCommit, match="no git repository"):
+        with pytest.raises(BadCommit, match="not in a git repository"):
             await desk.service.rerun(run.id, RerunRequest(commit="main"))
 
 

@@ -213,7 +213,7 @@ async def test_a_condition_can_be_a_function_of_the_scope(answer: object, is_tru
         (".n, .n", "2 values"),
         ("[limit(infinite; repeat(1))] | length", "0.1 s"),
         (lambda scope: scope["missing"], "KeyError"),
-        ("${{ .n }} is it", "text beside"),
+        ("${{ .n }} is it", "text outside"),
     ],
     ids=["syntax error", "error", "wrong types", "no value", "two values", "endless", "raises", "half a template"],
 )
@@ -384,7 +384,7 @@ async def test_a_group_is_switched_together() -> None:
     session.enable_group("early", False)
     assert await trail(graph("a > b > c"), session) == ["before c"]
 
-    with pytest.raises(BadBreakpoint, match="no breakpoint is in a group"):
+    with pytest.raises(BadBreakpoint, match="there is no breakpoint group"):
         session.enable_group("no such group")
 
 
@@ -619,7 +619,7 @@ async def test_a_router_that_raises_is_a_failure_to_stop_at(is_nested: bool) -> 
     [
         ({"step": "a", "kind": "do"}, "one place"),
         ({"position": "sideways"}, "sideways"),
-        ({"line": 3}, "of which file"),
+        ({"line": 3}, "needs a file"),
         ({"hits": "sometimes"}, "hits"),
         ({"hits": "-1"}, "hits"),
         ({"log": "${{ .n"}, "log text"),

@@ -190,15 +190,15 @@ async def test_a_new_value_goes_to_the_innermost_layer() -> None:
 @pytest.mark.parametrize(
     ("verb", "path", "layer", "why"),
     [
-        ("set", "n", None, "no plain path"),
-        ("set", ".n | .x", None, "no plain path"),
-        ("set", ".", None, "begins with a key"),
-        ("set", ".[0]", None, "begins with a key"),
+        ("set", "n", None, "invalid path"),
+        ("set", ".n | .x", None, "invalid path"),
+        ("set", ".", None, "starts with a key"),
+        ("set", ".[0]", None, "starts with a key"),
         ("set", ".n.x", None, "Cannot index number"),
         ("set", ".list.x", None, "Cannot index array"),
         ("set", ".list[-9]", None, "Out of bounds"),
         ("set", ".list[999999999]", None, "too large"),
-        ("set", ".n", "no such layer", "there is no layer 'no such layer': the layers here are state"),
+        ("set", ".n", "no such layer", "there is no layer 'no such layer'; available: state"),
         ("unset", ".missing", None, "nothing at .missing"),
         ("unset", ".list[7]", None, "nothing at"),
         ("unset", ".n.x", None, "nothing at|Cannot index"),
@@ -708,7 +708,7 @@ async def test_what_is_no_step_is_not_injected(given: Any, error: type[Exception
 async def test_nothing_is_injected_before_a_step_that_has_run() -> None:
     async with debugging(graph("a > b"), {}, breaking(after="a")) as run:
         stop = await run.stop()
-        with pytest.raises(NotAllowed, match="has run already"):
+        with pytest.raises(NotAllowed, match="has already run"):
             await run.session.inject(stop, lambda state: None, "before")
 
 
@@ -723,7 +723,7 @@ async def test_each_variable_tells_its_layer_and_what_set_it_in_a_graph() -> Non
 
         assert told(run) == {
             "n": (0, "state", "input"),
-            "m": (9, "state", f"edit at stop {stop.id}"),
+            "m": (9, "state", f"edited at stop {stop.id}"),
             "x": (1, "state", "a"),
             "y": (2, "state", "b"),
         }

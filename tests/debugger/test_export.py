@@ -234,7 +234,7 @@ async def test_a_log_of_another_plan_is_refused() -> None:
     other = graph("a > b")
     other.name = "another"
 
-    with pytest.raises(BadLog, match="is of"):
+    with pytest.raises(BadLog, match="belongs to"):
         await other.compile().invoke(None, log=MemoryLog(session.log.read()))
 
 

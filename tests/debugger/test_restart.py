@@ -146,7 +146,7 @@ async def test_a_part_beside_can_be_ended_when_it_has_come_back() -> None:
         async for event in run.log.follow(len(log)):
             if isinstance(event, FrameOpened) and event.frame == "bg.s":
                 break
-        with pytest.raises(UnknownFrame, match="on its way back"):
+        with pytest.raises(UnknownFrame, match="still being rewound"):
             await run.session.cancel_frame("bg.s")
         stops = await run.stops(2)
         await run.session.cancel_frame("bg.s")
@@ -197,7 +197,7 @@ async def test_commands_for_a_stop_that_is_not_there_yet_say_so() -> None:
     session = Session()
     async with debugging(BRANCHES, {}, session, log=log) as run:
         await restarted(run)
-        with pytest.raises(NotAllowed, match="on its way back"):
+        with pytest.raises(NotAllowed, match="still being rewound"):
             await session.continue_(1)
         with pytest.raises(StaleStop):
             await session.continue_(7)
@@ -236,7 +236,7 @@ async def test_a_stop_whose_place_does_not_come_again_ends_and_says_so() -> None
     async with debugging(plan, {"go": False}, Session(), log=log) as run:
         await run.end()
         (ended,) = run.told(StopEnded)
-        assert (ended.stop, ended.reason) == (1, "its place did not come again")
+        assert (ended.stop, ended.reason) == (1, "the run did not reach its step again")
 
 
 async def test_a_run_that_goes_on_without_a_debugger_ends_the_stops_it_finds() -> None:
@@ -693,7 +693,7 @@ async def test_whoever_was_away_for_longer_than_the_lease_has_time_to_find_the_s
 
     assert (result.status, result.error and result.error.message) == (
         Status.CANCELLED,
-        "nobody attended to stop 1",
+        "stop 1 timed out",
     )
 
 

@@ -131,7 +131,7 @@ async def test_a_point_without_a_snapshot_is_gone_back_to_and_says_that_files_ar
         assert {point.snapshot for point in run.session.history()} == {None}
         stop = await run.back(stop)
         assert (at(stop), files.now) == ("before a", {"a": "1"})
-        assert "as they were left" in stop.problems[0]
+        assert "were not restored" in stop.problems[0]
 
 
 async def test_files_that_cannot_be_kept_are_told_at_each_stop_until_they_can() -> None:
@@ -141,12 +141,12 @@ async def test_files_that_cannot_be_kept_are_told_at_each_stop_until_they_can() 
         stop = await run.stop()
         files.is_full = True
         stop = await run.on(stop)
-        assert stop.problems == ("the files of the workspace are not kept here: there is no room",)
+        assert stop.problems == ("the workspace files are not stored at this point: there is no room",)
         files.is_full = False
         stop = await run.on(stop)
         assert (at(stop), stop.problems, files.now) == ("before c", (), {"a": "1", "b": "1"})
         stop = await run.back(stop)
-        assert "as they were left" in stop.problems[0]
+        assert "were not restored" in stop.problems[0]
 
 
 async def test_a_snapshot_that_cannot_be_put_back_is_told_at_the_stop() -> None:

@@ -220,7 +220,7 @@ async def test_a_double_click_steps_once() -> None:
     async with debugging(graph("a > b > c > d"), {}, breaking("a")) as run:
         stop = await run.stop()
         await run.session.step_over(stop)
-        with pytest.raises(StaleStop, match="stop 1 is over"):
+        with pytest.raises(StaleStop, match="stop 1 has already ended"):
             await run.session.step_over(stop)
         stop = await run.stop()
         assert at(stop) == "before b"
@@ -641,7 +641,7 @@ async def test_a_branch_that_is_ended_by_hand_while_it_waits_for_its_turn_is_ove
     async with debugging(plan, {}, breaking("a")) as run:
         stop = await run.stop()
         await run.session.cancel_frame("p.b")
-        assert (await run.event(FrameEnded, frame="p.b")).reason == "ended by hand"
+        assert (await run.event(FrameEnded, frame="p.b")).reason == "ended by the user"
         assert at(stop) in [at(each) for each in run.session.stops], "the other one stands where it stood"
         await run.session.continue_(stop)
         result = await run.end()
@@ -662,7 +662,7 @@ async def test_a_branch_that_is_ended_by_hand_before_it_has_begun_counts_as_one_
 
     assert result.status is Status.FAILED
     assert run.ran == ["p", "p.a"]
-    assert [event.reason for event in run.told(FrameEnded) if event.frame == "p.b"] == ["ended by hand"]
+    assert [event.reason for event in run.told(FrameEnded) if event.frame == "p.b"] == ["ended by the user"]
 
 
 @virtual_time
@@ -681,7 +681,7 @@ async def test_a_part_beside_that_is_ended_while_paused_says_why() -> None:
     async with debugging(plan, {}, breaking("u")) as run:
         await run.stop()
 
-        assert (await run.event(StopEnded)).reason == "the steps it ran beside have ended"
+        assert (await run.event(StopEnded)).reason == "the foreground steps have ended"
         assert (await run.end()).status is Status.PASSED
 
 
@@ -721,7 +721,7 @@ async def test_a_stop_that_nobody_attends_to_ends_the_run_after_an_hour() -> Non
         result = await run.end()
 
         assert (now(), result.status) == (3600, Status.CANCELLED)
-        assert str(result.error) == "Aborted: nobody attended to stop 1"
+        assert str(result.error) == "Aborted: stop 1 timed out"
         assert [(event.stop, event.policy) for event in run.told(LeaseEnded)] == [(stop.id, "abort")]
         assert run.ran == ["k"]
 

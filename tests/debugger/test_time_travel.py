@@ -424,7 +424,7 @@ async def test_from_a_branch_to_before_the_fork_takes_the_siblings_along() -> No
 
         assert (at(stop), run.session.stops) == ("before a", [stop])
         (ended,) = run.told(StopEnded)
-        assert (ended.stop, ended.reason) == (stops["before p.r.w"].id, "the run went back to a")
+        assert (ended.stop, ended.reason) == (stops["before p.r.w"].id, "the run was rewound to a")
         assert run.frame_states == {"main": "paused"}
         await run.session.detach()
         assert (await run.end()).status is Status.PASSED

@@ -52,7 +52,7 @@ def test_a_duration_is_a_number_of_seconds_or_text_with_units(written: object, s
     ],
 )
 def test_anything_else_is_no_duration(written: Any) -> None:
-    with pytest.raises(ValueError, match="a duration is"):
+    with pytest.raises(ValueError, match="a duration must"):
         parse_duration(written)
 
 

@@ -42,7 +42,7 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
     with pytest.raises(BadDefinition) as caught:
         read("steps:\n  - rnu: make\n")
     assert str(caught.value) == (
-        "flow.yaml:2:5: no step type is called `rnu`\n"
+        "flow.yaml:2:5: unknown step type `rnu`\n"
         "    - rnu: make\n"
         "      ^ did you mean `run`?"
     )  # fmt: skip
@@ -55,54 +55,54 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{run: x, tiemout: 5s}", 10, "`run` has no key `tiemout`", "did you mean `timeout`?"),
         ("{run: 5}", 7, "`run` must be text, not `5`", "put it in quotes"),
         ("{run: [x]}", 7, "`run` must be text, not a list", None),
-        ("{run: x, timeout: soon}", 19, "`timeout`: a duration is written like `30m`, `1h30m` or `500ms`", None),
+        ("{run: x, timeout: soon}", 19, "`timeout`: a duration must look like `30m`, `1h30m` or `500ms`", None),
         ("{run: x, retry: 3}", 17, "`retry` must be a mapping, not `3`", None),
         ("{run: x, retry: {}}", 17, "`retry` needs `times`", None),
         ("{run: x, retry: {times: 0}}", 25, "`retry.times`: must be at least 1", None),
-        ("{run: x, retry: {times: 1, dely: 2s}}", 28, "`retry.dely` is not known here", "did you mean `delay`?"),
+        ("{run: x, retry: {times: 1, dely: 2s}}", 28, "unknown key `retry.dely`", "did you mean `delay`?"),
         ("{run: x, on_interrupt: pauze}", 24, "`on_interrupt`", "did you mean `pause`?"),
-        ("{run: x, on_failure: nxt}", 22, "`on_failure`: one of `next`", "did you mean `next`?"),
-        ("{run: x, on_success: 'merge:main'}", 22, "`on_success`: `merge:main` would do nothing", None),
-        ("{run: x, on_failure: card:7}", 22, "`on_failure`: `card:7` would do nothing", None),
-        ("{run: x, on_failure: fix}", 22, "`on_failure`: `fix` would do nothing, for Pitstop has no fix loop", None),
-        ("{run: x, id: two words}", 14, "`id`: an id has letters, digits", None),
+        ("{run: x, on_failure: nxt}", 22, "`on_failure`: must be `next`", "did you mean `next`?"),
+        ("{run: x, on_success: 'merge:main'}", 22, "`on_success`: `merge:main` is not supported", None),
+        ("{run: x, on_failure: card:7}", 22, "`on_failure`: `card:7` is not supported", None),
+        ("{run: x, on_failure: fix}", 22, "`on_failure`: `fix` is not supported: Pitstop has no fix loop", None),
+        ("{run: x, id: two words}", 14, "`id`: an id consists of letters, digits", None),
         ("{run: x, id: 2}", 14, "`id` must be text, not `2`", "put it in quotes"),
         ("{run: x, env: [A]}", 15, "`env` must be a mapping, not a list", None),
         ("{run: x, env: {A: [1]}}", 19, "`A` must be text", None),
-        ("{run: x, env: {A=B: 1}}", 16, "the name of a variable is not empty and has no `=`", None),
+        ("{run: x, env: {A=B: 1}}", 16, "a variable name must not be empty or contain `=`", None),
         ("{http: x, retries: 10}", 20, "`retries`: must be at most 9", None),
-        ("{http: x, expect: {satus: 1}}", 20, "`expect.satus` is not known here", "did you mean `status`?"),
+        ("{http: x, expect: {satus: 1}}", 20, "unknown key `expect.satus`", "did you mean `status`?"),
         ("{http: x, codes: none}", 18, "`codes` must be a list or a whole number, not `none`", None),
         ("{http: x, codes: [a, 2]}", 19, "`codes.1` must be a whole number, not `a`", None),
         ("{http: {}}", 2, "`http` needs `url`", None),
-        ("{http: {url: x}, url: y}", 18, "`url` is given twice: first at 1:17", None),
-        ("{wait: 8080}", 8, "`wait` takes a mapping of `file` or `port`", None),
+        ("{http: {url: x}, url: y}", 18, "duplicate key `url`: first at 1:17", None),
+        ("{wait: 8080}", 8, "`wait` must be a mapping with `file` or `port`", None),
         ("{agent: writer}", 2, "`agent` needs `prompt`", None),
-        ("{uses: agnet, with: {}}", 8, "there is no step type `agnet`", "did you mean `agent`?"),
-        ("{uses: run, script: x}", 13, "`script` belongs into `with`", None),
-        ("{uses: run, with: x}", 19, "`with` takes a mapping", None),
+        ("{uses: agnet, with: {}}", 8, "unknown step type `agnet`", "did you mean `agent`?"),
+        ("{uses: run, script: x}", 13, "`script` belongs in `with`", None),
+        ("{uses: run, with: x}", 19, "`with` must be a mapping", None),
         ("{uses: run, with: {scrpt: x}}", 20, "`run` has no key `scrpt`", "did you mean `script`?"),
-        ("{uses: run, with: {script: x}, wait: {}}", 2, "a step does one thing", None),
-        ("{frobnicate: x, id: a}", 2, "no step type is called `frobnicate`", None),
+        ("{uses: run, with: {script: x}, wait: {}}", 2, "a step has one type", None),
+        ("{frobnicate: x, id: a}", 2, "unknown step type `frobnicate`", None),
         ("{id: a}", 1, "the step does nothing: it needs one of `run`, `http`", None),
         ("{parallel: []}", 12, "`parallel` is empty", None),
         ("{parallel: [{run: x}], succeed: some}", 33, "`succeed` must be `all` or `any` or a whole number", None),
         ("{matrix: {a: []}, steps: [{run: x}]}", 14, "`matrix.a`: needs at least 1", None),
         ("{matrix: {a: [1]}}", 2, "`matrix` needs `steps`", None),
         ("{repeat: {every: 2s}, steps: [{run: x}]}", 2, "`repeat`: needs `until` or `times`", None),
-        ("{repeat: {until: '.a == \"'}, steps: [{run: x}]}", 18, "no jq: the string has no end", None),
+        ("{repeat: {until: '.a == \"'}, steps: [{run: x}]}", 18, "invalid jq expression: unterminated string", None),
         ("{choose: [{run: x}, {if: .a, run: y}]}", 11, "a step without `if` is the else", None),
-        ("{call: '${{ .file }}'}", 8, "a flow that is called is known before the run", None),
-        ("{run: x, if: '${{ .a }} == 1'}", 14, "a condition is one expression", None),
+        ("{call: '${{ .file }}'}", 8, "the path of a called flow cannot be an expression", None),
+        ("{run: x, if: '${{ .a }} == 1'}", 14, "a condition is a single expression", None),
         ("{run: x, if: ''}", 14, "a condition cannot be empty", None),
-        ("{run: x, if: '.a }'}", 14, "no jq: a `{` or `}` has no partner", None),
-        ("{run: x, if: '.a }} ${{ .b'}", 21, "no template: the ${{ has no }} that ends it", None),
-        ("{run: x, if: '{a: 1}} | .a'}", 14, "no jq: a `{` or `}` has no partner", None),
-        ("{run: x, if: '${{ .a'}", 15, "no template: the ${{ has no }} that ends it", None),
+        ("{run: x, if: '.a }'}", 14, "invalid jq expression: unbalanced `{` or `}`", None),
+        ("{run: x, if: '.a }} ${{ .b'}", 21, "invalid template: the ${{ has no closing }}", None),
+        ("{run: x, if: '{a: 1}} | .a'}", 14, "invalid jq expression: unbalanced `{` or `}`", None),
+        ("{run: x, if: '${{ .a'}", 15, "invalid template: the ${{ has no closing }}", None),
         ("{run: x, if: [a]}", 14, "`if` must be text, not a list", None),
-        ("{run: 'a ${{ .b }} c ${{ }} d'}", 22, "no template: nothing is between the ${{ and }}", None),
-        ("{run: !!binary x}", 7, "the tag `!!binary` is not known", "leave the tag out"),
-        ("make", 1, "a step is a mapping", "did you mean `run: make`?"),
+        ("{run: 'a ${{ .b }} c ${{ }} d'}", 22, "invalid template: empty ${{ }}", None),
+        ("{run: !!binary x}", 7, "unknown tag `!!binary`", "remove the tag"),
+        ("make", 1, "a step must be a mapping", "did you mean `run: make`?"),
     ],
 )  # fmt: skip
 def test_what_can_be_wrong_with_a_step(step: str, column: int, message: str, hint: str | None) -> None:
@@ -116,25 +116,25 @@ def test_what_can_be_wrong_with_a_step(step: str, column: int, message: str, hin
     [
         ("name: x", (1, 1), "`flow` needs `steps`"),
         ("stpes: [{run: x}]", (1, 1), "a flow has no key `stpes`"),
-        ("steps: {run: x}", (1, 8), "a list of steps is needed here"),
+        ("steps: {run: x}", (1, 8), "expected a list of steps"),
         ("steps: []", (1, 8), "`steps` is empty"),
-        ("- run: x", (1, 1), "a flow is a mapping with `steps:`"),
+        ("- run: x", (1, 1), "a flow must be a mapping with `steps:`"),
         ("steps: [{run: x}]\ninputs: {a: {type: int}}", (2, 20), "`inputs.a.type` must be `string`, `number`"),
         ("steps: [{run: x}]\ninputs: {a: {type: number, default: x}}", (2, 13), "`inputs.a`: has a default"),
-        ("steps: [{run: x}]\nvars: {a: '${{ .inputs.b }}'}", (2, 11), "nothing is evaluated here"),
-        ("steps: [{run: x}]\non: {psuh: {}}", (2, 6), "`on.psuh` is not known here"),
+        ("steps: [{run: x}]\nvars: {a: '${{ .inputs.b }}'}", (2, 11), "expressions are not evaluated here"),
+        ("steps: [{run: x}]\non: {psuh: {}}", (2, 6), "unknown key `on.psuh`"),
         ("steps: [{run: x}]\non: {schedule: {}}", (2, 16), "`on.schedule` needs `cron`"),
         (
             "steps:\n  - {id: a, run: x}\n  - {id: a, run: y}",
             (3, 10),
-            "the id `a` is taken by the step at flow.yaml:2:10",
+            "the id `a` is already used by the step at flow.yaml:2:10",
         ),
-        ("steps:\n  - {id: a, run: x}\ncleanup: [{id: a, run: y}]", (3, 16), "the id `a` is taken by the step"),
-        ("steps:\n  - run: x\n    run: y", (3, 5), "the key `run` is given twice: first at 2:5"),
-        ("steps: [{run: x, env: {A: 1, A: 2}}]", (1, 30), "the key `A` is given twice: first at 1:24"),
+        ("steps:\n  - {id: a, run: x}\ncleanup: [{id: a, run: y}]", (3, 16), "the id `a` is already used by the step"),
+        ("steps:\n  - run: x\n    run: y", (3, 5), "duplicate key `run`: first at 2:5"),
+        ("steps: [{run: x, env: {A: 1, A: 2}}]", (1, 30), "duplicate key `A`: first at 1:24"),
         ("steps: [{run: x}]\n? [a]\n: b", (2, 3), "a key must be text"),
         ("steps: [{<<: 5, run: x}]", (1, 14), "`<<` merges mappings"),
-        ("steps:\n  - run: |\n      a\n      b ${{ .c", (4, 9), "no template: the ${{ has no }} that ends it"),
+        ("steps:\n  - run: |\n      a\n      b ${{ .c", (4, 9), "invalid template: the ${{ has no closing }}"),
     ],
 )
 def test_what_can_be_wrong_with_a_flow(text: str, place: tuple[int, int], message: str) -> None:
@@ -150,7 +150,7 @@ def test_what_can_be_wrong_with_a_flow(text: str, place: tuple[int, int], messag
         ("# nothing but this\n", (1, 1), "the file is empty"),
         (b"name: x\nsteps: \xff", (2, 8), "the byte 0xff is not UTF-8"),
         ("steps:\n\t- run: x", (2, 1), "YAML cannot be indented with tabs"),
-        ("steps: [{run: x}]\n---\nsteps: []", (2, 1), "a file holds one flow, and here another document begins"),
+        ("steps: [{run: x}]\n---\nsteps: []", (2, 1), "a file holds one flow, but another document starts here"),
         ("steps: [{run: x}", (1, 17), "no YAML: did not find expected"),
         ("steps:\n  - run: a: b", (2, 11), "no YAML: mapping values are not allowed"),
         ("steps: [*nowhere]", (1, 9), "no YAML: found undefined alias"),
@@ -158,9 +158,9 @@ def test_what_can_be_wrong_with_a_flow(text: str, place: tuple[int, int], messag
         ("steps: [{run: '\ud800'}]", (1, 16), "the character U+D800 is not allowed in YAML"),
         ("steps: " + "[" * 10_000 + "]" * 10_000, (1, 106), "nested more than 100 levels deep"),
         ("- " * 500_000, (1, 199), "nested more than 100 levels deep"),
-        ("steps:\n" + "  - run: x\n" * 1_000_000, (1, 1), "the file has 10.5 MB, and 10 MB is the limit"),
-        ("steps: &a [*a]", (1, 8), "an anchor whose alias is inside itself has no end"),
-        ("vars: {n: " + "9" * 5_000 + "}\nsteps: [{run: x}]", (1, 11), "the number has 5,000 digits"),
+        ("steps:\n" + "  - run: x\n" * 1_000_000, (1, 1), "the file is too large, 10.5 MB (limit: 10 MB)"),
+        ("steps: &a [*a]", (1, 8), "recursive alias: the anchor contains itself"),
+        ("vars: {n: " + "9" * 5_000 + "}\nsteps: [{run: x}]", (1, 11), "the number is too long (5,000 digits"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str | bytes) else None,
 )
@@ -189,7 +189,7 @@ def test_a_mistake_that_an_alias_repeats_is_told_once() -> None:
 def test_nobody_reads_a_million_mistakes() -> None:
     found = mistakes_in("steps:\n" + "  - rnu: x\n" * 5_000)
     assert len(found) == MOST_MISTAKES + 1
-    assert "what comes after them was not read" in found[-1].message
+    assert "the rest of the file was not checked" in found[-1].message
 
 
 def test_a_long_line_is_shown_around_the_mistake() -> None:
@@ -204,11 +204,11 @@ def test_a_long_line_is_shown_around_the_mistake() -> None:
 @pytest.mark.parametrize(
     ("files", "place", "message"),
     [
-        ({}, "flow.yaml:1:19", "the file `a.yaml` cannot be read: No such file or directory"),
+        ({}, "flow.yaml:1:19", "cannot read the file `a.yaml`: No such file or directory"),
         ({"a.yaml": b"- run: \xff"}, "a.yaml:1:8", "the byte 0xff is not UTF-8"),
-        ({"a.yaml": "- rnu: x"}, "a.yaml:1:3", "no step type is called `rnu`"),
+        ({"a.yaml": "- rnu: x"}, "a.yaml:1:3", "unknown step type `rnu`"),
         ({"a.yaml": "name: x\nsteps: []"}, "a.yaml:1:1", "`name` cannot be in an included file"),
-        ({"a.yaml": "{}"}, "a.yaml:1:1", "an included file has `steps:`"),
+        ({"a.yaml": "{}"}, "a.yaml:1:1", "an included file must have `steps:`"),
         (
             {"a.yaml": "- include: flow.yaml"},
             "a.yaml:1:12",
@@ -225,18 +225,18 @@ def test_what_can_be_wrong_with_an_included_file(files: dict[str, str], place: s
 
 def test_an_include_has_nothing_beside_it() -> None:
     mistake = only_mistake("steps: [{include: a.yaml, if: .a}]", {"a.yaml": "- run: x"})
-    assert mistake.message.startswith("`if` cannot stand beside `include`")
+    assert mistake.message.startswith("`if` cannot be combined with `include`")
 
 
 def test_ids_are_those_of_all_files_together() -> None:
     mistake = only_mistake("steps: [{id: a, run: x}, {include: a.yaml}]", {"a.yaml": "- {id: a, run: y}"})
-    assert str(mistake).startswith("a.yaml:1:8: the id `a` is taken by the step at flow.yaml:1:14")
+    assert str(mistake).startswith("a.yaml:1:8: the id `a` is already used by the step at flow.yaml:1:14")
 
 
 def test_files_that_include_each_other_twice_are_counted() -> None:
     files = {f"{n}.yaml": f"[{{include: {n + 1}.yaml}}, {{include: {n + 1}.yaml}}]" for n in range(40)}
     found = mistakes_in("steps: [{include: 0.yaml}]", {**files, "40.yaml": "- run: x"})
-    assert [mistake.message for mistake in found] == ["the included files have more than 1,000,000 values in all"]
+    assert [mistake.message for mistake in found] == ["the included files have more than 1,000,000 values in total"]
 
 
 def test_files_that_include_each_other_without_end_end() -> None:
@@ -259,7 +259,7 @@ def test_whoever_knows_jq_is_asked_about_each_expression_once() -> None:
         read_flow(text, "f", STEP_TYPES, read_file=_no_file, parse_template=parse_template, check_expression=check)
     assert sorted(asked) == [".a", "1 + + 2"]
     assert [(each.line, each.column) for each in caught.value.found] == [(2, 34), (3, 11)]
-    assert caught.value.found[0].message == "no jq in `1 + + 2`: syntax error"
+    assert caught.value.found[0].message == "invalid jq expression `1 + + 2`: syntax error"
 
 
 keys = st.sampled_from(["steps", "run", "id", "if", "env", "parallel", "matrix", "repeat", "uses", "with", "include"])

@@ -31,7 +31,7 @@ async def test_it_is_ended_with_the_steps_it_runs_beside() -> None:
 
     assert (outcome.status, now()) == (Status.PASSED, 3)
     assert bench.finished["bg.server"] is Status.CANCELLED
-    assert bench.frame_ends["bg.server"] == "the steps it ran beside have ended"
+    assert bench.frame_ends["bg.server"] == "the foreground steps have ended"
     assert bench.statuses["bg"] == "passed"
     assert bench.ran == ["bg.a", "bg.server", "bg.b", "c"]
     assert living_tasks() == set()

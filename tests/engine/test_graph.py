@@ -887,7 +887,7 @@ async def test_a_node_may_have_a_timeout() -> None:
     result = await run_nodes(lambda state: None, slow, timeout=3)
 
     assert (result.status, now()) == (Status.TIMED_OUT, 3)
-    assert str(result.error) == "Timeout: took longer than 3 s"
+    assert str(result.error) == "Timeout: timed out after 3 s"
 
 
 async def test_a_node_in_a_thread_may_block() -> None:

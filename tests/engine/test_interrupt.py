@@ -84,7 +84,7 @@ async def test_where_nobody_can_be_asked_it_fails_and_says_so() -> None:
 
     assert outcome.error is not None
     assert outcome.error.type == "Interrupted"
-    assert "nobody is there" in outcome.error.message
+    assert "no debugger is attached" in outcome.error.message
 
 
 @virtual_time

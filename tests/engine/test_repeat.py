@@ -1,4 +1,4 @@
-"""The same steps again and again."""
+"""The same steps, repeated."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ async def test_until_never_true_is_a_failure_that_says_so() -> None:
     assert outcome.error is not None
     assert (outcome.error.type, outcome.error.origin) == ("NeverTrue", "r")
     assert '.steps.poll.outputs == "ready"' in outcome.error.message
-    assert "3 times" in outcome.error.message
+    assert "3 iterations" in outcome.error.message
     assert (len(bench.ran), now()) == (3, 4)
 
 

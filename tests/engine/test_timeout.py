@@ -32,7 +32,7 @@ async def test_a_step_that_takes_too_long_is_ended() -> None:
 
     assert (outcome.status, now()) == (Status.TIMED_OUT, 2.5)
     assert outcome.error is not None
-    assert (outcome.error.type, outcome.error.message) == ("Timeout", "took longer than 2.5 s")
+    assert (outcome.error.type, outcome.error.message) == ("Timeout", "timed out after 2.5 s")
     assert outcome.error.origin == "x"
     assert bench.ran == ["x"]
 
@@ -91,7 +91,7 @@ async def test_a_step_that_the_timeout_of_its_part_ended_says_so(kind: str) -> N
         for occurrence, outcome in bench.outcomes.items()
         if outcome.error is not None and outcome.status is Status.CANCELLED
     }
-    assert "longer than 5 s" in message, f"it says: {message}"
+    assert "timed out after 5 s" in message, f"it says: {message}"
 
 
 @virtual_time
@@ -100,7 +100,7 @@ async def test_the_timeout_of_a_run_ends_it_and_cleanup_has_its_own_time() -> No
 
     assert outcome.status is Status.TIMED_OUT
     assert outcome.error is not None
-    assert outcome.error.message == "the run took longer than 5 s"
+    assert outcome.error.message == "the run timed out after 5 s"
     assert bench.ran == ["x", "tidy"]
     assert now() == 15
 

@@ -224,7 +224,7 @@ def test_any_json_comes_back_as_it_was(values: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_no_log_is_refused(data: Any) -> None:
-    with pytest.raises(BadLog, match="no event log"):
+    with pytest.raises(BadLog, match="not an event log"):
         events_from_json(data)
 
 

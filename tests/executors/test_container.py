@@ -145,7 +145,7 @@ async def test_nothing_but_the_workspace_is_mounted_and_everything_is_labelled(b
 async def test_a_folder_that_is_not_there_is_told_and_not_made(bench: Bench) -> None:
     result, said = await bench.run("true", cwd="nowhere")
 
-    assert (result.exit_code, said) == (126, "pitstop: cannot work in the folder nowhere: there is no such folder\n")
+    assert (result.exit_code, said) == (126, "pitstop: cannot run in the folder nowhere: there is no such folder\n")
     assert not (bench.repo / "nowhere").exists()
 
 
@@ -195,7 +195,7 @@ async def test_an_image_for_another_machine_is_told(bench: Bench) -> None:
     result, _ = await bench.run("true", image=OTHER_ARCH)
 
     assert result.state == "failed"
-    assert f"image {OTHER_ARCH} is for arm64, and this machine is " in result.reason
+    assert f"image {OTHER_ARCH} is for arm64, but this machine is " in result.reason
 
 
 async def test_a_script_that_is_too_long_for_an_argument_runs(bench: Bench) -> None:
@@ -249,7 +249,7 @@ async def test_a_container_that_somebody_else_ends_is_a_failure(bench: Bench, wo
     result = await bench.executor.wait(command)
 
     assert (result.state, result.exit_code) == ("failed", None)
-    assert "SIGKILL" in result.reason or "removed by somebody else" in result.reason
+    assert "SIGKILL" in result.reason or "removed by another program" in result.reason
 
 
 async def test_term_reaches_what_the_shell_waits_for(bench: Bench) -> None:
@@ -309,7 +309,7 @@ async def test_the_end_of_the_output_that_does_not_come_is_not_waited_for_for_ev
     result, said = await bench.run("echo hello")
 
     assert result.state == "completed"
-    assert said == "pitstop: the container engine did not pass on all that the command said last\n"
+    assert said == "pitstop: the container engine did not deliver the end of the command's output\n"
 
 
 # --- When the world is not as it should be
@@ -322,10 +322,10 @@ async def test_an_image_that_cannot_be_had_is_told(bench: Bench) -> None:
         )
 
         assert (result.state, result.exit_code) == ("failed", 126)
-        assert "image no-such-host.invalid/x:1 cannot be pulled" in result.reason
+        assert "cannot pull image no-such-host.invalid/x:1" in result.reason
         assert "pulling image no-such-host.invalid/x:1" in said
     result, _ = await bench.run("true", image="absent", container=ContainerOptions(pull="never"))
-    assert "image absent is not on this machine: `pull: never` forbids to pull it" in result.reason
+    assert "image absent is not on this machine: `pull: never` does not allow pulling it" in result.reason
 
 
 async def test_a_name_that_no_image_can_have_is_told(bench: Bench) -> None:
@@ -352,7 +352,7 @@ async def test_a_full_disk_is_told_whoever_fills_it(docker: Docker, small_disk: 
     async with open_bench(docker, small_disk) as bench:
         result, _ = await bench.run("dd if=/dev/zero bs=1M count=10; exec sleep 1000")
         assert result.state == "failed"
-        assert "its output could not be written" in result.reason
+        assert "could not write its output" in result.reason
         assert "No space left" in result.reason
 
 
@@ -471,7 +471,7 @@ async def test_a_workspace_in_which_something_runs_that_cannot_be_removed_is_not
 
     with monkeypatch.context() as patched:
         patched.setattr(ContainerEngine, "ask", ask_or_be_refused)
-        with pytest.raises(Unavailable, match="'run-1' cannot be removed: the disk is busy"):
+        with pytest.raises(Unavailable, match="cannot remove the containers of workspace 'run-1': the disk is busy"):
             await second.acquire(Placement(workspace="run-1"))
 
     await second.acquire(Placement(workspace="run-1"))

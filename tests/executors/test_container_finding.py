@@ -36,7 +36,7 @@ async def test_an_engine_that_does_not_answer_is_told_with_what_to_install(tmp_p
         await find_engine({"DOCKER_HOST": f"unix://{tmp_path}/none.sock"})
 
     told = str(caught.value)
-    assert f"$DOCKER_HOST: the container engine at {tmp_path}/none.sock cannot be reached: No such file" in told
+    assert f"$DOCKER_HOST: cannot reach the container engine at {tmp_path}/none.sock: No such file" in told
     assert "install Docker" in told
     assert "Podman" in told
 

@@ -54,7 +54,7 @@ async def test_a_pull_uses_the_login_of_the_person(
         (tmp_path / "config.json").write_text(json.dumps({"auths": {"127.0.0.1:5000": {"auth": login}}}))
         result, said = await bench.run("echo in", image=image)
 
-    assert f"image {image} cannot be pulled" in refused.reason
+    assert f"cannot pull image {image}" in refused.reason
     assert (result.state, said.splitlines()[-1]) == ("completed", "in")
     assert "secret" not in said
     bench.docker.says("rmi", image)
@@ -65,7 +65,7 @@ async def test_an_image_that_the_registry_does_not_have_is_told(bench: Bench) ->
         result, _ = await bench.run("true", image=image.replace("some/box", "no/such"))
 
     assert (result.state, result.exit_code) == ("failed", 126)
-    assert "image 127.0.0.1:5000/no/such:1 cannot be pulled" in result.reason
+    assert "cannot pull image 127.0.0.1:5000/no/such:1" in result.reason
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ async def test_two_services_of_one_name_are_refused(bench: Bench) -> None:
     result, _ = await bench.run("true", container=beside(web("other", shared=True)))
 
     assert (result.state, result.exit_code) == ("failed", 126)
-    assert "service web is up already, and not as it is asked for here" in result.reason
+    assert "service web is already running with another config" in result.reason
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ async def test_a_service_that_does_not_get_ready_is_told_with_what_it_said(
     result, _ = await bench.run("echo never", container=beside(service))
 
     assert (result.state, result.exit_code) == ("failed", 126)
-    assert f"service db ({BOX}) {told}; it said last:\nno disk" in result.reason
+    assert f"service db ({BOX}) {told}; last output:\nno disk" in result.reason
     assert bench.docker.left() == {}
 
 
 async def test_a_service_whose_image_or_command_is_not_there_is_told(bench: Bench) -> None:
     result, _ = await bench.run("true", container=beside(Service(name="db", image="no-such-host.invalid/db:1")))
-    assert "image no-such-host.invalid/db:1 cannot be pulled" in result.reason
+    assert "cannot pull image no-such-host.invalid/db:1" in result.reason
 
     result, _ = await bench.run("true", container=beside(Service(name="db", image=BOX, argv=("no-such-program",))))
     assert "service db could not be started" in result.reason
@@ -248,4 +248,4 @@ async def test_an_engine_that_can_make_no_network_is_told(tmp_path: Path) -> Non
         docker.remove()
 
     assert (result.state, result.exit_code) == ("failed", 126)
-    assert "services need a network of their own, and this container engine cannot make one: " in result.reason
+    assert "services need their own network, but this container engine cannot create one: " in result.reason

@@ -108,7 +108,7 @@ async def test_a_stopped_server_loses_its_commands_and_its_workspace_and_learns_
         assert processes_with(f"1000.{server.mark}") == {}
         server.process.send_signal(signal.SIGCONT)
         assert server.readline() == "lost"
-        assert f"stood still for {LONG_LEASE_SECONDS:g} s" in server.readline()
+        assert f"was suspended for {LONG_LEASE_SECONDS:g} s" in server.readline()
         assert server.readline() == "completed"  # in another workspace it can go on
         assert server.process.wait() == 0
 

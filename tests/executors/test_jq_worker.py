@@ -152,8 +152,8 @@ async def test_only_the_keys_that_an_expression_names_are_sent(worker: JqWorker)
         ("  ", "it is empty"),
         ("= 1", "syntax error, unexpected '=', column 1"),
         ("1) | (2", "syntax error, unexpected INVALID_CHARACTER, expecting end of file, column 2"),
-        ("1 + \0 2", "a character with the code 0, column 5"),
-        ("1 + \ud800", "half a surrogate pair at column 5"),
+        ("1 + \0 2", "NUL character at column 5"),
+        ("1 + \ud800", "unpaired surrogate at column 5"),
     ],
 )
 async def test_a_mistake_is_told_in_jqs_words_without_its_noise(worker: JqWorker, expression: str, reason: str) -> None:
@@ -209,14 +209,14 @@ async def test_files_cannot_be_read(worker: JqWorker, tmp_path: Path, expression
 
 @pytest.mark.parametrize("expression", ["repeat(.)", "range(1e9)"])
 async def test_results_without_end_are_cut_off(worker: JqWorker, expression: str) -> None:
-    assert await reason_of(worker, expression) == "gave more than 10,000 values"
+    assert await reason_of(worker, expression) == "returned more than 10,000 values"
 
 
 async def test_results_that_are_too_large_are_cut_off() -> None:
     async with JqWorker(max_output_bytes=MIB) as worker:
         assert await worker.evaluate('"x" * 1000000', {}) == ["x" * 1_000_000]
-        assert await reason_of(worker, '"x" * 1100000') == "gave more than 1,048,576 bytes"
-        assert await reason_of(worker, 'repeat("x" * 100000)') == "gave more than 1,048,576 bytes"
+        assert await reason_of(worker, '"x" * 1100000') == "returned more than 1,048,576 bytes"
+        assert await reason_of(worker, 'repeat("x" * 100000)') == "returned more than 1,048,576 bytes"
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ async def test_workers_that_die_again_and_again_are_not_replaced_for_ever(worker
         evaluation = group.create_task(failure(worker.evaluate(ENDLESS, {}, timeout_seconds=60)))
         group.create_task(kill_all(evaluation))
 
-    assert "could not be started" in evaluation.result() or "jq died of it (SIGKILL)" in evaluation.result()
+    assert "could not be started" in evaluation.result() or "jq crashed (SIGKILL)" in evaluation.result()
 
 
 async def test_a_worker_that_cannot_be_started_is_told(worker: JqWorker, monkeypatch: pytest.MonkeyPatch) -> None:

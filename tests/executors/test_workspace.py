@@ -121,7 +121,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("id", ["", "..", "a/b", "a.b", "-a", "ä", "a b", "a" * 200])
 def test_what_could_not_be_the_name_of_a_folder_of_ours_is_no_id(workspaces: Path, epoch: Epoch, id: str) -> None:
-    with pytest.raises(ValueError, match="id of a workspace"):
+    with pytest.raises(ValueError, match="invalid workspace id"):
         open_workspace(workspaces, epoch.name, id)
 
 
@@ -184,7 +184,7 @@ def test_in_place_a_folder_that_is_gone_is_named(tmp_path: Path, workspaces: Pat
     orphan(workspaces, "run-1", project)
     project.rmdir()
 
-    with pytest.raises(Unavailable, match="project is not a folder any more"):
+    with pytest.raises(Unavailable, match="project is no longer a folder"):
         open_workspace(workspaces, epoch.name, "run-1")
 
 
@@ -227,7 +227,7 @@ def test_who_lost_a_workspace_to_another_cannot_keep_or_destroy_it(workspaces: P
     taken = open_workspace(workspaces, epoch.name, "run-1")
 
     for give_up in (lost.keep, lost.destroy):
-        with pytest.raises(WorkspaceLost, match="has taken it up"):
+        with pytest.raises(WorkspaceLost, match="has taken it over"):
             give_up()
 
     assert taken.repo.is_dir()

@@ -132,11 +132,11 @@ steps:
 """,
         files,
     ) == [
-        "flow.yaml:2:12: the input `tag` is missing",
+        "flow.yaml:2:12: missing input `tag`",
         "flow.yaml:2:32: flow 'deploy' has no input `tga`; did you mean `tag`?",
-        "flow.yaml:3:32: the input `tag` is a string, not 5",
-        "flow.yaml:4:12: the flow `nowhere.yaml` cannot be read: No such file or directory",
-        "bad.yaml:1:10: no step type is called `rnu`",
+        "flow.yaml:3:32: input `tag` must be a string, not 5",
+        "flow.yaml:4:12: cannot read the flow `nowhere.yaml`: No such file or directory",
+        "bad.yaml:1:10: unknown step type `rnu`",
     ]
 
 
@@ -163,18 +163,18 @@ def test_flows_that_call_each_other_without_end_end() -> None:
 
 
 def test_a_call_needs_somebody_who_loads_flows() -> None:
-    with pytest.raises(BadFlow, match="cannot be called"):
+    with pytest.raises(BadFlow, match="cannot call the flow"):
         plan_flow(read("steps: [{call: a.yaml}]"))
 
 
 def test_two_steps_with_one_path_are_a_mistake() -> None:
     (told,) = mistakes_of("steps: [{background: [{run: x}], steps: [{id: background, run: y}]}]")
-    assert told.startswith("flow.yaml:1:42: the path `1.background` is that of the step at flow.yaml:1:23")
+    assert told.startswith("flow.yaml:1:42: path `1.background` is already used by the step at flow.yaml:1:23")
 
 
 def test_a_template_that_nobody_checked_is_a_mistake_of_the_plan() -> None:
     flow = read_flow("steps: [{run: 'a ${{ .b'}]", "flow.yaml", STEP_TYPES, read_file=lambda path: "")
-    with pytest.raises(BadFlow, match=r"flow.yaml:1:9: no template: the \$\{\{ at column 3 has no \}\}"):
+    with pytest.raises(BadFlow, match=r"flow.yaml:1:9: invalid template: the \$\{\{ at column 3 has no closing \}\}"):
         plan_flow(flow)
 
 
@@ -217,12 +217,12 @@ def test_everything_that_is_wrong_with_the_inputs_is_told_at_once() -> None:
         plan(RELEASE, inputs={"cuont": 2, "count": "many", "dry": 1})
     assert caught.value.mistakes == (
         "flow 'flow' has no input `cuont`; did you mean `count`?",
-        "the input `tag` is missing: What to release",
-        'the input `count` is a number, not "many"',
-        "the input `dry` is a boolean, not 1",
+        "missing input `tag`: What to release",
+        'input `count` must be a number, not "many"',
+        "input `dry` must be a boolean, not 1",
     )
 
 
 def test_a_flow_without_inputs_says_so() -> None:
-    with pytest.raises(BadInputs, match="flow 'flow' has no input `a`; it has none"):
+    with pytest.raises(BadInputs, match="flow 'flow' has no input `a`; it has no inputs"):
         plan("steps: [{run: x}]", inputs={"a": 1})

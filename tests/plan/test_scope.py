@@ -63,7 +63,7 @@ def test_a_layer_is_found_by_name_or_by_what_it_holds() -> None:
     assert scope.layer(None, "b").name == "outer"
     assert scope.layer(None, "a").name == "inner"
     assert scope.layer(None, "nobody").name == "inner"
-    with pytest.raises(BadEdit, match="no layer 'middle': the layers here are inner, outer"):
+    with pytest.raises(BadEdit, match="no layer 'middle'; available: inner, outer"):
         scope.layer("middle", "a")
 
 
@@ -204,13 +204,13 @@ def test_an_edit_says_what_it_does() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "removes", "reason"),
     [
-        ((), 1, False, "path that begins with a key"),
-        ((0,), 1, False, "path that begins with a key"),
-        (("text", "x"), 1, False, "cannot be edited"),
-        (("text", 0), 1, False, "cannot be edited"),
-        (("list", "x"), 1, False, "cannot be edited"),
-        (("list", -9), 1, False, "cannot be edited"),
-        (("list", 10**9), 1, False, "cannot be edited"),
+        ((), 1, False, "path that starts with a key"),
+        ((0,), 1, False, "path that starts with a key"),
+        (("text", "x"), 1, False, "cannot edit"),
+        (("text", 0), 1, False, "cannot edit"),
+        (("list", "x"), 1, False, "cannot edit"),
+        (("list", -9), 1, False, "cannot edit"),
+        (("list", 10**9), 1, False, "cannot edit"),
         (("nobody",), None, True, "nothing at .nobody"),
         (("list", 7), None, True, "nothing at .list"),
         (("text", "x"), None, True, "nothing at .text.x"),

@@ -29,10 +29,10 @@ async def test_files_that_cannot_be_kept_keep_no_step_from_running(tmp_path: Pat
 
         problem = (await run.info()).problem
         assert problem is not None
-        assert "could not be kept before last: the workspace has 10 files" in problem
+        assert "could not store the workspace files before last: the workspace has 10 files" in problem
         assert "PITSTOP_SNAPSHOT_LIMIT_FILES" in problem
         (told,) = stop.problems
-        assert "the files of the workspace are not kept here: the workspace has 10 files" in told
+        assert "the workspace files are not stored at this point: the workspace has 10 files" in told
         points = {point.step: point for point in await run.debugger.history() if point.position == "before"}
         assert [points[step].has_snapshot for step in ("few", "many", "last")] == [True, True, False]
         with pytest.raises(NoFiles):

@@ -94,5 +94,5 @@ async def test_a_step_that_was_never_come_to_is_refused(desk: Desk) -> None:
     flow = desk.write(NESTED)
     await desk.run(flow)
 
-    with pytest.raises(BadLog, match=r"never came to 'last'; it ended in 'both\.slow\.act'"):
+    with pytest.raises(BadLog, match=r"did not reach 'last'; it failed at 'both\.slow\.act'"):
         await desk.run(flow, from_step="last")

@@ -97,7 +97,7 @@ async def test_a_bad_request_starts_nothing_and_leaves_nothing(
 
 
 async def test_a_file_that_is_not_there_is_a_mistake_with_a_place(desk: Desk) -> None:
-    with pytest.raises(BadFlow, match=r"missing\.yaml:1:1: the file cannot be read"):
+    with pytest.raises(BadFlow, match=r"missing\.yaml:1:1: cannot read the file"):
         await desk.run("missing.yaml")
 
 

@@ -25,8 +25,8 @@ async def test_what_no_machine_has_is_told_before_any_step_runs(desk: Desk) -> N
 
     old, older = refused.value.found
     assert (old.file, old.line) == (flow, 3)
-    assert old.message.startswith("`old` requires arch=pdp-11, has=gpio+tape, and there is local (os=")
-    assert (older.line, older.message.partition(",")[0]) == (5, "`older` requires runner=7")
+    assert old.message.startswith("`old` requires arch=pdp-11, has=gpio+tape; available: local (os=")
+    assert (older.line, older.message.partition(";")[0]) == (5, "`older` requires runner=7")
 
 
 async def test_a_step_that_this_machine_can_run_is_run(desk: Desk) -> None:
@@ -55,7 +55,7 @@ async def test_one_that_is_not_skipped_then_fails_and_says_what_is_there(desk: D
     async with desk.start(desk.write(f"steps: [{{id: a, if: 'true', {ELSEWHERE}, run: 'true'}}]")) as run:
         (failure,) = (await run.wait()).failures
 
-    assert failure.message.startswith("requires: arch=pdp-11, has=gpio+tape cannot be met: there is local (os=")
+    assert failure.message.startswith("requires: arch=pdp-11, has=gpio+tape cannot be satisfied: available: local (os=")
 
 
 async def test_a_step_that_is_over_needs_no_machine_any_more(desk: Desk) -> None:

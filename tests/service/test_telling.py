@@ -66,19 +66,19 @@ def test_what_was_done_by_hand_is_told_in_words() -> None:
         ("step.retried", {"occurrence": "tests", "by_hand": True}),
         ("step.retried", {"occurrence": "tests#2", "by_hand": False}),
         ("debug.outcome_forced", {"occurrence": "last", "verb": "force", "outcome": {"status": "passed"}}),
-        ("debug.frame_cancelled", {"frame": "checks.left", "reason": "ended by hand"}),
+        ("debug.frame_cancelled", {"frame": "checks.left", "reason": "ended by the user"}),
         ("debug.step_injected", {"occurrence": "last", "type": "run", "position": "before"}),
         ("debug.rewound", {"occurrence": "tests", "position": "before"}),
         ("debug.config_overridden", {"occurrence": "tests", "config": {"script": "make"}}),
     ]
 
     assert [intervention_text(kind, fields) for kind, fields in facts] == [
-        ".vars.a[0] set at tests",
-        "tests was tried again",
+        "set .vars.a[0] at tests",
+        "retried tests",
         None,
-        "last was forced to passed",
-        "branch checks.left was ended",
-        "run injected before last",
-        "went back to before tests",
-        "config of tests changed: script",
+        "forced last to passed",
+        "ended branch checks.left",
+        "injected run before last",
+        "rewound to before tests",
+        "changed config of tests: script",
     ]

@@ -18,18 +18,18 @@ def amount(files: int = 0, size: int = 0, of_files: int | None = None, of_size: 
 @pytest.mark.parametrize(
     ("doing", "done", "text"),
     [
-        ("keeping", amount(), "keeping the files of the workspace: looking through them"),
+        ("keeping", amount(), "storing the workspace files: scanning"),
         (
             "keeping",
             amount(12_345, 800_000_000, 50_000, 2_040_000_000),
-            "keeping the files of the workspace: 12,345 of 50,000 files, 0.8 of 2.0 GB",
+            "storing the workspace files: 12,345 of 50,000 files, 0.8 of 2.0 GB",
         ),
         (
             "putting_back",
             amount(1, 2_000_000, 3, 300_000_000),
-            "putting the files of the workspace back: 1 of 3 files, 2 of 300 MB",
+            "restoring the workspace files: 1 of 3 files, 2 of 300 MB",
         ),
-        ("keeping", amount(9, 9_000, 3, 3_000), "keeping the files of the workspace: 3 of 3 files, 3 of 3 kB"),
+        ("keeping", amount(9, 9_000, 3, 3_000), "storing the workspace files: 3 of 3 files, 3 of 3 kB"),
     ],
     ids=("nothing is known yet", "large", "small", "more than there was at first"),
 )
@@ -40,7 +40,7 @@ def test_how_far_it_is_is_said_in_words(doing: WorkspaceWork, done: Amount, text
 def test_what_was_done_is_said_in_words() -> None:
     done = amount(50_000, 2_040_000_000, 50_000, 2_040_000_000)
     assert in_words("keeping", done, after_seconds=81.23) == (
-        "kept the files of the workspace: 50,000 files, 2.0 GB, in 81.2 s"
+        "stored the workspace files: 50,000 files, 2.0 GB, in 81.2 s"
     )
 
 

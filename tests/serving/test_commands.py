@@ -79,7 +79,7 @@ def test_up_serves_from_an_empty_home_and_lets_its_owner_in(tmp_path: Path) -> N
         assert info["status"] == "passed"
         assert httpx.get(f"{house.url}/api/v1/runs", timeout=PATIENCE_SECONDS).status_code == 401
 
-    assert f"Pitstop is at {house.url}/" in house.said
+    assert f"Pitstop is running at {house.url}/" in house.said
     assert house.process is not None
     assert house.process.returncode == 0
     assert (house.state / "token").stat().st_mode & 0o777 == 0o600
@@ -114,7 +114,7 @@ def test_a_server_that_runs_can_be_asked_for_another_link(tmp_path: Path) -> Non
 
     gone = subprocess.run([*PITSTOP, "login"], env=house.environment, capture_output=True, text=True, check=False)
     assert gone.returncode == 1
-    assert "no server of yours runs here: start one with pitstop up" in gone.stderr
+    assert "no server is running here: start one with pitstop up" in gone.stderr
 
 
 @pytest.mark.needs("curl")
@@ -135,7 +135,7 @@ def test_serve_logs_as_json_and_tells_systemd(tmp_path: Path) -> None:
         assert systemd.recv(100) == b"STOPPING=1"
 
     lines = [json.loads(line) for line in house.complained.splitlines()]
-    assert [line["message"] for line in lines] == ["serving", "ending: the runs are handed over"]
+    assert [line["message"] for line in lines] == ["serving", "shutting down: handing over active runs"]
     assert lines[0]["url"] == f"{house.url}/"
 
 
@@ -147,14 +147,14 @@ def test_a_port_that_is_taken_is_told_with_the_way_out(tmp_path: Path) -> None:
         ended = pitstop(tmp_path, "up", "--no-browser", "--port", port)
 
     assert ended.returncode == 1
-    assert f"cannot listen at 127.0.0.1:{port}" in ended.stderr
+    assert f"cannot listen on 127.0.0.1:{port}" in ended.stderr
     assert "--port" in ended.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--workers", "0"], "at least one run"),
+        (["--workers", "0"], "must be at least 1"),
         (["--keep", "soon"], "--keep soon"),
         (["--db", "mysql://x"], "mysql"),
         (["--port", "99999"], "99999"),
@@ -185,7 +185,7 @@ def test_a_backup_fills_another_database_and_gc_forgets_what_is_old(tmp_path: Pa
         assert [line["text"] for line in page["lines"]] == ["hello"]
 
     collected = pitstop(tmp_path, "gc", "--older-than", "0s", "--keep-last", "0", "--db", other)
-    assert collected.stdout.startswith("1 runs forgotten")
+    assert collected.stdout.startswith("deleted 1 runs")
     with House(tmp_path, "--no-browser", "--db", other).open() as house:
         assert house.ask("GET", "/runs").json()["runs"] == []
 

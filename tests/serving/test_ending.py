@@ -23,7 +23,7 @@ cleanup: [{{run: "echo cleaned >> {done}"}}]
         assert first.process is not None
         assert first.process.stderr is not None
         first.process.send_signal(signal.SIGTERM)
-        while "ending" not in json.loads(first.process.stderr.readline())["message"]:
+        while "shutting down" not in json.loads(first.process.stderr.readline())["message"]:
             pass
         with suppress(subprocess.TimeoutExpired):  # it begins no step any more by then, and waits for the one at work
             first.process.wait(1)

@@ -20,7 +20,7 @@ async def test_what_does_not_hold_fails_and_tells_what_was_there(bench: Bench) -
     error = await bench.failure("check", {"expression": ".steps.build.outputs.size < .vars.limit"}, values=VALUES)
 
     assert error == (
-        "NeverHeld: '.steps.build.outputs.size < .vars.limit' does not hold: "
+        "NeverHeld: '.steps.build.outputs.size < .vars.limit' is not true: "
         "it is false (.steps.build.outputs.size is 1200, .vars.limit is 1000)"
     )
 
@@ -41,7 +41,7 @@ async def test_a_check_that_never_holds_ends_in_time_and_tells_what_was_there(be
     config = {"expression": ".steps.build.outputs.ready", "every": "20ms", "within": "1s"}
     error = await bench.failure("check", config, values=VALUES)
 
-    assert "'.steps.build.outputs.ready' does not hold, tried " in error
+    assert "'.steps.build.outputs.ready' is not true, tried " in error
     assert " in 1 s: it is false (.steps.build.outputs.ready is false)" in error
 
 
@@ -79,7 +79,7 @@ async def test_jq_that_fails_on_what_is_there_now_may_hold_later(bench: Bench) -
 
 
 async def test_jq_with_several_values_is_no_condition(bench: Bench) -> None:
-    assert "gave 2 values" in await bench.failure("check", {"expression": "true, false"})
+    assert "returned 2 values" in await bench.failure("check", {"expression": "true, false"})
 
 
 async def test_secrets_are_not_told(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_secrets_are_not_told(tmp_path: Path) -> None:
         }
         error = await bench.failure("check", {"expression": ".secrets.other == .vars.a"}, values=values)
 
-        assert error == "NeverHeld: '.secrets.other == .vars.a' does not hold: it is false (.vars.a is \"***\")"
+        assert error == "NeverHeld: '.secrets.other == .vars.a' is not true: it is false (.vars.a is \"***\")"
 
 
 async def test_a_check_can_be_cancelled_at_once(bench: Bench) -> None:

@@ -101,7 +101,7 @@ async def test_a_step_that_takes_too_long_is_ended_in_its_container(bench: Bench
 async def test_services_need_an_image(bench: Bench) -> None:
     error = await bench.failure("run", {"script": "true", "services": {"db": {"image": BOX}}})
 
-    assert "services: db cannot be met: only a step with an `image` can reach services" in error
+    assert "services: db cannot be satisfied: only a step with an `image` can reach services" in error
 
 
 def test_the_container_of_a_configuration() -> None:

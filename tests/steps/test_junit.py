@@ -73,7 +73,7 @@ def test_a_deep_report_does_not_overflow(tmp_path: Path) -> None:
         ("", "line 1: no element found"),
         ("<testsuite>\n<testcase>", "line 2: no element found"),
         ("<testsuite>\n</testcase>", "line 2: mismatched tag"),
-        ("<coverage/>", "line 1: the report begins with <coverage>"),
+        ("<coverage/>", "line 1: the report starts with <coverage>"),
         (b"<testsuite>\xff</testsuite>", "line 1: not well-formed"),
         (b"\x00\x01", "line 1: "),
     ],

@@ -52,7 +52,7 @@ async def test_a_module_of_the_workspace_can_be_called(bench: Bench) -> None:
     [
         ("no_such_module:go", "cannot be imported: there is no module 'no_such_module'"),
         (f"{HERE}:no_such_function", "has no attribute 'no_such_function'"),
-        (f"{HERE}:NOT_A_FUNCTION", "is no function, but int"),
+        (f"{HERE}:NOT_A_FUNCTION", "is not a function: its type is int"),
         (f"{HERE}:return_number", "returned int: return a mapping with the outputs, or None"),
         (f"{HERE}:raise_error_async", "raised ValueError: from a coroutine"),
         (f"{HERE}:leave", "raised SystemExit: 3"),

@@ -101,11 +101,11 @@ async def test_a_package_can_add_a_type(site: Path, bench: Bench) -> None:
         ("absent", "greeting_plugin:Absent", "AttributeError"),
         ("nameless", "greeting_plugin:Nameless", "its `name` is 'other', not 'nameless'"),
         ("undescribed", "greeting_plugin:Undescribed", "it has no `summary`"),
-        ("unconfigured", "greeting_plugin:Unconfigured", "it has no `Config` that is a pydantic model"),
-        ("lost", "greeting_plugin:Lost", "its `shorthand_field` 'nowhere' is no field"),
+        ("unconfigured", "greeting_plugin:Unconfigured", "its `Config` is not a pydantic model"),
+        ("lost", "greeting_plugin:Lost", "its `shorthand_field` 'nowhere' is not a field"),
         ("plain", "greeting_plugin:Plain", "it has no `async def act"),
-        ("module", "greeting_plugin", "it is no class, but module"),
-        ("run", "greeting_plugin:Greet", "Pitstop has a step type of that name itself"),
+        ("module", "greeting_plugin", "it is not a class but a module"),
+        ("run", "greeting_plugin:Greet", "Pitstop already has a built-in step type with that name"),
     ],
 )
 def test_a_broken_type_is_told_with_its_package_and_hinders_no_other(
@@ -134,12 +134,12 @@ def test_of_two_types_with_one_name_none_is_chosen(site: Path) -> None:
 def test_a_type_that_cannot_be_made_for_a_run_is_told(site: Path, bench: Bench) -> None:
     install(site, "greeting", {"unmakeable": "greeting_plugin:Unmakeable"})
 
-    with pytest.raises(BrokenStepType, match="it cannot be made: RuntimeError: no luck"):
+    with pytest.raises(BrokenStepType, match="cannot instantiate it: RuntimeError: no luck"):
         find_step_types().for_run(bench.workplace, ["unmakeable"])
 
 
 def test_an_unknown_type_is_told_with_the_nearest_one() -> None:
-    with pytest.raises(UnknownStepType, match="there is no step type 'rnu'; did you mean 'run'"):
+    with pytest.raises(UnknownStepType, match="unknown step type 'rnu'; did you mean 'run'"):
         StepTypes().find("rnu")
 
 
@@ -165,9 +165,8 @@ def test_the_reference_has_a_section_for_each_type_and_a_row_for_each_field() ->
     reference = reference_markdown(StepTypes().usable().values())
 
     assert reference.count("\n## `") + 1 == len(BUILT_IN)
-    assert (
-        "| `accept` | number or list of number | `[0]` | The exit codes that count as passed, such as `[0, 3]`. |"
-        in (reference)
+    assert "| `accept` | number or list of number | `[0]` | Exit codes that count as passed, such as `[0, 3]`. |" in (
+        reference
     )
     assert "| `request_timeout` | duration | `30s` |" in reference
     assert "| `with` | mapping |" in reference

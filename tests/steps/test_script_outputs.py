@@ -32,17 +32,17 @@ def test_lines_blocks_and_json_are_understood(text: str, outputs: dict[str, obje
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a=1\nnonsense\n", "line 2 is 'nonsense', where key=value or key<<END is expected"),
+        ("a=1\nnonsense\n", "line 2 is 'nonsense', but key=value or key<<END is expected"),
         ("=1", "line 1"),
         ("a b=1", "line 1"),
-        ("a<<EOF\n1\n2", "the block that begins in line 1 has no line 'EOF' that ends it"),
-        ("a<<\n1\n", "has no line ''"),
-        ('{"a": 1', "it begins like a JSON object, but is none"),
-        ('{"a": NaN}', "but is none"),
-        ("{" * 100_000, "but is none"),
-        ('{"a":' + "[" * 100_000, "but is none"),
-        ("exit_code=0", "'exit_code' is a name that Pitstop uses itself"),
-        ('{"tests": 1}', "'tests' is a name that Pitstop uses itself"),
+        ("a<<EOF\n1\n2", "the block that starts at line 1 has no closing line 'EOF'"),
+        ("a<<\n1\n", "has no closing line ''"),
+        ('{"a": 1', "invalid JSON object"),
+        ('{"a": NaN}', "invalid JSON object"),
+        ("{" * 100_000, "invalid JSON object"),
+        ('{"a":' + "[" * 100_000, "invalid JSON object"),
+        ("exit_code=0", "'exit_code' is reserved by Pitstop"),
+        ('{"tests": 1}', "'tests' is reserved by Pitstop"),
     ],
 )
 def test_what_cannot_be_understood_is_told_with_its_place(text: str, told: str) -> None:

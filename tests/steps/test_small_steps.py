@@ -20,7 +20,7 @@ async def test_sleep_lets_time_pass_and_can_be_cut_short(bench: Bench) -> None:
 
 
 async def test_a_duration_that_is_none_is_explained(bench: Bench) -> None:
-    assert 'sleep: duration is "soon": a duration is written like' in await bench.failure("sleep", {"duration": "soon"})
+    assert 'sleep: duration is "soon": a duration must look like' in await bench.failure("sleep", {"duration": "soon"})
 
 
 async def test_fail_fails_with_its_message(bench: Bench) -> None:
@@ -58,7 +58,7 @@ async def test_a_person_can_refuse(tmp_path: Path) -> None:
 async def test_with_nobody_there_it_fails_at_once_and_says_how_to_approve(bench: Bench) -> None:
     error = await bench.failure("approve", {"prompt": "Deploy?"})
 
-    assert error == "NobodyToApprove: nobody is there to approve 'Deploy?': run the flow where a person can answer"
+    assert error == "NobodyToApprove: no user can approve 'Deploy?' here: run the flow where a user can answer"
 
 
 async def test_a_question_is_withdrawn_when_nobody_answers_in_time(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ async def failure_after_a_try(bench: Bench, config: dict[str, Any]) -> str:
     """The error of a step that had the time to try once: on a busy machine a short one is over before that."""
     for within in ("1s", "10s"):
         error = await bench.failure("wait", {**config, "within": within})
-        if "the first try had not ended" not in error:
+        if "the first attempt did not finish" not in error:
             return error
     return await bench.failure("wait", {**config, "within": "100s"})
 
@@ -74,7 +74,7 @@ async def test_a_command_that_hangs_is_ended_when_the_time_is_over(bench: Bench)
     pid = ""
     for within in ("1s", "10s", "100s"):  # on a busy machine the time may be over before the command has begun
         error = await bench.failure("wait", {"command": "echo $$ > pid; exec sleep 1000", "within": within})
-        assert "the first try had not ended" in error
+        assert "the first attempt did not finish" in error
         if pid := "".join(bench.files_in(str(bench.repo)).values()):
             break
 
@@ -84,12 +84,12 @@ async def test_a_command_that_hangs_is_ended_when_the_time_is_over(bench: Bench)
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        ({}, "say what to wait for: one of port, file and command"),
-        ({"port": 1, "file": "a"}, "say what to wait for: one of port, file and command"),
-        ({"port": 70_000}, "port is 70000: a port is a number from 1 to 65535, or host:port"),
+        ({}, "exactly one of port, file and command is required"),
+        ({"port": 1, "file": "a"}, "exactly one of port, file and command is required"),
+        ({"port": 70_000}, "port is 70000: a port must be a number from 1 to 65535, or host:port"),
         ({"port": "db:http"}, 'port is "db:http"'),
-        ({"file": "a", "within": "soon"}, 'within is "soon": a duration is written like'),
-        ({"file": "a\0b"}, "is no path"),
+        ({"file": "a", "within": "soon"}, 'within is "soon": a duration must look like'),
+        ({"file": "a\0b"}, "invalid path"),
     ],
 )
 async def test_a_bad_configuration_is_explained(bench: Bench, config: dict[str, Any], told: str) -> None:

@@ -128,7 +128,7 @@ async def test_a_store_that_is_in_use_is_not_restored_into(store: SqlStore, data
     await store.create(record())
     await store.backup(tmp_path / "backup.zip")
 
-    with pytest.raises(BadStore, match="in use"):
+    with pytest.raises(BadStore, match="is not empty"):
         await restore_sql_store(database_url, tmp_path / "backup.zip")
     assert len(await store.find(RunFilter())) == 1
 

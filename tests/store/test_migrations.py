@@ -84,7 +84,7 @@ async def test_a_database_with_tables_of_somebody_else_is_refused(database: Data
     async with database.write() as connection:
         await connection.execute(text("CREATE TABLE invoices (id INTEGER)"))
 
-    with pytest.raises(BadStore, match="not Pitstop's"):
+    with pytest.raises(BadStore, match="tables of another application"):
         await open_sql_store(database_url)
     assert await tables(database) == {"invoices"}
 

@@ -210,7 +210,7 @@ async def test_a_run_can_be_watched_that_another_server_runs(store: SqlStore, ot
     assert following.result() == list(enumerate([*map(step, range(1, 20)), ENDED], 1))
     assert (await watched.record()).status == "passed"
     assert len(watched.log) == 20  # looking at the record has looked at the log
-    with pytest.raises(RuntimeError, match="opened to be read"):
+    with pytest.raises(RuntimeError, match="opened read-only"):
         watched.log.append(step(1))
 
 

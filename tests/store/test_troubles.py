@@ -178,7 +178,7 @@ async def test_a_file_that_cannot_be_written_is_told_when_it_is_opened() -> None
     async with asyncio.timeout(PATIENCE_SECONDS):
         said, _ = await process.communicate()
 
-    assert said.startswith(b"StoreUnavailable: the store cannot do it now: "), said.decode()
+    assert said.startswith(b"StoreUnavailable: the store is unavailable: "), said.decode()
     assert b"readonly" in said or b"unable to open" in said
 
 
@@ -301,7 +301,7 @@ async def test_a_store_that_cannot_write_any_more_can_be_closed(
     await asyncio.to_thread(postgres.stop, "immediate")
     try:
         run.log.append(step(1))
-        with pytest.raises(StoreUnavailable, match="closed before all was kept"):
+        with pytest.raises(StoreUnavailable, match="closed before everything was stored"):
             await store.close()
         with pytest.raises(StoreUnavailable):
             await open_sql_store(postgres_url)

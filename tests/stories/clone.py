@@ -145,7 +145,7 @@ class Person:
             except pexpect.EOF:
                 break
         self._child.wait()
-        assert self._child.exitstatus is not None, f"it was ended by signal {self._child.signalstatus}"
+        assert self._child.exitstatus is not None, f"it was killed by signal {self._child.signalstatus}"
         return self._child.exitstatus
 
 

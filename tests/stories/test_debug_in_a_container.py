@@ -1,4 +1,4 @@
-"""A step fails in its container; somebody looks into it there, repairs a file, and the run goes on."""
+"""A step fails in its container; somebody looks into it there, repairs a file, and the run resumes."""
 
 from pathlib import Path
 

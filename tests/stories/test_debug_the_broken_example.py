@@ -41,10 +41,10 @@ def test_the_command_from_the_screen_stops_there_a_shell_repairs_it_and_a_retry_
         person.reads("before checks.tests  build/demo/flow.yaml:8", "→   8        - id: tests", "(checks.tests)")
         person.enters("c")
         person.reads("ValueError: could not convert string to float: '0,19'", "✘ checks.tests  failed")
-        person.reads("error checks.tests  build/demo/flow.yaml:8", "it failed", "retry", "(checks.tests)")
+        person.reads("error checks.tests  build/demo/flow.yaml:8", "step failed", "retry", "(checks.tests)")
 
         person.enters("sh")
-        person.reads("exit or Ctrl-D comes back")
+        person.reads("exit or Ctrl-D returns")
         person.enters("sed -i.bak 's/0,19/0.19/' shop/settings.json && echo repaired by ha''nd")
         person.reads("repaired by hand\n")
         person.ends_shell()
@@ -52,7 +52,7 @@ def test_the_command_from_the_screen_stops_there_a_shell_repairs_it_and_a_retry_
         person.reads("(checks.tests)")
         person.enters("retry")
         person.reads("✔ checks.tests#2  passed", "✔ package  passed", "✔ smoke  passed", "✔ price  passed")
-        person.reads("✔ the run passed, intervened", "checks.tests was tried again")
+        person.reads("✔ the run passed, intervened", "retried checks.tests")
         assert person.leaves() == 0
     repaired = clone.path / "build/demo/shop/settings.json"
     assert '"tax_rate": "0.19"' in repaired.read_text(encoding="utf-8")

@@ -48,7 +48,7 @@ def test_it_ends_with_the_result_what_was_done_by_hand_and_what_to_read_next(sai
     end = said[said.index("How it ended") :]
     assert re.search(r"status\s+passed", end)
     assert "at stop 8 in tests: .database.port was set to 5432" in end
-    assert "tests was tried again" in end
+    assert "retried tests" in end
     assert "docs/guides/debug-a-graph.md" in end
     assert (ROOT / "docs/guides/debug-a-graph.md").exists()
 

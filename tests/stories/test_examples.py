@@ -38,7 +38,7 @@ EXAMPLES = [
     Example("examples/call/build.yaml --workspace fresh -i target=app", ("pack passed",)),
     Example("examples/cleanup.yaml", ("the tests passed; stopping the database",)),
     Example("examples/cleanup.yaml -i fail=true", ("a test failed", "the tests failed; stopping the database"), 1),
-    Example("examples/approve.yaml", ("nobody is there to approve",), 1),
+    Example("examples/approve.yaml", ("no user can approve",), 1),
     Example("examples/reports.yaml --workspace fresh", ("2 passed, 1 skipped",)),
     Example("examples/python/flow.yaml --workspace examples/python", ("bill passed",)),
     Example("examples/secrets.yaml", ("token failed",), 1),

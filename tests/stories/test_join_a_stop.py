@@ -43,7 +43,7 @@ def join_and_repair(clone: Clone, url: str, flow: str) -> None:
     run = clone.runs(f"pitstop runs --server {url}").stdout.split()[0]
 
     with Person(clone, f"pitstop debug {run} --server {url} --sidecar") as visitor:
-        visitor.reads("a shell beside tests, which cannot change the workspace")
+        visitor.reads("read-only shell in the workspace of tests")
         visitor.enters("cat app.txt; echo mended > app.txt || echo re''fused")
         visitor.reads("broken", "refused")
         visitor.enters("exit")
@@ -52,19 +52,19 @@ def join_and_repair(clone: Clone, url: str, flow: str) -> None:
         assert visitor.leaves() == 0
 
     with Person(clone, f"pitstop debug {run} --server {url} --shell --record") as mender:
-        mender.reads("a shell where tests works")
+        mender.reads("shell in the workspace of tests")
         mender.enters("cat app.txt; echo mended > app.txt; echo do''ne")
         mender.reads("broken", "done")
         mender.enters("@retry")
-        mender.reads("the run goes on", "the run passed", "intervened")
+        mender.reads("the run resumes", "the run passed", "intervened")
         assert mender.leaves() == 0
 
     with Person(clone, f"pitstop debug {run} --server {url} --shell") as late:  # it is over: it begins again
-        late.reads("a shell where build works")
+        late.reads("shell in the workspace of build")
         late.ends_shell()
         late.reads("(main)")
         late.enters("quit")
-        late.reads("End the run?")
+        late.reads("Cancel the run?")
         late.enters("y")
         assert late.leaves() != 0
     (recording,) = clone.runs(f"pitstop artifacts {run} --server {url}").stdout.split()
@@ -80,11 +80,11 @@ def test_a_run_of_this_terminal_is_debugged_with_a_shell_at_once(tmp_path: Path)
     run = clone.runs("pitstop runs").stdout.split()[0]
 
     with Person(clone, f"pitstop debug {run} --shell") as person:
-        person.reads("a shell where tests works")
+        person.reads("shell in the workspace of tests")
         person.enters("echo mended > app.txt; echo do''ne")
         person.reads("done")
         person.enters("@resume")
-        person.reads("the run goes on; this shell ends", "✔ tests", "the run passed")
+        person.reads("the run resumes; this shell closes", "✔ tests", "the run passed")
         assert person.leaves() == 0
 
     refused = clone.runs(f"pitstop debug {run} --shell")

@@ -51,24 +51,24 @@ class Breakpoint:
 
     def __post_init__(self) -> None:
         if sum(place is not None for place in (self.step, self.kind, self.line)) > 1:
-            raise BadBreakpoint("a breakpoint has one place: a step, a kind of step, or a line")
+            raise BadBreakpoint("a breakpoint needs exactly one location: a step, a step type, or a line")
         if self.position not in ("before", "after", "error"):
-            raise BadBreakpoint(f"{self.position!r} is no position: use before, after or error")
+            raise BadBreakpoint(f"invalid position {self.position!r}: use before, after or error")
         if self.line is not None and self.file is None:
-            raise BadBreakpoint(f"line {self.line} of which file? give file=...")
+            raise BadBreakpoint(f"line {self.line} needs a file: pass file=...")
         if self.hits is not None and not _HITS.fullmatch(str(self.hits)):
-            raise BadBreakpoint(f"hits {self.hits!r}: write for example '>= 3', '== 5' or '% 2'")
+            raise BadBreakpoint(f"invalid hit count {self.hits!r}: use for example '>= 3', '== 5' or '% 2'")
         if not isinstance(self.equals, Unset) and self.state is None:
-            raise BadBreakpoint("equals needs state=..., the path whose value it is compared with")
+            raise BadBreakpoint("equals needs state=..., the path of the value to compare")
         if not isinstance(self.equals, Unset):
             self.equals = as_json(self.equals)
         if inspect.iscoroutinefunction(self.condition):
-            raise BadBreakpoint("a condition that is a function answers at once: it cannot be async")
+            raise BadBreakpoint("a condition function cannot be async")
         if self.log is not None:
             try:
                 parse_template(self.log)
             except BadExpression as error:
-                raise BadBreakpoint(f"the log text cannot be read: {error}") from error
+                raise BadBreakpoint(f"invalid log message: {error}") from error
 
     @property
     def is_everywhere(self) -> bool:
@@ -135,7 +135,7 @@ class Breakpoint:
         try:
             return cls(**{name: value for name, value in data.items() if name in known})
         except TypeError as error:
-            raise BadBreakpoint(f"this is no breakpoint: {error}") from error
+            raise BadBreakpoint(f"invalid breakpoint: {error}") from error
 
 
 class Everywhere:

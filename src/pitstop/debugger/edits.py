@@ -19,14 +19,14 @@ def injected_step(run: RunContext, host: Step, number: int, given: Injectable) -
     elif isinstance(given, Mapping):
         unknown = set(given) - {"uses", "with", "id"}
         if unknown or "uses" not in given:
-            raise BadEdit(f"a step to inject has `uses` and `with`, and may have an `id`; this has {sorted(given)}")
+            raise BadEdit(f"a step to inject has `uses`, `with` and optionally `id`, but this one has {sorted(given)}")
         kind, config, name = str(given["uses"]), given.get("with", {}), given.get("id")
     elif callable(given):
         kind, config, name = "node", {"function": given}, None
     else:
-        raise BadEdit(f"a {type(given).__name__} is no step: give a function, or {{'uses': type, 'with': config}}")
+        raise BadEdit(f"cannot inject a {type(given).__name__}: pass a function, or {{'uses': type, 'with': config}}")
     if kind in run.combining:
-        raise BadEdit(f"{kind!r} combines other steps: inject a step that does something itself")
+        raise BadEdit(f"cannot inject {kind!r}, which only groups other steps: inject a step that does work")
     if kind == "node" and "function" not in config:
         raise UnknownStep(kind)
     run.step_type(kind)  # UnknownStep
@@ -38,11 +38,11 @@ def outcome_of(status: str, outputs: Any, message: str | None, occurrence: str) 
     try:
         wanted = Status(status)
     except ValueError:
-        raise BadEdit(f"{status!r} is no outcome: use passed, failed or skipped") from None
+        raise BadEdit(f"invalid outcome {status!r}: use passed, failed or skipped") from None
     if wanted not in (Status.PASSED, Status.FAILED, Status.SKIPPED):
-        raise BadEdit(f"an outcome cannot be forced to {status!r}: use passed, failed or skipped")
+        raise BadEdit(f"cannot force an outcome to {status!r}: use passed, failed or skipped")
     if outputs is not None and not isinstance(outputs, Mapping):
-        raise BadEdit(f"outputs are a dict with a value for each name, not a {type(outputs).__name__}")
+        raise BadEdit(f"outputs must be a dict, not a {type(outputs).__name__}")
     if wanted is not Status.FAILED:
         return Outcome(wanted, dict(outputs) if outputs is not None else None)
-    return Outcome(wanted, outputs, StepError("Forced", message or "failed by hand", occurrence))
+    return Outcome(wanted, outputs, StepError("Forced", message or "marked as failed in the debugger", occurrence))

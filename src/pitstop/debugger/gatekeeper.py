@@ -124,7 +124,7 @@ class Gatekeeper(Returning):
         self._news.set()
         if remains is None:
             for left in fold(self.log.read()).stops.values():
-                self._append(StopEnded(run.now(), left.stop, left.frame, "another session began"))
+                self._append(StopEnded(run.now(), left.stop, left.frame, "another session started"))
             options = (self.stop_at_entry, self.stop_at_end, self.lease_seconds, self.on_lease_end)
             self._append(SessionOpened(run.now(), *options, self.snapshots))
         told = remains.view.breakpoints if remains is not None else {}
@@ -156,7 +156,7 @@ class Gatekeeper(Returning):
     def frame_ended(self, frame: Frame) -> None:
         if self._returning:
             left = [each for each in self._returning.values() if frame.id in (each.event.frame, MAIN)]
-            reason = frame.cancel_reason or self._running().abort_reason or "its place did not come again"
+            reason = frame.cancel_reason or self._running().abort_reason or "the run did not reach its step again"
             self._end_returning(left, reason)
         self._pausing.discard(frame.id)
         self._live_frames -= 1
@@ -185,7 +185,7 @@ class Gatekeeper(Returning):
         if not self._is_detached:
             self._arrivals[event.occurrence, event.position] = event.point_frame
         left = [each for each in self._returning.values() if each.event.frame in under]
-        self._end_returning(left, f"the run went back in {frame.name}")
+        self._end_returning(left, f"the run was rewound in {frame.name}")
         self._forked -= under
         self._reopening = {name: state for name, state in self._reopening.items() if name not in under}
         self._refresh_gate()
@@ -212,7 +212,7 @@ class Gatekeeper(Returning):
         run, activation = self._running(), point.activation
         frame, base, path = activation.frame, activation.base, activation.step.path
         left = [each for each in self._returning.values() if each.event.frame == frame.id]
-        self._end_returning(left, "its place did not come again")
+        self._end_returning(left, "the run did not reach its step again")
         lineage = [each.id for each in frame.lineage()]
         ended = tuple(goal for goal in self._goals if is_ended_by(goal, frame.id, lineage, base, path))
         self._goals = [goal for goal in self._goals if goal not in ended]

@@ -36,7 +36,7 @@ class Holding:
         self.stop_at_entry = stop_at_entry
         self.stop_at_end = stop_at_end
         if on_lease_end not in ("abort", "continue"):
-            raise ValueError(f"on_lease_end is 'abort' or 'continue', not {on_lease_end!r}")
+            raise ValueError(f"on_lease_end must be 'abort' or 'continue', not {on_lease_end!r}")
         self.lease_seconds = min(lease_seconds, LEASE_LIMIT_SECONDS)
         self.on_lease_end = on_lease_end
         self.snapshots = snapshots
@@ -133,7 +133,7 @@ class Holding:
             self._resume(held, "continue", held.proceed())
         else:
             self._is_aborted = True
-            run.abort(f"nobody attended to stop {held.stop.id}")
+            run.abort(f"stop {held.stop.id} timed out")
 
     def _refresh_gate(self) -> None:
         is_moving = bool(self._goals or self._pausing or self._is_entry_due)

@@ -81,7 +81,7 @@ def _origins(events: Sequence[AnyEvent], held: Held) -> dict[str, str]:
             case ScopeEdited():
                 name = str(event.path[0])
                 edited.append((name, origins.get(name)))
-                origins[name] = f"edit at stop {event.stop}"
+                origins[name] = f"edited at stop {event.stop}"
             case EditUndone():
                 name, before = edited.pop()
                 origins.pop(name) if before is None else origins.update({name: before})

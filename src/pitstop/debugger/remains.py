@@ -150,7 +150,7 @@ class Remains:
                 if event.policy == "continue":
                     self.lasting[event.stop].verb = "continue"
                 else:
-                    self.aborts, self.abort_reason = self.aborts + 1, f"nobody attended to stop {event.stop}"
+                    self.aborts, self.abort_reason = self.aborts + 1, f"stop {event.stop} timed out"
             case LeaseExtended():
                 for stop in self.lasting.values():
                     stop.lease_ends_at = min(event.at + event.seconds, stop.event.at + LEASE_LIMIT_SECONDS)

@@ -134,7 +134,7 @@ def pending_at(left: Remembered, held: Held) -> list[tuple[int, Edit]]:
         try:
             edit = plan_edit(scope, event.path, event.value, layer=event.layer, removes=event.removes)
         except BadEdit as error:  # the values that the run began with are others now
-            held.stop.problems = (*held.stop.problems, f"an edit could not be made again: {error}")
+            held.stop.problems = (*held.stop.problems, f"could not reapply an edit: {error}")
             continue
         edit.apply(scope)
         held.edits.append(edit)

@@ -115,7 +115,7 @@ class Session(Travelling):
         try:
             new = Breakpoint(old.id, **parts, hit_count=old.hit_count)
         except TypeError as error:
-            raise BadBreakpoint(f"this is no breakpoint: {error}") from error
+            raise BadBreakpoint(f"invalid breakpoint: {error}") from error
         self._breakpoints.remove(old.id)
         self._breakpoints.add(new)
         self._tell_of(new)
@@ -138,7 +138,7 @@ class Session(Travelling):
         """Enable or disable every breakpoint of a group."""
         members = [each for each in self._breakpoints if each.group == group]
         if not members:
-            raise BadBreakpoint(f"no breakpoint is in a group {group!r}")
+            raise BadBreakpoint(f"there is no breakpoint group {group!r}")
         for member in members:
             self.enable_breakpoint(member, enabled)
 
@@ -157,7 +157,7 @@ class Session(Travelling):
         """The value of a jq expression at a stop. Raises BadExpression if it yields none or several."""
         values = await self.evaluate_all(stop, expression)
         if len(values) != 1:
-            raise BadExpression(expression, f"gives {len(values)} values: use evaluate_all, or collect them with [...]")
+            raise BadExpression(expression, f"returned {len(values)} values: use evaluate_all, or wrap it in [...]")
         return values[0]
 
     async def evaluate_all(self, stop: Stop | int, expression: str) -> list[Any]:
@@ -220,7 +220,7 @@ class Session(Travelling):
         """Renew the lease of every current stop for this many seconds from now, and at most 4 hours since it began."""
         run = self._running()
         if not seconds > 0:
-            raise BadEdit(f"a lease cannot be extended by {seconds} s: give a number of seconds above 0")
+            raise BadEdit(f"cannot extend a lease by {seconds} s: pass a number of seconds above 0")
         for held in self._held.values():
             self._lease(held, seconds)
         self._append(LeaseExtended(run.now(), seconds))
@@ -246,13 +246,13 @@ class Session(Travelling):
         """A new session with the setup of an exported one. Its `log` has the exported events, to read or resume."""
         version = data.get("version") if isinstance(data, Mapping) else None
         if version != EXPORT_VERSION:
-            raise BadLog(f"this is no exported session of version {EXPORT_VERSION}")
+            raise BadLog(f"not an exported session of version {EXPORT_VERSION}")
         try:
             session = cls(stop_on_error=False, **data["options"])
             for each in data["breakpoints"]:
                 session._breakpoints.add(Breakpoint.from_dict({**each, "hit_count": 0}))
             if not all(isinstance(each, str) for each in data["watches"]) or isinstance(data["watches"], str):
-                raise BadLog("the exported session is damaged: watches are a list of expressions")
+                raise BadLog("the exported session is damaged: watches must be a list of expressions")
             session.watches = tuple(data["watches"])
             session.log = MemoryLog(events_from_json(data["events"]))
         except (KeyError, TypeError, ValueError, CommandRefused) as error:

@@ -99,7 +99,7 @@ class Steering(Gatekeeper):
         number = stop if isinstance(stop, int) else stop.id
         held = self._held.get(number)
         if held is None and any(left.event.stop == number for left in self._returning.values()):
-            raise NotAllowed(verb, number, "its frame is still on its way back to it; ask again in a moment")
+            raise NotAllowed(verb, number, "its frame is still being rewound to it; try again in a moment")
         if held is None or held.verdict.done():  # done: its branch was cancelled just now
             raise StaleStop(number)
         if verb not in held.stop.allowed:
@@ -184,7 +184,7 @@ class Steering(Gatekeeper):
         self._append(PauseAsked(run.now(), frame))
         self._refresh_gate()
 
-    async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
+    async def cancel_frame(self, frame: str, reason: str = "ended by the user") -> None:
         """Cancel a branch. What happens to its siblings is up to the flow."""
         run = self._running()
         found = self._frames.get(frame)
@@ -192,7 +192,7 @@ class Steering(Gatekeeper):
             raise UnknownFrame(frame)
         is_held = any(found in self._frames[held.stop.frame].lineage() for held in self._held.values())
         if found.is_replaying and not is_held:
-            raise UnknownFrame(frame, "it is still on its way back to where it was; ask again in a moment")
+            raise UnknownFrame(frame, "it is still being rewound; try again in a moment")
         if not found.is_done:
             self._append(FrameCancelled(run.now(), frame, reason))
             found.cancel(reason)
@@ -211,7 +211,7 @@ class Steering(Gatekeeper):
         self._let_returning_go("detach")
         self._refresh_gate()
 
-    async def abort(self, reason: str = "aborted by hand") -> None:
+    async def abort(self, reason: str = "aborted by the user") -> None:
         """Cancel every frame, then run cleanup. A second call cancels the cleanup too."""
         run = self._running()
         self._is_aborted = True
@@ -265,9 +265,9 @@ class Steering(Gatekeeper):
         """Insert a step that runs once, before or after this one. Returns its path."""
         held = self._at(stop, "inject")
         if position == "before" and held.stop.position != "before":
-            raise NotAllowed("inject", held.stop.id, "the step has run already; inject after it, or retry it")
+            raise NotAllowed("inject", held.stop.id, "the step has already run; inject after it, or retry it")
         if position not in ("before", "after"):
-            raise BadEdit(f"{position!r} is no place for a step: use before or after")
+            raise BadEdit(f"invalid position {position!r}: use before or after")
         run, host = self._running(), held.point.activation
         injected = injected_step(run, host.step, self._last_injected + 1, step)
         self._last_injected += 1  # not for one that was refused: after a restart they are counted in the log
@@ -289,7 +289,7 @@ class Steering(Gatekeeper):
         try:
             parts = parse_path(path)
         except BadExpression as error:
-            raise BadEdit(f"{path!r} is no plain path: {error.reason}") from error
+            raise BadEdit(f"invalid path {path!r}: {error.reason}") from error
         edit = plan_edit(scope, parts, value, layer=layer, removes=removes)
         edit.apply(scope)
         held.edits.append(edit)
@@ -322,7 +322,7 @@ class Steering(Gatekeeper):
         """Replace keys of the step's config for its next attempt here. An empty mapping restores the original."""
         held = self._at(stop, "config")
         if not isinstance(config, Mapping):
-            raise BadEdit(f"a config is a mapping of keys to values, not a {type(config).__name__}")
+            raise BadEdit(f"a config must be a mapping, not a {type(config).__name__}")
         held.done.append(held.config)
         held.config = {**(held.config or {}), **config} if config else None
         self._tell_config(held)

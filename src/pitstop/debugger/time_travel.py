@@ -162,10 +162,10 @@ def way_to(plan: Plan, current: Step, paths: Sequence[str], *, has_ended: bool) 
         row = row[1:]  # the first runs beside the others
     found = next((step for step in row if step.path in paths), None)
     if current not in row or parent.kind not in _IN_ORDER or found is None:
-        raise ValueError(f"{paths[0]!r} is not in one sequence with {current.path!r}")
+        raise ValueError(f"{paths[0]!r} is not in the same sequence as {current.path!r}")
     here, there = row.index(current), row.index(found)
     if here == there and not has_ended:
-        raise ValueError(f"it is before {found.path!r} already")
+        raise ValueError(f"it is already before {found.path!r}")
     if there <= here:
         return Way(found, is_back=True)
     return Way(found, False, row[here + 1 : there])

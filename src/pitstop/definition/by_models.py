@@ -76,11 +76,11 @@ class ByModels:
             return self._used_kind(own) if keys[0] == "uses" else self._named_kind(kinds[keys[0]], own)
         if len(keys) > 1:
             key = own[keys[1]][0]
-            self._tell(key, f"a step does one thing, and this one says {' and '.join(map(quoted, keys))}")
+            self._tell(key, f"a step has one type, but this one has {' and '.join(map(quoted, keys))}")
         elif own:
             hints = {name: did_you_mean(name, [*kinds, "uses", "include", *COMMON_KEYS]) for name in own}
             for name in [name for name in own if hints[name]] or list(own)[:1]:
-                self._tell(own[name][0], f"no step type is called {quoted(name)}", hints[name])
+                self._tell(own[name][0], f"unknown step type {quoted(name)}", hints[name])
         else:
             self._tell(node, f"the step does nothing: it needs one of {listed(kinds)}")
         return None
@@ -94,15 +94,15 @@ class ByModels:
         misplaced = {name for name in own if kind is not None and name in kind.fields} - {"with"}
         for name, (key, _) in own.items():
             if name in misplaced:
-                self._tell(key, f"{quoted(name)} belongs into `with`")
+                self._tell(key, f"{quoted(name)} belongs in `with`")
             elif name not in ("uses", "with"):
                 self._tell(
-                    key, f"{quoted(name)} is not known beside `uses`", did_you_mean(name, ["with", *COMMON_KEYS])
+                    key, f"unknown key {quoted(name)} next to `uses`", did_you_mean(name, ["with", *COMMON_KEYS])
                 )
         if kind is None:
-            self._tell(node, f"there is no step type {quoted(str(used))}", did_you_mean(str(used), kinds))
+            self._tell(node, f"unknown step type {quoted(str(used))}", did_you_mean(str(used), kinds))
             return None
-        fields = self._mapping(own["with"][1], "`with` takes a mapping") if "with" in own else {}
+        fields = self._mapping(own["with"][1], "`with` must be a mapping") if "with" in own else {}
         if fields is None:
             return None
         known, misspelt = known_entries(self._document, fields, kind.fields, f"`{kind.key}`")
@@ -118,13 +118,13 @@ class ByModels:
         elif kind.shorthand is not None and (kind.is_mapping or not isinstance(value, MappingNode)):
             inside = {kind.shorthand: entry}
         else:
-            inside = self._mapping(value, f"{quoted(kind.key)} takes a mapping of {listed(sorted(kind.fields))}")
+            inside = self._mapping(value, f"{quoted(kind.key)} must be a mapping with {listed(sorted(kind.fields))}")
         beside = {name: each for name, each in own.items() if name != kind.key}
         if inside is None:
             return None
         for name in inside.keys() & beside.keys():
             first = position_of(inside[name][0])
-            self._tell(beside[name][0], f"{quoted(name)} is given twice: first at {first.line}:{first.column}")
+            self._tell(beside[name][0], f"duplicate key {quoted(name)}: first at {first.line}:{first.column}")
         inside, misspelt = known_entries(self._document, inside, kind.fields, f"`{kind.key}`")
         beside, misspelt_beside = known_entries(self._document, beside, kind.fields, f"`{kind.key}`", COMMON_KEYS)
         return kind, {**beside, **inside}, misspelt | misspelt_beside

@@ -19,9 +19,9 @@ def parse_duration(written: object) -> float:
     """Seconds; ValueError for what is no duration, or longer than a year."""
     seconds = _parse_text(written) if isinstance(written, str) else _parse_number(written)
     if seconds is None:
-        raise ValueError("a duration is written like `30m`, `1h30m` or `500ms`, or is a number of seconds")
+        raise ValueError("a duration must look like `30m`, `1h30m` or `500ms`, or be a number of seconds")
     if not 0 <= seconds <= _LONGEST_SECONDS:
-        raise ValueError("a duration is between 0 and 366 days")
+        raise ValueError("a duration must be between 0 and 366 days")
     return float(seconds)
 
 

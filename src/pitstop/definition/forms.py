@@ -34,24 +34,24 @@ from pitstop.definition.plain import ID_PATTERN, Options
 _ID = re.compile(ID_PATTERN)
 _ACTIONS = ("next", "stop", "pause")
 _LATER_ACTIONS = {  # what belongs to parts that are not built: the way to have it until then
-    "merge": ("merge queue", "push in a step of its own, such as `run: git push origin HEAD:main`"),
-    "card": ("board with cards", "tell it in a step of its own, such as an `http` request"),
+    "merge": ("merge queue", "push in a separate step, such as `run: git push origin HEAD:main`"),
+    "card": ("board with cards", "update it in a separate step, such as an `http` request"),
     "fix": ("fix loop", "debug the failure with `pitstop run --debug-on-error`"),
 }
 
 
 def _check_id(written: str) -> str:
     if not _ID.match(written):
-        raise ValueError("an id has letters, digits, `_` and `-`, and begins with a letter or `_`")
+        raise ValueError("an id consists of letters, digits, `_` and `-`, and starts with a letter or `_`")
     return written
 
 
 def _check_action(written: str) -> str:
     if written not in _ACTIONS:
-        told = "one of `next`, `stop` and `pause` is needed here"
+        told = "must be `next`, `stop` or `pause`"
         later = _LATER_ACTIONS.get(written.partition(":")[0])
         if later is not None:
-            told = f"`{written}` would do nothing, for Pitstop has no {later[0]} yet: {later[1]}"
+            told = f"`{written}` is not supported: Pitstop has no {later[0]} yet; {later[1]}"
         raise PydanticCustomError("unknown_word", "{told}", {"told": told, "words": () if later else _ACTIONS})
     return written
 
@@ -91,58 +91,55 @@ class Form(BaseModel):
 
 
 class RetryForm(Form):
-    """How often a failed step is tried again."""
+    """How a failed step is retried."""
 
-    times: int = Field(ge=1, description="How many more times the step is tried after it failed.")
-    delay: Duration = Field(0.0, description="How long to wait before it is tried again.")
-    backoff: float = Field(1.0, ge=1, description="What the delay is multiplied with after each time.")
+    times: int = Field(ge=1, description="Maximum number of retries after the first failure.")
+    delay: Duration = Field(0.0, description="Delay before the first retry.")
+    backoff: float = Field(1.0, ge=1, description="Factor applied to the delay after each retry.")
 
     def spec(self) -> RetrySpec:
         return RetrySpec(self.times, self.delay, self.backoff)
 
 
 class StepForm(Form):
-    """What every step takes, whatever its type."""
+    """Fields of every step, regardless of type."""
 
     id: Id | None = Field(None, description="The step's name in paths and in `.steps.<id>`; unique in the flow.")
-    name: str | None = Field(None, description="What people see.")
-    if_: Condition | None = Field(None, alias="if", description="jq: the step is skipped when it is false or null.")
-    env: Environment = Field(
-        default_factory=dict, description="Environment variables of the step and of all steps under it."
-    )
-    timeout: Duration | None = Field(
-        None, description="How long it may run; time in which it is paused is not counted."
-    )
-    retry: RetryForm | None = Field(None, description="How often it is tried again when it fails.")
-    continue_on_error: bool = Field(False, description="Whether the steps after it run although it failed.")
+    name: str | None = Field(None, description="Display name.")
+    if_: Condition | None = Field(None, alias="if", description="jq; the step is skipped if it is false or null.")
+    env: Environment = Field(default_factory=dict, description="Environment variables of the step and its child steps.")
+    timeout: Duration | None = Field(None, description="Maximum duration; paused time is not counted.")
+    retry: RetryForm | None = Field(None, description="Retry policy for failures.")
+    continue_on_error: bool = Field(False, description="Whether the following steps run even if this one fails.")
     requires: dict[str, str | int | float | bool | list[str]] = Field(
-        default_factory=dict, description="Labels that the machine must have, such as `{arch: arm64, has: [gpio]}`."
+        default_factory=dict, description="Labels the machine must have, such as `{arch: arm64, has: [gpio]}`."
     )
     workspace: Workspace = Field(
         "keep",
-        description="`keep` goes on in the workspace of the run; `fresh` has an empty one for the step and all steps "
-        "under it, which is removed at its end. Its artifacts are kept; neither going back nor a server that goes on "
-        "after a restart brings its files back.",
+        description="`keep` uses the run's workspace; `fresh` creates an empty one for the step and its child steps "
+        "and removes it when the step ends. Its artifacts are stored, but its files are not restored by rewinding or "
+        "by a server that resumes the run.",
     )
     on_success: Action = Field(
         "next",
-        description="What comes when it passed: `next`, `stop` (the steps after it in the same list are left out), or "
-        "`pause` where somebody debugs.",
+        description="What to do if the step passes: `next`, `stop` (omit the steps after it in the same list), or "
+        "`pause` if the run is being debugged.",
     )
     on_failure: Action = Field(
         "stop",
-        description="What comes when it failed: `next` (as `continue_on_error`), `stop`, or `pause` where "
-        "somebody debugs.",
+        description="What to do if the step fails: `next` (like `continue_on_error`), `stop`, or `pause` if the run "
+        "is being debugged.",
     )
     on_interrupt: OnInterrupt = Field(
         "repeat",
-        description="What becomes of it when the machine or the server goes down while it runs, once the run goes on: "
-        "`repeat` it, `fail` it (then `retry` applies), or `pause` before it until somebody decides.",
+        description="What to do with a step that was interrupted by a crash or restart, when the run resumes: "
+        "`repeat` it, `fail` it (then `retry` applies), or `pause` before it until a user decides.",
     )
     effects: Effects = Field(
-        "workspace", description="`external` when it does what cannot be undone, so that going back over it asks first."
+        "workspace",
+        description="`external` if its effects cannot be undone, so that rewinding over it asks first.",
     )
-    snapshot: bool | None = Field(None, description="Whether the workspace is kept as it is before the step.")
+    snapshot: bool | None = Field(None, description="Whether to take a snapshot of the workspace before the step.")
 
     def options(self) -> Options:
         """What was said, as the StepSpec has it."""
@@ -180,47 +177,47 @@ class CombiningForm(Form):
 
 
 class BranchRules(CombiningForm):
-    """When branches together succeed, and how many run at once."""
+    """When branches succeed as a whole, and how many run concurrently."""
 
     succeed: Literal["all", "any"] | Annotated[int, Field(ge=1)] = Field(
-        "all", description="How many branches have to pass: `all`, `any`, or a number."
+        "all", description="How many branches must pass: `all`, `any`, or a number."
     )
-    fail_fast: bool = Field(False, description="Whether the others are ended as soon as success is impossible.")
-    max_parallel: int | None = Field(None, ge=1, description="How many branches run at the same time, at most.")
+    fail_fast: bool = Field(False, description="Whether to cancel the other branches as soon as success is impossible.")
+    max_parallel: int | None = Field(None, ge=1, description="Maximum number of branches that run concurrently.")
 
 
 class ParallelForm(BranchRules):
-    """Branches side by side."""
+    """Branches that run concurrently."""
 
     kind = "parallel"
     shorthand_field = "branches"
     step_lists = ("branches",)
 
-    branches: Steps = Field(description="Steps that run at the same time; one of several steps is a `group`.")
+    branches: Steps = Field(description="Steps that run concurrently; use `group` for a branch with several steps.")
 
 
 class MatrixForm(BranchRules):
-    """The same steps once for every combination of values."""
+    """The same steps, once for each combination of values."""
 
     kind = "matrix"
     shorthand_field = "matrix"
 
     matrix: Annotated[
         dict[str, Annotated[list[Any], Field(min_length=1), OrTemplate]], Field(min_length=1), OrTemplate
-    ] = Field(description="A list of values for each name. A step reads them as `.matrix.<name>`.")
-    steps: Steps = Field(description="What runs for every combination.")
-    parallel: bool = Field(False, description="Whether the combinations run at the same time.")
+    ] = Field(description="A list of values for each axis; steps read the current value as `.matrix.<name>`.")
+    steps: Steps = Field(description="Steps to run for each combination.")
+    parallel: bool = Field(False, description="Whether the combinations run concurrently.")
 
 
 class BackgroundForm(CombiningForm):
-    """Steps beside which others run, and which are ended with them."""
+    """Background steps that run while other steps run, and end with them."""
 
     kind = "background"
     shorthand_field = "background"
     step_lists = ("background", "steps")
 
-    background: Steps = Field(description="What runs beside `steps`, until they have ended.")
-    steps: Steps = Field(description="What runs while the background does.")
+    background: Steps = Field(description="Steps to run in the background until `steps` have ended.")
+    steps: Steps = Field(description="Steps to run in the foreground.")
 
     def children(self) -> tuple[StepSpec, ...]:
         """The background as one sequence, then the others."""
@@ -234,23 +231,23 @@ class BackgroundForm(CombiningForm):
 
 
 class RepeatForm(CombiningForm):
-    """The same steps again and again."""
+    """The same steps, repeated."""
 
     kind = "repeat"
 
     until: Condition | None = Field(
         None,
-        description="jq: the last turn is the one after which it is true.",
+        description="jq; stop repeating when the result is true.",
         json_schema_extra={"format": "jq"},
     )
-    times: int | None = Field(None, ge=1, description="How many turns there are, at most.")
-    every: Duration = Field(0.0, description="How long to wait between two turns.")
-    steps: Steps = Field(description="What is repeated. `.repeat.index` counts the turns from 0.")
+    times: int | None = Field(None, ge=1, description="Maximum number of iterations.")
+    every: Duration = Field(0.0, description="Delay between iterations.")
+    steps: Steps = Field(description="Steps to repeat. `.repeat.index` is the iteration, from 0.")
 
     @model_validator(mode="after")
     def check_end(self) -> Self:
         if self.until is None and self.times is None:
-            raise ValueError("needs `until` or `times`: with `until: false` it repeats for ever")
+            raise ValueError("needs `until` or `times`; use `until: false` to repeat forever")
         return self
 
     def config(self) -> dict[str, Any]:
@@ -258,21 +255,21 @@ class RepeatForm(CombiningForm):
 
 
 class CallForm(CombiningForm):
-    """Another flow as one step."""
+    """A call of another flow, as one step."""
 
     kind = "call"
     shorthand_field = "call"
     step_lists = ()
 
-    call: str = Field(min_length=1, description="The file of the flow, seen from this one.")
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with", description="The inputs that the flow is given.")
+    call: str = Field(min_length=1, description="Path of the flow file, relative to this file.")
+    with_: dict[str, Any] = Field(default_factory=dict, alias="with", description="Inputs of the called flow.")
 
     def config(self) -> dict[str, Any]:
         return {"call": self.call, "with": self.with_}
 
 
 class StepsForm(CombiningForm):
-    """Steps one after the other, as one step."""
+    """Steps that run in sequence, as one step."""
 
     kind = "sequence"
     shorthand_field = "steps"
@@ -281,11 +278,11 @@ class StepsForm(CombiningForm):
 
 
 class GroupForm(StepsForm):
-    """Steps one after the other, as one step with a name."""
+    """Steps that run in sequence, as one named step."""
 
     shorthand_field = "group"
 
-    group: str | None = Field(None, description="What people see, like `name`; or the steps themselves.")
+    group: str | None = Field(None, description="Display name, like `name`; or the steps themselves.")
 
     @property
     def title(self) -> str | None:
@@ -296,13 +293,13 @@ class GroupForm(StepsForm):
 
 
 class ChooseForm(CombiningForm):
-    """The first step whose `if` is true, and no other."""
+    """The first step whose `if` is true."""
 
     kind = "conditional"
     shorthand_field = "choose"
     step_lists = ("choose",)
 
-    choose: Steps = Field(description="Steps with an `if` each; the last may have none, and is the else.")
+    choose: Steps = Field(description="Steps with an `if` each; the last may omit it and is the else branch.")
 
 
 COMBINING_FORMS: Mapping[str, type[CombiningForm]] = {  # by the key that a step is told by
@@ -321,19 +318,17 @@ COMBINING_FORMS: Mapping[str, type[CombiningForm]] = {  # by the key that a step
 
 
 class InputForm(Form):
-    """A value that a run is given."""
+    """An input of a flow."""
 
-    default: Any = Field(None, description="What it is when nothing is given.")
-    description: str = Field("", description="What people are told when they are asked for it.")
-    required: bool | None = Field(None, description="Whether it must be given; true where there is no default.")
-    type: InputType | None = Field(
-        None, description="jq's word for what it must be; the type of the default if not said."
-    )
+    default: Any = Field(None, description="Value if none is given.")
+    description: str = Field("", description="Help text for the user.")
+    required: bool | None = Field(None, description="Whether a value must be given; true if there is no default.")
+    type: InputType | None = Field(None, description="jq type of the value; defaults to the type of `default`.")
 
     @model_validator(mode="after")
     def check_default(self) -> Self:
         if self.type and self.default is not None and type_of(self.default) != self.type:
-            raise ValueError(f"has a default that is no {self.type}, as its `type` says")
+            raise ValueError(f"has a default that is not a {self.type}, the declared `type`")
         return self
 
     def spec(self) -> InputSpec:
@@ -342,32 +337,32 @@ class InputForm(Form):
 
 
 class TriggerForm(Form):
-    """What starts a run of the flow, and what comes of it."""
+    """An event that starts a run of the flow, and what follows."""
 
-    on_pass: Literal["merge", "nothing"] | None = Field(None, description="What is done when the run passed.")
-    on_fail: Literal["fail", "reject"] | None = Field(None, description="What is done when it failed.")
+    on_pass: Literal["merge", "nothing"] | None = Field(None, description="What to do when the run passes.")
+    on_fail: Literal["fail", "reject"] | None = Field(None, description="What to do when the run fails.")
 
 
 class PushForm(TriggerForm):
-    """Somebody pushed."""
+    """A push to the repository."""
 
-    branches: list[str] | None = Field(None, description="Patterns of the branches; all where there are none.")
+    branches: list[str] | None = Field(None, description="Branch patterns; all branches by default.")
 
 
 class ScheduleForm(TriggerForm):
-    """The clock."""
+    """A schedule."""
 
-    cron: str = Field(description="When, as five fields: minute, hour, day of month, month, day of week.")
+    cron: str = Field(description="Cron expression with five fields: minute, hour, day of month, month, day of week.")
 
 
 class TriggersForm(Form):
-    """Everything that starts a run of the flow by itself."""
+    """Events that start a run of the flow."""
 
-    push: PushForm | None = Field(None, description="Somebody pushed.")
-    card_complete: TriggerForm | None = Field(None, description="The work on a card is done.")
-    schedule: ScheduleForm | None = Field(None, description="The time has come.")
-    manual: TriggerForm | None = Field(None, description="Somebody asked for it.")
-    webhook: TriggerForm | None = Field(None, description="Another program asked for it.")
+    push: PushForm | None = Field(None, description="A push to the repository.")
+    card_complete: TriggerForm | None = Field(None, description="A card is completed.")
+    schedule: ScheduleForm | None = Field(None, description="A schedule.")
+    manual: TriggerForm | None = Field(None, description="A user starts it.")
+    webhook: TriggerForm | None = Field(None, description="A webhook call.")
 
     @model_validator(mode="after")
     def check_schedule(self) -> Self:
@@ -395,26 +390,24 @@ Triggers = Annotated[
 class FlowForm(Form):
     """A flow file."""
 
-    name: str | None = Field(None, description="What people call the flow; the file's name where there is none.")
-    inputs: dict[str, InputForm | None] = Field(default_factory=dict, description="What a run is given: `.inputs`.")
-    vars: dict[str, Any] = Field(default_factory=dict, description="Values with a name: `.vars`.")
-    env: Environment = Field(default_factory=dict, description="Environment variables of every step.")
-    image: str | None = Field(None, description="The image of a container that every `run` step runs in.")
-    pull: str | None = Field(None, description="When images are pulled: `missing`, `always` or `never`.")
-    user: str | None = Field(None, description="Whom `run` steps run as in their containers.")
-    cpus: float | None = Field(None, description="How much of the CPUs a container may use.")
-    memory: str | int | None = Field(None, description="How much memory a container may use, such as `512m`.")
-    platform: str | None = Field(None, description="The platform of images, such as `linux/arm64`.")
+    name: str | None = Field(None, description="Name of the flow; the file name by default.")
+    inputs: dict[str, InputForm | None] = Field(default_factory=dict, description="Inputs, available as `.inputs`.")
+    vars: dict[str, Any] = Field(default_factory=dict, description="Named values, available as `.vars`.")
+    env: Environment = Field(default_factory=dict, description="Environment variables for all steps.")
+    image: str | None = Field(None, description="Container image for all `run` steps.")
+    pull: str | None = Field(None, description="When to pull images: `missing`, `always` or `never`.")
+    user: str | None = Field(None, description="User that `run` steps run as in their containers.")
+    cpus: float | None = Field(None, description="CPU limit of a container.")
+    memory: str | int | None = Field(None, description="Memory limit of a container, such as `512m`.")
+    platform: str | None = Field(None, description="Platform of images, such as `linux/arm64`.")
     services: dict[str, Any] = Field(
-        default_factory=dict, description="Containers beside those of the steps, shared by all of them, by their names."
+        default_factory=dict, description="Service containers shared by all steps, by name."
     )
-    timeout: Duration | None = Field(None, description="How long a run may take; paused time is not counted.")
-    on: Triggers | None = Field(
-        None, description="What starts a run by itself. It is checked, and nothing starts by it yet."
-    )
-    steps: Steps = Field(description="What the flow does, one after the other.")
-    cleanup: Steps = Field((), description="What is done at the end, whatever happened before.")
-    outputs: dict[str, Any] = Field(default_factory=dict, description="What a flow that calls this one gets from it.")
+    timeout: Duration | None = Field(None, description="Maximum duration of a run; paused time is not counted.")
+    on: Triggers | None = Field(None, description="Events that start a run. Validated, but not yet used.")
+    steps: Steps = Field(description="Steps to run in sequence.")
+    cleanup: Steps = Field((), description="Steps to run at the end, regardless of the outcome.")
+    outputs: dict[str, Any] = Field(default_factory=dict, description="Outputs for a flow that calls this one.")
 
     def options(self) -> Options:
         """What was said, as the Flow has it."""

@@ -78,20 +78,20 @@ class GraphDefinition:
         or "pause") applies when the process died while the node ran. Times are in seconds.
         """
         if name in self.nodes:
-            self._refused.append(f"node {name!r} is added twice: give each node its own name")
+            self._refused.append(f"node {name!r} is added twice: use unique names")
             return
         if not name or name in (START, END) or any(char in name for char in ".[]#@+/ "):
-            self._refused.append(f"{name!r} is no name for a node: use letters, digits, '_' and '-'")
+            self._refused.append(f"invalid node name {name!r}: use letters, digits, '_' and '-'")
             return
         definition = getattr(does, "definition", None)
         does = definition if isinstance(definition, GraphDefinition) else does
         if not callable(does) and not isinstance(does, GraphDefinition):
-            self._refused.append(f"node {name!r} is a {type(does).__name__}: give it a function or a graph")
+            self._refused.append(f"node {name!r} must be a function or a graph, not a {type(does).__name__}")
             return
         options: dict[str, Any] = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
         for option, value in options.items():
             if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or value < 0):
-                self._refused.append(f"node {name!r} has {option}={value!r}: give a number that is not negative")
+                self._refused.append(f"node {name!r} has {option}={value!r}: use a non-negative number")
         if on_interrupt not in ("repeat", "fail", "pause"):
             self._refused.append(f"node {name!r} has on_interrupt={on_interrupt!r}: use 'repeat', 'fail' or 'pause'")
         file, line, end_line = _source_of(does)
@@ -128,9 +128,9 @@ class GraphDefinition:
         `targets` lists what it may return, or maps what it returns to nodes; a `Literal` return type does the same.
         """
         if not callable(choose):
-            self._refused.append(f"the router after {source!r} is a {type(choose).__name__}: give it a function")
+            self._refused.append(f"the router after {source!r} must be a function, not a {type(choose).__name__}")
         if source in self.routers:
-            self._refused.append(f"node {source!r} has two conditional edges: let one function choose")
+            self._refused.append(f"node {source!r} has two conditional edges: use a single router function")
         declared = _literal_of(choose) if targets is None else targets
         if declared is not None and not isinstance(declared, Mapping):
             declared = {target: target for target in declared}
@@ -153,7 +153,7 @@ class GraphDefinition:
             inner = f"{where}.{node.name}" if where else node.name
             if isinstance(node.does, GraphDefinition):
                 if node.does is self or node.does in around:
-                    found.append(f"{inner} is a graph that is inside itself: it would never end")
+                    found.append(f"graph {inner} contains itself, so it would never end")
                 else:
                     found += node.does.mistakes(inner, (*around, self))
         return found
@@ -166,7 +166,7 @@ class GraphDefinition:
 
     def _bad_ends(self) -> list[str]:
         return [
-            f"the edge from {source!r} leads to {target!r}, which is no node{self._hint(target)}"
+            f"the edge from {source!r} leads to {target!r}, which is not a node{self._hint(target)}"
             for source in {**self.edges, **self.routers}
             for target in dict.fromkeys(self.successors(source))
             if target != END and target not in self.nodes
@@ -176,9 +176,9 @@ class GraphDefinition:
         found = []
         for source in {**self.edges, **self.routers}:
             if source != START and source not in self.nodes:
-                found.append(f"an edge comes from {source!r}, which is no node{self._hint(source)}")
+                found.append(f"an edge starts at {source!r}, which is not a node{self._hint(source)}")
             if source in self.routers and self.edges.get(source):
-                found.append(f"node {source!r} has edges and a conditional edge: let its function choose them all")
+                found.append(f"node {source!r} has edges and a conditional edge: let its router choose all targets")
         return found
 
     def _unreachable(self) -> list[str]:
@@ -196,7 +196,7 @@ class GraphDefinition:
             for target in ends:
                 before.setdefault(target, []).append(source)
         seen = self._closure([END], lambda node: before.get(node, []))
-        return [f"there is no way from node {name!r} to END" for name in self.nodes if name not in seen]
+        return [f"no path leads from node {name!r} to END" for name in self.nodes if name not in seen]
 
     def _unclear_joins(self) -> list[str]:
         open_routers = {node for node, router in self.routers.items() if router.targets is None}
@@ -210,8 +210,8 @@ class GraphDefinition:
             for node, times in times_reached.items():
                 if times == 1 and node in open_routers:
                     found.append(
-                        f"the conditional edge after {node!r} is in a branch that begins at {source!r}: say what it "
-                        f"may choose (targets=[...] or a Literal return type), so that the branches can join"
+                        f"the conditional edge after {node!r} is in a branch that starts at {source!r}: declare what "
+                        f"it may choose (targets=[...] or a Literal return type), so that the branches can join"
                     )
         return list(dict.fromkeys(found))
 

@@ -24,7 +24,7 @@ class Mistakes:
         mistake = Mistake(file, line, column, message, self._line(file, line), hint)
         self._found.setdefault((file, line, column, message), mistake)
         if len(self._found) == MOST_MISTAKES:
-            enough = f"these are {MOST_MISTAKES:,} mistakes: what comes after them was not read"
+            enough = f"too many errors ({MOST_MISTAKES:,}): the rest of the file was not checked"
             raise BadFlow([*self._in_order(), Mistake(file, line, column, enough)])
 
     def add_all(self, found: Iterable[Mistake]) -> None:

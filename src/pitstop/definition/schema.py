@@ -38,11 +38,11 @@ def flow_schema(step_types: Mapping[str, StepTypeInfo]) -> Schema:
         "$schema": DIALECT,
         "title": "Pitstop flow",
         **flow,
-        "patternProperties": {"^x-": {"description": "Yours: a place for anchors."}},
+        "patternProperties": {"^x-": {"description": "Ignored; a place for YAML anchors."}},
         "$defs": {
             "steps": {"type": "array", "items": {"$ref": "#/$defs/step"}, "minItems": 1},
             "step": {"anyOf": [*variants, _INCLUDE]},
-            "expression": {"type": "string", "pattern": r"\$\{\{", "description": "jq in ${{ }}."},
+            "expression": {"type": "string", "pattern": r"\$\{\{", "description": "A jq expression in ${{ }}."},
             **own,
             **of_types,
         },
@@ -126,8 +126,8 @@ def _properties(model: str, names: Iterable[str]) -> Schema:
 _COMMON = _properties(StepForm.__name__, COMMON_KEYS)
 _INCLUDE = _step(
     "include",
-    "The steps of another file.",
-    {"include": {"type": "string", "description": "The file, seen from this one."}},
+    "Steps of another file.",
+    {"include": {"type": "string", "description": "Path of the file, relative to this file."}},
     ["include"],
 )
 

@@ -68,7 +68,7 @@ class TemplateChecks:
 
     def _is_balanced(self, document: Document, node: ScalarNode, expression: str, parse: ParseTemplate) -> bool:
         """Whether strings and braces end, which shows when the expression is put between `${{` and `}}`."""
-        reason = "a `{` or `}` has no partner"
+        reason = "unbalanced `{` or `}`"
         try:
             template = parse(f"${{{{ {expression} }}}}")
             if len(template.parts) == 1 and list(template.expressions) == [expression]:
@@ -76,7 +76,7 @@ class TemplateChecks:
         except BadExpression as error:
             if "${{" not in error.reason:  # which is ours, and nothing that anybody wrote
                 reason = _in_place(error.reason)
-        document.tell(node, f"no jq: {reason}")
+        document.tell(node, f"invalid jq expression: {reason}")
         return False
 
     def _check_whole(self, document: Document, node: ScalarNode, condition: str, parse: ParseTemplate) -> None:
@@ -86,7 +86,7 @@ class TemplateChecks:
         except BadExpression:
             return  # was told where the text was read
         if len(template.parts) != 1 or not template.expressions:
-            document.tell(node, "a condition is one expression: put all of it between `${{` and `}}`")
+            document.tell(node, "a condition is a single expression: put all of it between `${{` and `}}`")
 
     def _check_jq(self, document: Document, node: ScalarNode, expression: str, index: int) -> None:
         if self._check_expression is None:
@@ -95,7 +95,7 @@ class TemplateChecks:
             self._answers[expression] = self._check_expression(expression)
         reason = self._answers[expression]
         if reason is not None:
-            self._tell_at(document, node, index, f"no jq in {quoted(expression)}: {reason}")
+            self._tell_at(document, node, index, f"invalid jq expression {quoted(expression)}: {reason}")
 
     def _tell_first(self, document: Document, node: ScalarNode, parse: ParseTemplate) -> None:
         """The first `${{` that cannot be read is the last one before which everything can."""
@@ -106,9 +106,9 @@ class TemplateChecks:
         try:
             parse(text[at:])
         except BadExpression as error:
-            self._tell_at(document, node, index, f"no template: {_in_place(error.reason)}")
+            self._tell_at(document, node, index, f"invalid template: {_in_place(error.reason)}")
         else:
-            document.tell(node, "no template")
+            document.tell(node, "invalid template")
 
     def _tell_at(self, document: Document, node: ScalarNode, index: int, message: str) -> None:
         """Tell it at the `${{` with this index in what is written, where escapes and line breaks are others."""

@@ -119,7 +119,7 @@ def _tell(errors: list[ErrorDetails], section: Section, model: type[BaseModel]) 
                     document.tell(node, f"{quoted(name or section.name)} needs {quoted(missing)}")
             case "extra_forbidden":
                 hint = did_you_mean(trail[-1], _names_beside(error["loc"], model)) if trail else None
-                document.tell(key, f"{quoted(name)} is not known here", hint)
+                document.tell(key, f"unknown key {quoted(name)}", hint)
             case _:
                 found = wrong.setdefault(id(node), _Wrong(node, tuple(trail), name or section.name, error["input"]))
                 _describe(error, found)

@@ -56,7 +56,7 @@ class Document:
                 merged.append(entry[1])
             elif name in found:
                 first = position_of(found[name][0])
-                self.tell(key, f"the key {quoted(name)} is given twice: first at {first.line}:{first.column}")
+                self.tell(key, f"duplicate key {quoted(name)}: first at {first.line}:{first.column}")
             else:
                 found[name] = entry
         for value in merged:
@@ -64,7 +64,7 @@ class Document:
                 if isinstance(source, MappingNode):
                     found = {**self.entries(source), **found}
                 else:
-                    self.tell(source, "`<<` merges mappings: give it an alias of one, or a list of such aliases")
+                    self.tell(source, "`<<` merges mappings: use an alias of a mapping, or a list of such aliases")
         return found
 
     def items(self, node: Node) -> list[Node]:
@@ -94,7 +94,7 @@ class Document:
         try:
             value = plain_value(text)
         except ValueError:
-            self.tell(node, f"the number has {len(text):,} digits, more than can be read")
+            self.tell(node, f"the number is too long ({len(text):,} digits)")
             return 0
         if node.tag is not _PLAIN:
             self._check_tag(node, _TAG_OF.get(type(value), ""))
@@ -104,7 +104,7 @@ class Document:
         """Refuse a tag that is neither left out nor the one called `name`."""
         if node.tag is not _TEXT and node.tag != _TAG + name:
             tag = quoted(node.tag.replace(_TAG, "!!"))
-            self.tell(node, f"the tag {tag} is not known, or this is no value for it", "leave the tag out")
+            self.tell(node, f"unknown tag {tag}, or an invalid value for it", "remove the tag")
 
 
 def known_entries(
@@ -176,15 +176,15 @@ def read_document(file: str, data: str | bytes, mistakes: Mistakes) -> Document 
     mistakes.texts[file] = text
     document = Document(file, text, mistakes)
     if len(text) > MOST_CHARACTERS:
-        size = f"{len(text) / 1024**2:.1f} MB, and {MOST_CHARACTERS // 1024**2} MB is the limit"
-        mistakes.add(file, 1, 1, f"the file has {size}: divide it with `include` or `call`")
+        size = f"{len(text) / 1024**2:.1f} MB (limit: {MOST_CHARACTERS // 1024**2} MB)"
+        mistakes.add(file, 1, 1, f"the file is too large, {size}: split it with `include` or `call`")
         return None
     try:
         composer = _Composer(text)
         document.root = composer.get_single_node()
         document.size = composer.nodes
         if document.root is None:
-            mistakes.add(file, 1, 1, "the file is empty: a flow has at least `steps:`")
+            mistakes.add(file, 1, 1, "the file is empty: a flow needs at least `steps:`")
         elif "*" in text and "&" in text:
             document.size = _Measurement().measure(document.root)[0]
     except _BeyondLimits as beyond:
@@ -229,7 +229,7 @@ class _Composer(CParser):
 
 
 _TOO_DEEP = f"nested more than {MOST_LEVELS} levels deep"
-_TOO_MANY = f"more than {MOST_NODES:,} values, with all aliases replaced by what they stand for"
+_TOO_MANY = f"more than {MOST_NODES:,} values after resolving aliases"
 
 
 class _Measurement:
@@ -245,7 +245,7 @@ class _Measurement:
         if node in self._known:
             known = self._known[node]
             if known is None:
-                raise _BeyondLimits(node, "an anchor whose alias is inside itself has no end")
+                raise _BeyondLimits(node, "recursive alias: the anchor contains itself")
             return known
         self._known[node] = None
         nodes, levels = 1, 0
@@ -299,19 +299,19 @@ def _tell_syntax(document: Document, error: YAMLError | UnicodeEncodeError) -> N
     if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
         strange = _NOT_IN_YAML.search(document.text)
         before = document.text[: strange.start()] if strange else ""
-        what = f"the character U+{ord(strange[0]):04X} is not allowed in YAML" if strange else f"no YAML: {error}"
+        what = f"the character U+{ord(strange[0]):04X} is not allowed in YAML" if strange else f"invalid YAML: {error}"
         column = len(before) - before.rfind("\n")
         document.mistakes.add(document.file, before.count("\n") + 1, column, what, "write it as an escape in quotes")
         return
     mark = error.problem_mark
-    message = f"no YAML: {error.problem}"
+    message = f"invalid YAML: {error.problem}"
     hint = "put the text in quotes" if error.problem == "mapping values are not allowed in this context" else None
     if isinstance(error, ComposerError) and error.problem == "but found another document":
-        message = "a file holds one flow, and here another document begins: put it into a file of its own"
+        message = "a file holds one flow, but another document starts here: move it to a separate file"
     elif document.text[mark.index : mark.index + 1] == "\t":
         message, hint = "YAML cannot be indented with tabs", "use spaces"
     elif error.context and error.context_mark is not None:
-        message += f" {error.context}, which begins at line {error.context_mark.line + 1}"
+        message += f" {error.context}, which starts at line {error.context_mark.line + 1}"
     written = document.text.rstrip()
     line, column = mark.line + 1, mark.column + 1
     if mark.index >= len(written):  # the end came too early: that is seen behind the last thing that is there

@@ -104,13 +104,13 @@ class _Reading:
                 return None
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                document.tell(node, f"the file {quoted(file)} cannot be read: {reason}")
+                document.tell(node, f"cannot read the file {quoted(file)}: {reason}")
                 return None
             return self.open(file, text)
         known = self._documents[file]
         self._nodes += known.size if known is not None else 0
         if self._nodes > MOST_NODES:
-            document.tell(node, f"the included files have more than {MOST_NODES:,} values in all")
+            document.tell(node, f"the included files have more than {MOST_NODES:,} values in total")
             self.mistakes.raise_if_any()
         return known
 
@@ -130,7 +130,7 @@ class _FileReader:
         root = self._document.root
         if not isinstance(root, MappingNode):
             if root is not None:
-                self._tell(root, "a flow is a mapping with `steps:`, and maybe `name:`, `inputs:` and others")
+                self._tell(root, "a flow must be a mapping with `steps:`, and optionally `name:`, `inputs:` and others")
             return None
         entries = {
             name: entry for name, entry in self._document.entries(root).items() if not name.startswith(_FREE_KEYS)
@@ -145,7 +145,7 @@ class _FileReader:
         if options is None:
             return None
         if isinstance(known["steps"][1], SequenceNode) and not known["steps"][1].value:
-            self._tell(known["steps"][1], "`steps` is empty: a flow has at least one step")
+            self._tell(known["steps"][1], "`steps` is empty: a flow needs at least one step")
         options["name"] = options.get("name") or PurePosixPath(self._document.file).stem
         for name in ("steps", "cleanup"):
             options[name] = with_containers(options.get(name, ()), containers)
@@ -171,16 +171,14 @@ class _FileReader:
             self._document.see_template = checks
 
     def _refuse_template(self, node: ScalarNode) -> None:
-        self._tell(
-            node, "nothing is evaluated here, before the run begins: write the `${{ }}` in the step that uses it"
-        )
+        self._tell(node, "expressions are not evaluated here: move the `${{ }}` to the step that uses it")
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     def read_steps(self, node: Node) -> tuple[StepSpec, ...]:
         """The steps of a list, those of included files among them. A step with mistakes is left out."""
         if not isinstance(node, SequenceNode):
-            self._tell(node, "a list of steps is needed here, each with a `-` before it")
+            self._tell(node, "expected a list of steps, each starting with `-`")
             return ()
         reading = self._reading
         if reading.levels == MOST_STEP_LEVELS:
@@ -191,7 +189,7 @@ class _FileReader:
         for each in self._document.items(node):
             if not isinstance(each, MappingNode):
                 hint = f"did you mean {quoted(f'run: {each.value}')}?" if isinstance(each, ScalarNode) else None
-                self._tell(each, "a step is a mapping, such as `run: make`", hint)
+                self._tell(each, "a step must be a mapping, such as `run: make`", hint)
                 continue
             entries = self._document.entries(each)
             if "include" in entries and "include" not in reading.step_types:
@@ -205,11 +203,11 @@ class _FileReader:
     def _include(self, entries: dict[str, Entry]) -> tuple[StepSpec, ...]:
         for name, (key, _) in entries.items():
             if name != "include":
-                self._tell(key, f"{quoted(name)} cannot stand beside `include`, which is replaced by the file's steps")
+                self._tell(key, f"{quoted(name)} cannot be combined with `include`: only the file's steps are used")
         node = entries["include"][1]
         named = self._document.value(node)
         if not isinstance(named, str) or not named or "${{" in named:
-            self._tell(node, "`include` takes the name of a file")
+            self._tell(node, "`include` must be the path of a file")
             return ()
         file = resolve_file(named, self._document.file)
         if file in self._chain:
@@ -226,9 +224,9 @@ class _FileReader:
         entries = self._document.entries(root)
         for name, (key, _) in entries.items():
             if name != "steps" and not name.startswith(_FREE_KEYS):
-                self._tell(key, f"{quoted(name)} cannot be in an included file, of which only `steps` are taken")
+                self._tell(key, f"{quoted(name)} is not allowed in an included file: only its `steps` are used")
         if "steps" not in entries:
-            self._tell(root, "an included file has `steps:`, or is a list of steps")
+            self._tell(root, "an included file must have `steps:`, or be a list of steps")
             return ()
         return self.read_steps(entries["steps"][1])
 
@@ -303,7 +301,7 @@ class _FileReader:
         place = self._document.place_of(node)
         first = self._reading.ids.setdefault(step_id, place)
         if first is not place:
-            self._tell(node, f"the id {quoted(step_id)} is taken by the step at {first}")
+            self._tell(node, f"the id {quoted(step_id)} is already used by the step at {first}")
 
     def _environment(self, node: Node) -> Any:
         """Variables as text, just as they are written: `1.10` is no number here."""
@@ -312,11 +310,11 @@ class _FileReader:
         variables: dict[str, str] = {}
         for name, (key, value) in self._document.entries(node).items():
             if not name or "=" in name or "\0" in name:
-                self._tell(key, "the name of a variable is not empty and has no `=`")
+                self._tell(key, "a variable name must not be empty or contain `=`")
             elif isinstance(value, ScalarNode):
                 variables[name] = "" if self._document.value(value) is None else value.value
             else:
-                self._tell(value, f"{quoted(name)} must be text: an environment has no lists or mappings")
+                self._tell(value, f"{quoted(name)} must be text: environment variables cannot be lists or mappings")
         return variables
 
     # --- The config of a step ----------------------------------------------------------------------------------------
@@ -343,11 +341,11 @@ class _FileReader:
     ) -> None:
         for key, steps in (fields[name] for name in kind.step_lists if name in fields):
             if isinstance(steps, SequenceNode) and not steps.value:
-                self._tell(steps, f"{quoted(key.value)} is empty: it has at least one step")
+                self._tell(steps, f"{quoted(key.value)} is empty: it needs at least one step")
         if kind.key == "choose":
             for child in values.get("choose", ())[:-1]:
                 if child.condition is None:
-                    message = "a step without `if` is the else, so nothing after it is ever chosen"
+                    message = "a step without `if` is the else branch, so nothing after it can run"
                     self._reading.mistakes.add(child.source.file, child.source.line, child.source.column, message)
         elif kind.key == "call" and "${{" in str(values.get("call")):
-            self._tell(fields["call"][1], "a flow that is called is known before the run: it cannot be an expression")
+            self._tell(fields["call"][1], "the path of a called flow cannot be an expression")

@@ -104,7 +104,7 @@ class Command:
 
     def __post_init__(self) -> None:
         if bool(self.argv) == (self.script is not None):
-            raise ValueError(f"command {self.key!r} needs argv or a script, and not both")
+            raise ValueError(f"command {self.key!r} needs either argv or a script")
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ class Run:
             if around.cancel_reason is not None:
                 return around.cancel_reason
             if around.meter.is_over:
-                return f"{around.step.title} took longer than {around.step.timeout_seconds:g} s"
+                return f"{around.step.title} timed out after {around.step.timeout_seconds:g} s"
             around = around.parent
         told = next((each.cancel_reason for each in frame.lineage() if each.cancel_reason is not None), None)
         return told or self.abort_reason or "the run was cancelled"
@@ -259,7 +259,7 @@ class Run:
             try:
                 snapshot = await self.ports.snapshots.take(frame, occurrence)
             except PitstopError as error:
-                return f"the files of the workspace are not kept here: {error}"
+                return f"the workspace files are not stored at this point: {error}"
             if snapshot is not None and self.log is not None:
                 self.log.append(SnapshotTaken(self.now(), frame, step, occurrence, snapshot, position))
         return None
@@ -271,11 +271,11 @@ class Run:
         self.workspace_problem = None
         try:
             if snapshot is None:
-                self.workspace_problem = "the files of the workspace are as they were left: none are kept of this point"
+                self.workspace_problem = "the workspace files were not restored: none are stored for this point"
             else:
                 await self.ports.snapshots.restore(snapshot)
         except PitstopError as error:
-            self.workspace_problem = f"the workspace could not be put back: {error}"
+            self.workspace_problem = f"could not restore the workspace: {error}"
 
     async def _put_back_again(self, log: EventLog) -> None:
         """The process may have ended after the log was cut, and before the workspace was what it had been."""
@@ -291,7 +291,7 @@ class Run:
         if self.log is not None and view is not None and (view.stops or are_pausing):
             self.log.append(AllContinued(self.now()))
             for stop in view.stops.values():
-                self.log.append(StopEnded(self.now(), stop.stop, stop.frame, "the run goes on without a debugger"))
+                self.log.append(StopEnded(self.now(), stop.stop, stop.frame, "the run continues without a debugger"))
 
     def _take_back_cancels(self) -> None:
         """Let the task that `execute` runs in know only of the cancels that are not this run's own."""
@@ -332,7 +332,7 @@ class Run:
         finally:
             root.meter.unlimit()
         if limit.expired():
-            return Outcome(Status.TIMED_OUT, error=StepError("Timeout", f"the run took longer than {seconds:g} s"))
+            return Outcome(Status.TIMED_OUT, error=StepError("Timeout", f"the run timed out after {seconds:g} s"))
         is_own_failure = outcome.error is not None and outcome.error.origin not in self.asked_failures
         if is_own_failure and self.hook is not None and self.hook.wants(root.step, "error"):
             verdict = await self.hook.at(Point(root, "error", outcome))
@@ -372,9 +372,9 @@ class Run:
         if first is None:
             return
         if not isinstance(first, RunStarted):
-            raise BadLog(f"a run's log begins with run.started, this one with {type(first).__name__}")
+            raise BadLog(f"a run's log must start with run.started, not {type(first).__name__}")
         if first.plan != self.plan.name:
-            raise BadLog(f"this log is of {first.plan!r}, it cannot be gone on with by {self.plan.name!r}")
+            raise BadLog(f"this log belongs to {first.plan!r}, so {self.plan.name!r} cannot resume it")
         for event in events:
             if isinstance(event, StepStarted | StepFinished) and event.step.partition("+")[0] not in self.plan.steps:
                 raise BadLog(f"the log has a step {event.step!r} that {self.plan.name!r} does not have")
@@ -382,7 +382,7 @@ class Run:
                 prefix = event.occurrence.rpartition(".")[0]
                 gone = [each for each in event.targets if not self._has_node(prefix, each)]
                 if gone:
-                    raise BadLog(f"the log goes on from {event.step!r} to {gone[0]!r}, which is gone")
+                    raise BadLog(f"the log continues from {event.step!r} to {gone[0]!r}, which no longer exists")
 
     def _has_node(self, address: str, name: str) -> bool:
         path = re.sub(r"[@#]\d+|\[\d+\]", "", address)

@@ -126,9 +126,9 @@ def _failed_by_interrupt(activation: Activation) -> Outcome | None:
     step, hook = activation.step, activation.run.hook
     if step.on_interrupt == "repeat" or (step.on_interrupt == "pause" and hook is not None and hook.can_pause()):
         return None
-    reason = "the run's process ended while the step was at work"
+    reason = "the run's process ended while the step was running"
     if step.on_interrupt == "pause":
-        reason += ", and nobody is there to say what to do"
+        reason += ", and no debugger is attached to decide what to do"
     return Outcome(Status.FAILED, error=StepError("Interrupted", reason, activation.occurrence))
 
 
@@ -261,7 +261,7 @@ async def _act_in_time(activation: Activation) -> Outcome:
         activation.meter.unlimit()
     if not limit.expired():
         return outcome
-    message = f"took longer than {seconds:g} s"  # also when it came to an end in spite of being cancelled
+    message = f"timed out after {seconds:g} s"  # also when it came to an end in spite of being cancelled
     return Outcome(Status.TIMED_OUT, error=StepError("Timeout", message, activation.occurrence))
 
 

@@ -81,12 +81,12 @@ def events_to_json(events: Iterable[AnyEvent]) -> list[dict[str, object]]:
 def events_from_json(data: object) -> list[AnyEvent]:
     """The events that `events_to_json` gave; BadLog when they are none."""
     if not isinstance(data, list) or not all(isinstance(each, dict) and "kind" in each for each in data):
-        raise BadLog("this is no event log: it is a list of events, each with its kind")
+        raise BadLog("not an event log: expected a list of events, each with its kind")
     known = [each if each["kind"] in _known_kinds else _unknown(each) for each in data]
     try:
         return msgspec.convert(known, list[AnyEvent])
     except msgspec.ValidationError as error:
-        raise BadLog(f"this is no event log: {error}") from error
+        raise BadLog(f"not an event log: {error}") from error
 
 
 def _unknown(event: dict[str, Any]) -> dict[str, Any]:

@@ -53,6 +53,6 @@ def error_of(exception: BaseException, origin: str) -> StepError:
         message = str(exception)
         trace = "".join(traceback.format_exception(exception, limit=-20))
     except Exception as unprintable:  # noqa: BLE001 - the user's code: its __str__ may do anything
-        message = f"(its text cannot be made: {type(unprintable).__name__})"
+        message = f"(not printable: {type(unprintable).__name__})"
         trace = None
     return StepError(type(exception).__name__, message, origin, trace)

@@ -62,7 +62,7 @@ class FakeCommand:
         self._end("failed" if code else "completed", exit_code=code, reason=f"it exited with code {code}" * bool(code))
 
     def die(self, by: signal.Signals) -> None:
-        self._end("failed", signal=by, reason=f"it was ended by {by.name}")
+        self._end("failed", signal=by, reason=f"it was killed by {by.name}")
 
     def refuse(self, exit_code: int, reason: str) -> None:
         """Fail as a command that could not be run."""
@@ -99,7 +99,7 @@ class FakeCommand:
         self._stop_waiting_to_kill()
         if self._ending is not None:
             state = self._ending
-            reason = "it took too long and was ended" if state == "timeout" else "it was cancelled"
+            reason = "it timed out" if state == "timeout" else "it was cancelled"
         now = time.time()
         self.result = CommandResult(
             state=state,
@@ -263,7 +263,7 @@ class FakeExecutor:
             if workspace not in self._named:
                 self._disk.remove(workspace)
         for command in self.commands.values():
-            command.lose("it stood still for longer than its lease")
+            command.lose("it was suspended for longer than its lease")
 
     async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
         ref = CommandRef(self._workspace_of.get(command.key, workspace.id), command.key)
@@ -275,7 +275,7 @@ class FakeExecutor:
         self._workspace_of[command.key] = workspace.id
         name = command.script if command.script is not None else command.argv[0]
         if posixpath.normpath(command.cwd).split("/")[0] in ("..", ""):
-            started.refuse(EXIT_NOT_EXECUTABLE, f"cannot work in the folder {command.cwd}: it is outside the workspace")
+            started.refuse(EXIT_NOT_EXECUTABLE, f"cannot run in the folder {command.cwd}: it is outside the workspace")
         elif name not in self._programs:
             started.refuse(EXIT_NOT_FOUND, f"command not found: {name}")
         else:

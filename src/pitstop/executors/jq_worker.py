@@ -74,7 +74,7 @@ class JqWorker:
         try:
             return msgspec.json.decode(payload, type=list[object])
         except (msgspec.MsgspecError, RecursionError) as error:
-            raise BadExpression(expression, f"gave a value that cannot be read: {error}") from error
+            raise BadExpression(expression, f"returned a value that cannot be read: {error}") from error
 
     async def close(self) -> None:
         """End the worker process. Evaluations in progress fail; it cannot be used again."""
@@ -120,7 +120,7 @@ class JqWorker:
                     needed = f"needed more memory than {self._max_memory_bytes // _MIB} MB"
                     raise BadExpression(expression, needed) from error
                 if not process.has_answered:  # else it may have died of something before, and a new one will tell
-                    raise BadExpression(expression, f"jq died of it ({_cause_of_death(code)})") from error
+                    raise BadExpression(expression, f"jq crashed ({_cause_of_death(code)})") from error
             except BaseException:  # cancelled: its answer would be taken for that of the next expression
                 process.kill()
                 raise
@@ -224,7 +224,7 @@ def _request(expression: str, values: Mapping[str, object], seconds: float) -> b
     try:
         program = expression.encode()
     except UnicodeEncodeError as error:
-        raise BadExpression(expression, f"half a surrogate pair at column {error.start + 1}") from error
+        raise BadExpression(expression, f"unpaired surrogate at column {error.start + 1}") from error
     encoded = msgspec.json.encode(as_json(named, max_depth=_MOST_DEPTH))
     return b"".join((REQUEST.pack(max(seconds, _LEAST_SECONDS), len(program), len(encoded)), program, encoded))
 

@@ -64,7 +64,7 @@ def _compile(jq: Any, expression: str) -> Any:
     if not expression.strip():
         raise ValueError("it is empty")
     if "\0" in expression:
-        raise ValueError(f"a character with the code 0, column {expression.index(chr(0)) + 1}")
+        raise ValueError(f"NUL character at column {expression.index(chr(0)) + 1}")
     try:
         return jq.compile(_BEFORE + expression + _AFTER)
     except ValueError as complaint:
@@ -83,9 +83,9 @@ def _evaluate(program: Any, values: str, max_values: int, max_output_bytes: int)
         results.append(text.encode())
         size += len(results[-1]) + 1
         if size > max_output_bytes:
-            raise ValueError(f"gave more than {max_output_bytes:,} bytes")
+            raise ValueError(f"returned more than {max_output_bytes:,} bytes")
     if len(results) > max_values:
-        raise ValueError(f"gave more than {max_values:,} values")
+        raise ValueError(f"returned more than {max_values:,} values")
     return b"[" + b",".join(results) + b"]"
 
 

@@ -14,7 +14,7 @@ class Masker:
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self.ignored = {
-            name: f"it is shorter than {SHORTEST} characters: masking it would garble the log and give it away"
+            name: f"it is shorter than {SHORTEST} characters: masking it would garble the log and reveal it"
             for name, secret in secrets.items()
             if 0 < len(secret) < SHORTEST
         }

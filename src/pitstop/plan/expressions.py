@@ -69,7 +69,7 @@ def parse_template(text: str) -> Template:
         end = _end_of_expression(text, at, column)
         expression = text[at:end].strip()
         if not expression:
-            raise BadExpression(text, f"nothing is between the ${{{{ and }}}} at column {column}")
+            raise BadExpression(text, f"empty ${{{{ }}}} at column {column}")
         parts.append(Expression(expression, column))
         at = end + len("}}")
     parts.append(text[at:])
@@ -187,7 +187,7 @@ async def _only_value(
     except BadExpression as error:
         raise BadExpression(expression, f"{error.reason}{what_was_there(expression, values)}") from error
     if len(results) != 1:
-        raise BadExpression(expression, f"gave {len(results) or 'no'} values where exactly one is needed")
+        raise BadExpression(expression, f"returned {len(results) or 'no'} values where exactly one is needed")
     return as_json(results[0])
 
 
@@ -198,7 +198,7 @@ def _condition(text: str) -> str:
     match parse_template(text.strip()).parts:
         case (Expression(expression),):
             return expression
-    raise BadExpression(text, "there is text beside the ${{ }}: write the whole condition inside of it")
+    raise BadExpression(text, "there is text outside the ${{ }}: put the whole condition inside")
 
 
 def _inside_text(value: Json) -> str:
@@ -226,4 +226,4 @@ def _end_of_expression(text: str, start: int, column: int) -> int:
             if text.startswith("}}", token.start):
                 return token.start
             break
-    raise BadExpression(text, f"the ${{{{ at column {column} has no }}}} that ends it")
+    raise BadExpression(text, f"the ${{{{ at column {column} has no closing }}}}")

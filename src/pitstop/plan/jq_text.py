@@ -52,7 +52,7 @@ def tokens(text: str, at: int = 0) -> Iterator[Token]:
             continue
         piece = _STRING_PIECE.match(text, at + 1)
         if piece is None:
-            raise BadExpression(text, f"the string at column {at + 1} has no end")
+            raise BadExpression(text, f"unterminated string at column {at + 1}")
         resumed = match[0] == ")"
         if resumed:
             nesting.pop()

@@ -44,7 +44,7 @@ def parse_path(text: str) -> Parts:
         parts.append(part)
         at = match.end()
     if not parts:
-        raise BadExpression(text, "not a plain path: it is empty, and `.` names everything")
+        raise BadExpression(text, "not a plain path: it is empty; use `.` for everything")
     return tuple(parts)
 
 

@@ -140,7 +140,7 @@ def checked_inputs(flow: Flow, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown_inputs(flow: Flow, given: Iterable[str]) -> list[str]:
-    known = f"it has {', '.join(flow.inputs)}" if flow.inputs else "it has none"
+    known = f"its inputs are {', '.join(flow.inputs)}" if flow.inputs else "it has no inputs"
     return [
         f"flow {flow.name!r} has no input {quoted(name)}; {did_you_mean(name, flow.inputs) or known}"
         for name in given
@@ -150,11 +150,11 @@ def _unknown_inputs(flow: Flow, given: Iterable[str]) -> list[str]:
 
 def _missing_input(flow: Flow, name: str) -> str:
     description = flow.inputs[name].description
-    return f"the input {quoted(name)} is missing" + (f": {description}" if description else "")
+    return f"missing input {quoted(name)}" + (f": {description}" if description else "")
 
 
 def _wrong_input(name: str, spec: InputSpec, value: object) -> str:
-    return f"the input {quoted(name)} is a {spec.type}, not {json.dumps(value, default=repr)[:100]}"
+    return f"input {quoted(name)} must be a {spec.type}, not {json.dumps(value, default=repr)[:100]}"
 
 
 def _as_typed(spec: InputSpec, value: Any) -> Any:
@@ -250,19 +250,19 @@ class _Planning:
                 is_cleanup=is_cleanup,
             )
         except BadExpression as error:
-            self._tell(spec.source, f"no template: {error.reason}")
+            self._tell(spec.source, f"invalid template: {error.reason}")
             return Step(path, spec.kind)
 
     def _take(self, path: str, spec: StepSpec) -> None:
         """Keep the path for this step. The plan ends here when it has become too large."""
         first = self._taken.setdefault(path, spec.source)
         if first is not spec.source:
-            self._tell(spec.source, f"the path {quoted(path)} is that of the step at {first}: give this one another id")
+            self._tell(spec.source, f"path {quoted(path)} is already used by the step at {first}: choose another id")
         if len(self._taken) > MOST_STEPS:
-            self._tell(spec.source, f"with the flows that are called these are more than {MOST_STEPS:,} steps")
+            self._tell(spec.source, f"more than {MOST_STEPS:,} steps, including called flows")
             self.mistakes.raise_if_any()
         if path.count(".") >= MOST_LEVELS:
-            self._tell(spec.source, f"with the flows that are called, steps are more than {MOST_LEVELS} levels deep")
+            self._tell(spec.source, f"steps are nested more than {MOST_LEVELS} levels deep, including called flows")
             self.mistakes.raise_if_any()
 
     def _called(self, spec: StepSpec, chain: Chain) -> Flow | None:
@@ -272,7 +272,7 @@ class _Planning:
         if file in chain:
             self._tell(spec.source, f"the flow calls itself: {' -> '.join([*chain, file])}", position)
         elif self._load_flow is None:
-            self._tell(spec.source, f"the flow {quoted(file)} cannot be called: this flow has no folder", position)
+            self._tell(spec.source, f"cannot call the flow {quoted(file)}: this flow has no folder", position)
         elif file in self._flows:
             return self._flows[file]
         else:
@@ -285,7 +285,7 @@ class _Planning:
                 self._tell(spec.source, f"the flow {quoted(file)} is not UTF-8", position)
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or error
-                self._tell(spec.source, f"the flow {quoted(file)} cannot be read: {reason}", position)
+                self._tell(spec.source, f"cannot read the flow {quoted(file)}: {reason}", position)
             else:
                 self.mistakes.texts.update(flow.texts)
                 return flow

@@ -125,7 +125,7 @@ class Scope:
         for layer in self.layers:
             if layer.name == name:
                 return layer
-        raise BadEdit(f"there is no layer {name!r}: the layers here are {', '.join(each.name for each in self.layers)}")
+        raise BadEdit(f"there is no layer {name!r}; available: {', '.join(each.name for each in self.layers)}")
 
     def put(self, path: Path, value: Any) -> None:
         """Write into the innermost layer, keeping beside it what outer layers have under the same key."""
@@ -181,18 +181,18 @@ class Edit:
 def plan_edit(scope: Scope, path: Path, value: Any, *, layer: str | None, removes: bool) -> Edit:
     """The edit that would set or unset this path; BadEdit says why it cannot be done."""
     if not path or not isinstance(path[0], str):
-        raise BadEdit("an edit needs a path that begins with a key, such as .errors or .vars.region")
+        raise BadEdit("an edit needs a path that starts with a key, such as .errors or .vars.region")
     target = scope.layer(layer, path[0])
     values = target.values
     if not removes and path[0] not in values and path[0] in scope.values():
         values = {**values, path[0]: scope.values()[path[0]]}
     try:
         if removes and not _is_there(target.values, path):
-            raise BadEdit(f"there is nothing at {format_path(path)} in layer {target.name!r} to unset")
+            raise BadEdit(f"nothing to unset at {format_path(path)} in layer {target.name!r}")
         without(values, path) if removes else with_value(values, path, value)
         undo_path, before, was_there = _to_put_back(target.values, path)
     except BadExpression as error:
-        raise BadEdit(f"{format_path(path)} cannot be edited in layer {target.name!r}: {error.reason}") from error
+        raise BadEdit(f"cannot edit {format_path(path)} in layer {target.name!r}: {error.reason}") from error
     return Edit(target.name, path, value, removes, undo_path, before, was_there)
 
 

@@ -8,7 +8,7 @@ from pitstop.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FileChangeInfo:
-    """What became of one path between two points. `mode` is a change of the permissions only."""
+    """A change of one path between two points. `mode` means that only the permissions changed."""
 
     path: str
     kind: FileChangeKind
@@ -17,7 +17,7 @@ class FileChangeInfo:
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """The files that differ between two points, by path; `total` counts those too that were left off."""
+    """The files that differ between two points, by path; `total` also counts omitted ones."""
 
     changes: tuple[FileChangeInfo, ...]
     total: int
@@ -25,7 +25,7 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """One file at two points. `diff` is in the unified format, and empty for what is no text; no `kind`, no change."""
+    """One file at two points. `diff` is a unified diff, empty for a binary file; no `kind` means no change."""
 
     path: str
     kind: FileChangeKind | Literal[""]

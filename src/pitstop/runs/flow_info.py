@@ -7,7 +7,7 @@ from pitstop.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StepInfo:
-    """A step of a flow. `parent` is the path of the step around it; lines and columns count from 1."""
+    """A step of a flow. `parent` is the path of its parent step; lines and columns start at 1."""
 
     path: str
     kind: str
@@ -32,7 +32,7 @@ class StepInfo:
 
 @dataclass(frozen=True, slots=True)
 class InputInfo:
-    """A value that a run of the flow is given."""
+    """An input of a flow."""
 
     name: str
     type: str | None
@@ -43,7 +43,7 @@ class InputInfo:
 
 @dataclass(frozen=True, slots=True)
 class FlowInfo:
-    """A flow that can run, its steps in the order in which they are written."""
+    """A valid flow, with its steps in source order."""
 
     name: str
     file: str

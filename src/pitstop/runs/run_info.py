@@ -13,7 +13,7 @@ ENDED: tuple[RunStatus, ...] = ("passed", "failed", "cancelled", "timed_out")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A step whose failure counts."""
+    """A failed step that made the run fail."""
 
     step: str
     occurrence: str
@@ -23,7 +23,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """How a run ended: passed, failed, cancelled or timed_out. `intervened` is True when somebody had a hand in it."""
+    """How a run ended: passed, failed, cancelled or timed_out. `intervened` is True when a user modified it."""
 
     run: str
     status: str
@@ -34,7 +34,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitInfo:
-    """The commit that a run worked on. `has_changes`: the folder was not just as the commit has it when it began."""
+    """The commit of a run. `has_changes`: the folder had uncommitted changes when the run started."""
 
     sha: str
     message: str  # its first line
@@ -44,7 +44,7 @@ class CommitInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """A run as a list shows it. Times are seconds since the epoch."""
+    """A summary of a run. Times are seconds since the epoch."""
 
     id: str
     flow: str  # the flow's name
@@ -72,7 +72,7 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a step wants to know from a person."""
+    """A question of a step to the user."""
 
     occurrence: str
     prompt: str

@@ -58,7 +58,7 @@ class WorkspaceProgress:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line that a step wrote. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences."""
+    """A line of a step's log. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences."""
 
     number: int
     stream: Stream
@@ -68,7 +68,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Some lines of what an occurrence wrote. `next` is the number to ask after for more; None: no more yet.
+    """A page of the log of an occurrence. `next` is the number to continue after; None: no more yet.
 
     `is_ended` says that the occurrence has ended, so that there is no more to come.
     """
@@ -81,7 +81,7 @@ class LogPage:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactInfo:
-    """A file that a step handed on."""
+    """An artifact of a step."""
 
     path: str
     size: int

@@ -13,7 +13,7 @@ ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it show
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakpointRequest:
-    """Where to stop: a step by path or id, a kind of step, a line, or everywhere. `condition` is jq.
+    """Where to pause: a step by path or id, a step type, a line, or everywhere. `condition` is jq.
 
     With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming
     `equals`.

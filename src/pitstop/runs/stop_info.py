@@ -34,7 +34,7 @@ class OutcomeInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopInfo:
-    """A frame that stands still. `allowed` has the verbs that are possible now; `will_run` is what the `if` says.
+    """A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`.
 
     `after_event` is its number in the log: what a rewind to it keeps.
     """
@@ -62,7 +62,7 @@ class StopInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakpointInfo:
-    """A breakpoint of a session. `paths` are the steps that it is at."""
+    """A breakpoint of a session. `paths` are the steps it applies to."""
 
     id: int
     request: BreakpointRequest
@@ -72,9 +72,9 @@ class BreakpointInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditInfo:
-    """A change that was made at a stop, and can be undone until its frame goes on.
+    """An edit made at a stop, which can be undone until its frame resumes.
 
-    `preview` is the value in one line; `value` is there for a plain one, and cut when it is long.
+    `preview` is the value in one line; `value` is set for a plain value, and truncated when it is long.
     """
 
     stop: int
@@ -88,7 +88,7 @@ class EditInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugState:
-    """All of a session at one moment: with the events above `last_event` it can be followed from there."""
+    """A snapshot of a session: apply the events above `last_event` to follow it from there."""
 
     session: SessionState
     frames: tuple[FrameInfo, ...]
@@ -103,7 +103,7 @@ class DebugState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointInfo:
-    """A point of the history that can be gone back to. `status` is how the step had ended; `stop`, that it stopped."""
+    """A point in the history to rewind to. `status` is the outcome of the step; `stop` is set if it paused there."""
 
     number: int
     frame: str
@@ -118,7 +118,7 @@ class PointInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextInfo:
-    """Where a stop is, for somebody who comes to it from elsewhere. The step is the `number`-th of all `steps`.
+    """Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`.
 
     `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files;
     both are empty for a run that only its own terminal can come to.

@@ -8,7 +8,7 @@ from pitstop.runs.run_info import RunStatus
 
 @dataclass(frozen=True, slots=True)
 class TestCase:
-    """One test of a report: passed, failed, error or skipped. `change` compares it with the run before."""
+    """One test of a report: passed, failed, error or skipped. `change` compares it with the previous run."""
 
     __test__ = False  # pytest is not to take it for a test
 
@@ -23,7 +23,7 @@ class TestCase:
 
 @dataclass(frozen=True, slots=True)
 class FailingTest:
-    """A test that failed, by the names that stay the same from run to run."""
+    """A failed test, by the names that are stable across runs."""
 
     step: str
     suite: str
@@ -32,7 +32,7 @@ class FailingTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestedRun:
-    """What the tests of one run of a flow came to: how many there were, and which of them failed."""
+    """The test results of one run: how many tests there were, and which failed."""
 
     __test__ = False
 

@@ -9,9 +9,9 @@ from pitstop.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariableInfo:
-    """A value in a scope, one level of it. `path` is jq; `size` is how many children it has, None for a plain value.
+    """One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value.
 
-    `value` is there for a plain value, and cut when it is long; `preview` is one line in any case.
+    `value` is set for a plain value, and truncated when it is long; `preview` is always one line.
     """
 
     name: str
@@ -27,7 +27,7 @@ class VariableInfo:
 
 @dataclass(frozen=True, slots=True)
 class VariablePage:
-    """Some children of a value; `next` is the cursor of those that come after them."""
+    """A page of the children of a value; `next` is the cursor of the next page."""
 
     variables: tuple[VariableInfo, ...]
     total: int
@@ -36,7 +36,7 @@ class VariablePage:
 
 @dataclass(frozen=True, slots=True)
 class ConfigInfo:
-    """A step's config as written, as it would resolve now, and what keeps any part of it from resolving."""
+    """A step's config as written, as it resolves now, and what cannot be resolved."""
 
     raw: Mapping[str, Any]
     resolved: Mapping[str, Any]
@@ -46,7 +46,7 @@ class ConfigInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeInfo:
-    """A difference between two values, at a path; what was not there is None and `kind` says so."""
+    """A difference between two values, at a path; a missing value is None, as `kind` says."""
 
     path: str
     kind: Literal["added", "removed", "changed"]

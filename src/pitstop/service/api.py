@@ -83,7 +83,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class StoredFlow:
-    """A flow that can be started by its name: a file in one of the folders that the service was given."""
+    """A flow that can be started by name: a file in one of the service's flow folders."""
 
     name: str
     file: str
@@ -92,7 +92,7 @@ class StoredFlow:
 
 @dataclass(frozen=True, slots=True)
 class StepTypeHelp:
-    """A type of step, or a way of combining steps: one line, and all that there is to say.
+    """A step type or a control-flow construct: one line, and the full description.
 
     `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it.
     """
@@ -106,7 +106,7 @@ class StepTypeHelp:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that was looked at on this machine. `is_needed` is False for what Pitstop can do without."""
+    """One check of this machine's setup. `is_needed` is False for what is optional."""
 
     name: str
     works: bool
@@ -127,7 +127,7 @@ class RunQuery:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Some runs; `next` is the cursor of those that come after them."""
+    """A page of runs; `next` is the cursor of the next page."""
 
     runs: tuple[RunInfo, ...]
     next: str | None = None

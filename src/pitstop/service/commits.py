@@ -39,10 +39,10 @@ async def commit_in(folder: str) -> CommitInfo | None:
 async def find_commit(folder: str, named: str) -> CommitInfo:
     """The commit that a name means in the repository of a folder; BadCommit."""
     if not _is_in_repository(Path(folder)):
-        raise BadCommit(named, f"{folder} is in no git repository")
+        raise BadCommit(named, f"{folder} is not in a git repository")
     sha = (await _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{named}^{{commit}}")).strip()
     if not sha:
-        raise BadCommit(named, f"the repository of {folder} has none of that name")
+        raise BadCommit(named, f"the repository of {folder} has no such commit, branch or tag")
     message = (await _git(folder, "log", "-1", "--format=%s", sha)).strip()
     is_branch = bool((await _git(folder, "for-each-ref", "--count=1", f"refs/heads/{named}")).strip())
     return CommitInfo(sha=sha, message=message, branch=named if is_branch else None)
@@ -116,4 +116,4 @@ async def _start_git(folder: str, *words: str, asked: str) -> asyncio.subprocess
             env=environment,
         )
     except OSError as error:
-        raise BadCommit(asked, f"git cannot be run: {error.strerror}") from error
+        raise BadCommit(asked, f"cannot run git: {error.strerror}") from error

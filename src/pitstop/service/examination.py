@@ -45,7 +45,7 @@ async def examine_machine(
         Finding("python", True, f"{platform.python_version()} ({sys.executable})"),
         _tool("bash", ("--version",), "steps run in sh without it", is_needed=False),
         _tool("sh", ("-c", "echo a POSIX shell"), "steps cannot run without it"),
-        _tool("git", ("--version",), "needed for checkouts", is_needed=False),
+        _tool("git", ("--version",), "needed to check out commits", is_needed=False),
         await _jq(new_evaluator),
         await _commands(new_executor),
         _state_folder(settings),
@@ -78,7 +78,7 @@ def find_podman_dns(folders: Iterable[str] = PODMAN_PLUGIN_FOLDERS) -> list[Find
     for program in PODMAN_DNS:
         if found := shutil.which(program, path=search):
             return [Finding("podman dns", True, f"services are reached by name ({found})", False)]
-    without = "no DNS plugin: a step cannot reach a service by its name with Podman"
+    without = "no DNS plugin: steps cannot reach services by name with Podman"
     cure = "install aardvark-dns, or on Debian 12 `apt install golang-github-containernetworking-plugin-dnsname`"
     return [Finding("podman dns", False, f"{without}; {cure}", False)]
 
@@ -97,7 +97,7 @@ async def _jq(new_evaluator: Callable[[], Evaluator]) -> Finding:
             answer = await evaluator.evaluate("[.numbers[] * 2]", {"numbers": [1, 2]}, timeout_seconds=ANSWER_SECONDS)
         finally:
             await evaluator.close()
-        return "evaluates expressions in a process of its own" if answer == [[2, 4]] else f"answers {answer}"
+        return "evaluates expressions in a separate process" if answer == [[2, 4]] else f"answers {answer}"
 
     return await _tried("jq", ask, "evaluates")
 
@@ -115,8 +115,8 @@ async def _commands(new_executor: NewExecutor) -> Finding:
         finally:
             await executor.close()
         if result.state == "completed" and said == b"pitstop\n":
-            return "run, are heard, and leave nothing behind"
-        return f"ended with {result.state} {result.reason}, and said {said[:100]!r}"
+            return "run, produce output, and leave no processes behind"
+        return f"ended with {result.state} {result.reason}, and printed {said[:100]!r}"
 
     return await _tried("commands", run, "run,")
 
@@ -137,14 +137,14 @@ def _state_folder(settings: Settings) -> Finding:
     except OSError as error:
         return Finding("state folder", False, f"{settings.home}: {error.strerror or error}")
     if not os.access(settings.runs, os.W_OK):
-        return Finding("state folder", False, f"{settings.home} cannot be written")
+        return Finding("state folder", False, f"{settings.home} is not writable")
     free = f"{free_bytes / 1024**3:.1f} GB free"
     return Finding("state folder", free_bytes > LEAST_FREE_BYTES, f"{settings.home}, {free}")
 
 
 def _cgroup() -> Finding:
     if not (CGROUP / "cgroup.controllers").exists():
-        return Finding("cgroup", False, "no cgroup v2: running out of memory cannot be told from a kill", False)
+        return Finding("cgroup", False, "no cgroup v2: out of memory cannot be distinguished from a kill", False)
     writable = os.access(CGROUP, os.W_OK)
     return Finding("cgroup", True, f"version 2, {'writable' if writable else 'read-only'}", False)
 

@@ -218,7 +218,7 @@ def read_from(texts: Mapping[str, str], otherwise: ReadFile | None = None) -> Re
         if path in texts:
             return texts[path].encode("utf-8", "surrogatepass")
         if otherwise is None:
-            raise FileNotFoundError(ENOENT, "it was no part of the flow", path)
+            raise FileNotFoundError(ENOENT, "it was not part of the flow", path)
         return otherwise(path)
 
     return read
@@ -228,7 +228,7 @@ def _first(path: str, read: ReadFile) -> _Source:
     try:
         return _Source(read(normpath(path)), read)
     except OSError as error:
-        raise BadFlow([Mistake(path, 1, 1, f"the file cannot be read: {error.strerror or error}")]) from error
+        raise BadFlow([Mistake(path, 1, 1, f"cannot read the file: {error.strerror or error}")]) from error
 
 
 async def _get_up(evaluator: Evaluator) -> None:

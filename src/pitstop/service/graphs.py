@@ -91,7 +91,7 @@ def _module_in(file: Path) -> ModuleType:
         return known
     spec = importlib.util.spec_from_file_location(name if known is None else f"graph_in_{name}", path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
+        raise ImportError(f"{path} is not a Python file")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -105,7 +105,7 @@ def _why_not_imported(target: GraphTarget, error: BaseException) -> list[Mistake
     """Where in the user's own code it went wrong, if it came that far."""
     named = str(target.folder / target.module)
     if isinstance(error, FileNotFoundError) and error.filename == named:
-        return [Mistake(named, 1, 1, f"the file cannot be read: {error.strerror}")]
+        return [Mistake(named, 1, 1, f"cannot read the file: {error.strerror}")]
     if isinstance(error, ModuleNotFoundError) and error.name == target.module.partition(".")[0]:
         return [Mistake(str(target), 1, 1, f"there is no module {error.name!r} in {target.folder}, nor installed")]
     if isinstance(error, SyntaxError) and error.filename is not None:
@@ -127,7 +127,7 @@ def _graph_in(target: GraphTarget, module: ModuleType) -> tuple[GraphDefinition,
         found = _made_by(target, found)
     definition = _definition_of(found)
     if definition is None:
-        reason = f"{target.name} is a {type(found).__name__}: name a Graph, what its `compile` gives, or what makes one"
+        reason = f"{target.name} has type {type(found).__name__}: use a graph, or a function that returns one"
         raise BadFlow([Mistake(str(target), 1, 1, reason + _hint(target.name, module))])
     plan = getattr(found, "plan", None)
     return definition, plan if isinstance(plan, Plan) else plan_graph(definition)
@@ -159,7 +159,7 @@ def _hint(name: str, module: ModuleType) -> str:
     near = get_close_matches(name, graphs, n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
-    return f"; there is {', '.join(graphs)}" if graphs else ""
+    return f"; available: {', '.join(graphs)}" if graphs else ""
 
 
 # --- Files -----------------------------------------------------------------------------------------------------------

@@ -352,7 +352,7 @@ class LiveRun(PastRun):
             except StoreUnavailable as error:
                 if self._is_left:
                     raise LogLost(self.id) from error
-                self._files_problem = f"what steps handed on is not kept now: {error}"
+                self._files_problem = f"cannot store artifacts: {error}"
                 await self._clock.sleep(KEEP_AGAIN_SECONDS)
             else:
                 self._files_problem = None
@@ -442,7 +442,7 @@ class LiveRun(PastRun):
         self._kill()
 
     def _kill(self) -> None:
-        self.cancel_now("ended at once")
+        self.cancel_now("killed")
         if self.is_over:
             return
         if self._run is not None and self._workplace is not None:

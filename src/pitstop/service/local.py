@@ -23,7 +23,7 @@ from pitstop.service.run_snapshots import SnapshotKeeping
 from pitstop.service.workplaces import NewExecutor, NewMasker, make_workplace
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
-LEFT_ALONE = "nobody is there any more who wanted it"
+LEFT_ALONE = "the client that started it is gone"
 
 
 class LocalService(FlowDesk):

@@ -151,13 +151,13 @@ class LocalDebugger:
     async def pause(self, frame: str | None = None) -> None:
         await self._kept(self._session.pause(frame))
 
-    async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
+    async def cancel_frame(self, frame: str, reason: str = "ended by the user") -> None:
         await self._kept(self._session.cancel_frame(frame, reason))
 
     async def detach(self) -> None:
         await self._kept(self._session.detach())
 
-    async def abort(self, reason: str = "aborted by hand") -> None:
+    async def abort(self, reason: str = "aborted by the user") -> None:
         await self._kept(self._session.abort(reason))
 
     # Changing
@@ -252,7 +252,7 @@ class LocalDebugger:
             try:
                 found = await self.evaluate(stop, expression)
                 if len(found) != 1:
-                    raise BadExpression(expression, f"gives {len(found)} values: collect them with [...]")
+                    raise BadExpression(expression, f"returned {len(found)} values: collect them with [...]")
                 values[expression] = {"value": found[0]}
             except BadExpression as error:
                 values[expression] = {"error": self._mask(str(error))}
@@ -267,7 +267,7 @@ class LocalDebugger:
             parts = parse_path(path)
             value = read_path(without_secrets(activation.scope.values()), parts)
         except BadExpression as error:
-            raise BadEdit(f"{path!r} names no value: {error.reason}") from error
+            raise BadEdit(f"there is no value at {path!r}: {error.reason}") from error
         origins = {} if parts else {each.name: (each.layer, each.set_by) for each in session.variables(stop)}
         children = children_of(value, parts)
         return page_of(children, self._mask, cursor=cursor, limit=limit, search=search, origins=origins)

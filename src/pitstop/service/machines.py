@@ -7,7 +7,7 @@ from pitstop.engine.executor import Executor, asked_labels, listed
 from pitstop.plan.expressions import expressions_in
 from pitstop.plan.plan import Plan, Step
 
-WAY_OUT = "run the flow where there is one, or take `requires` away"
+WAY_OUT = "run the flow on a matching machine, or remove `requires`"
 
 
 async def refuse_unmet(plan: Plan, done: Collection[str], executor: Executor, texts: Mapping[str, str]) -> None:
@@ -23,7 +23,7 @@ async def refuse_unmet(plan: Plan, done: Collection[str], executor: Executor, te
     for step in asking:
         asked = asked_labels(step.requires)
         if step.source is not None and not any(runner.meets(asked) for runner in there):
-            told = f"`{step.local}` requires {listed(asked)}, and there is {', '.join(map(str, there)) or 'no machine'}"
+            told = f"`{step.local}` requires {listed(asked)}; available: {', '.join(map(str, there)) or 'none'}"
             mistakes.add(step.source.file, step.source.line, step.source.column, told, WAY_OUT)
     mistakes.raise_if_any()
 

@@ -59,17 +59,17 @@ class RemoteDebugger:
     async def pause(self, frame: str | None = None) -> None:
         await self._say("pause", frame=frame)
 
-    async def cancel_frame(self, frame: str, reason: str = "ended by hand") -> None:
+    async def cancel_frame(self, frame: str, reason: str = "ended by the user") -> None:
         """A server ends a branch where it is stopped, by letting its step fail."""
         stop = next((each for each in (await self.state()).stops if each.frame == frame), None)
         if stop is None:
-            raise CommandRefused(f"branch {frame} can be ended where it is stopped: pause it first")
+            raise CommandRefused(f"branch {frame} can be ended only where it is paused: pause it first")
         await self.force(stop.id, "failed")
 
     async def detach(self) -> None:
         await self._connection.ask("DELETE", self._path)
 
-    async def abort(self, reason: str = "aborted by hand") -> None:
+    async def abort(self, reason: str = "aborted by the user") -> None:
         await self._say("abort", reason=reason)
 
     # Changing

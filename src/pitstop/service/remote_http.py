@@ -98,7 +98,7 @@ class Connection:
         try:
             return msgspec.json.decode(content, type=type)
         except msgspec.DecodeError as error:
-            raise ServerTrouble(f"the server at {self.url} said something that is not understood: {error}") from error
+            raise ServerTrouble(f"unexpected response from the server at {self.url}: {error}") from error
 
     def _unreachable(self, error: Exception) -> ServerUnreachable:
         return ServerUnreachable(self.url, str(error) or type(error).__name__)
@@ -164,7 +164,7 @@ def _check_address(url: str) -> None:
     except ValueError:  # a port beyond all ports
         is_address = False
     if not is_address:
-        raise ServerUnreachable(url, "an address is http://, a host and a port")
+        raise ServerUnreachable(url, "the address must be http://HOST:PORT")
 
 
 def error_in(status: int, content: bytes) -> PitstopError:
@@ -174,7 +174,7 @@ def error_in(status: int, content: bytes) -> PitstopError:
     except msgspec.DecodeError:
         told = None
     if not isinstance(told, dict) or "code" not in told:
-        return ServerTrouble(f"the server answered with status {status}, and no reason: is it a Pitstop?")
+        return ServerTrouble(f"the server answered with status {status} and no reason: is it a Pitstop server?")
     return from_problem(told)
 
 

@@ -156,7 +156,7 @@ class RunMaker:
         try:
             kept = await self._store.open(run)
         except UnknownRun as error:
-            raise BadLog(f"run {run} is not there any more to go on from") from error
+            raise BadLog(f"cannot resume from run {run}, because it was deleted") from error
         return kept.log.read()
 
 
@@ -165,7 +165,7 @@ async def _commit_of(asked: str | None, folder: str | None) -> CommitInfo | None
     if asked is None:
         return None if folder is None else await commit_in(folder)
     if folder is None:
-        raise BadCommit(asked, "the run worked in no folder that is a repository")
+        raise BadCommit(asked, "the run was not in a git repository")
     return await find_commit(folder, asked)
 
 

@@ -59,7 +59,7 @@ class RunSnapshots:
             with self._progress.telling("keeping") as amount:
                 self._last = await self._keeping.take(self._last, parts=self._parts, owner=self._owner, amount=amount)
         except (SnapshotTooLarge, Unavailable) as error:
-            self.problem = f"the files of the workspace could not be kept before {occurrence}: {error}"
+            self.problem = f"could not store the workspace files before {occurrence}: {error}"
             raise
         return self._last
 

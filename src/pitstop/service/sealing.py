@@ -34,4 +34,4 @@ def read_seal(key_file: Path) -> Seal:
     try:
         return Seal(key_file.read_bytes().strip())
     except ValueError as error:
-        raise SealBroken(f"{key_file} holds no key: put the one back that the database was made with") from error
+        raise SealBroken(f"{key_file} does not contain a key: restore the key file of this database") from error

@@ -35,12 +35,12 @@ def events_before(plan: Plan, events: Sequence[AnyEvent], step: str) -> list[Any
     """
     if not events:
         paths_of(plan, step)
-        raise BadLog(f"there is no run of this flow to go on from: run it whole before you run it from {step!r}")
+        raise BadLog(f"there is no earlier run of this flow: run it completely before you run it from {step!r}")
     targets = occurrences_of(events, (), step) or occurrences_of(events, paths_of(plan, step))
     if not targets:
         failures = tell_failures(events)
-        where = f"; it ended in {failures[0].step!r}" if failures else ""
-        raise BadLog(f"the last run of this flow never came to {step!r}{where}")
+        where = f"; it failed at {failures[0].step!r}" if failures else ""
+        raise BadLog(f"the last run of this flow did not reach {step!r}{where}")
     kept = events_without(plan, events, targets)
     for event in kept:
         if isinstance(event, StepStarted | StepFinished) and event.step.partition("+")[0] not in plan.steps:

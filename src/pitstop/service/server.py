@@ -193,7 +193,7 @@ class ServerService(LocalService):
         except LogLost:
             log.info("run %s was taken over by another server", run.id)
         except Exception:  # one run's trouble is not that of the others
-            log.exception("run %s could not be carried out", run.id)
+            log.exception("run %s could not be executed", run.id)
         finally:
             del self._live[run.id], self._carrying_out[run.id]
             run.set_gone()
@@ -268,11 +268,11 @@ class ServerService(LocalService):
             secrets = self._seal.open(record.sealed_secrets) if record.sealed_secrets else {}
             prepared = await self._maker.recall(record, secrets)
         except PitstopError as error:
-            log.warning("run %s cannot be gone on with: %s", record.id, error)
+            log.warning("cannot resume run %s: %s", record.id, error)
             outcome = Outcome(Status.FAILED, error=error_of(error, ""))
             now = self._clock.now()
             kept.log.append(RunEnded(now, outcome))
-            await kept.update(status="failed", ended_at=now, error=f"it cannot be gone on with: {error}")
+            await kept.update(status="failed", ended_at=now, error=f"cannot resume it: {error}")
             await kept.close()
         else:
             before = self._live.get(record.id)
@@ -287,7 +287,7 @@ class ServerService(LocalService):
             try:
                 await self.renew_leases()
             except PitstopError:
-                log.exception("the database cannot be asked about leases")
+                log.exception("cannot read leases from the database")
 
     async def renew_leases(self) -> None:
         """Hold on to our runs, leave those that are another's by now, and go on with those that nobody has."""
@@ -321,7 +321,7 @@ class ServerService(LocalService):
                 await remove_old_workspaces(self._executor, self._is_done_with)
                 await remove_old_snapshots(self._new_snapshots(), self._is_done_with, self._clock.now())
             except (PitstopError, OSError):
-                log.exception("files of old runs could not be removed")
+                log.exception("could not remove files of old runs")
             await self._clock.sleep(self.options.collect_seconds)
 
     async def _is_done_with(self, run: str) -> bool:

@@ -12,12 +12,12 @@ from pitstop.runs.stop_info import DebugState
 from pitstop.service.local_debugger import LocalDebugger
 
 COMMANDS = {
-    "@resume": "let the step go on",
-    "@retry": "run the step again, with what was edited",
-    "@skip": "leave the step out",
-    "@abort": "end the run as cancelled, cleaning up",
-    "@status": "where the run stands",
-    "@help": "these commands",
+    "@resume": "resume the run",
+    "@retry": "retry the step, with your edits",
+    "@skip": "skip the step",
+    "@abort": "cancel the run; cleanup still runs",
+    "@status": "show where the run is",
+    "@help": "list these commands",
 }
 ENDS_SHELL = ("@resume", "@retry", "@skip", "@abort")
 
@@ -134,7 +134,7 @@ async def carry_out(command: str, debugger: LocalDebugger, stop: int) -> tuple[s
                 return "\n".join(f"{name:<8} {what}" for name, what in COMMANDS.items()), False
     except PitstopError as error:
         return str(error), False
-    return {"@abort": "the run ends; so does this shell"}.get(command, "the run goes on; this shell ends"), True
+    return {"@abort": "the run ends; this shell closes"}.get(command, "the run resumes; this shell closes"), True
 
 
 def status_text(state: DebugState, stop: int) -> str:
@@ -149,4 +149,4 @@ def status_text(state: DebugState, stop: int) -> str:
     running = [frame.name for frame in state.frames if frame.state in ("running", "pausing")]
     if running:
         lines.append(f"  running: {', '.join(running)}")
-    return "\n".join(lines) or "nothing stands still"
+    return "\n".join(lines) or "nothing is paused"

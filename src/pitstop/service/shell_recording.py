@@ -15,7 +15,7 @@ from pitstop.steps.workplace import MaskedStream
 
 FOLDER = "shells"
 MOST_BYTES = 50 * 1024 * 1024
-TOO_MUCH = "the recording ends here: it may not be larger"
+TOO_MUCH = "the recording ends here: its size limit is reached"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 

@@ -30,7 +30,7 @@ class Slots:
 
     def __init__(self, slots: int) -> None:
         if slots < 1:
-            raise ValueError(f"a server needs at least one slot, not {slots}")
+            raise ValueError(f"a server needs at least one slot, but got {slots}")
         self.slots = slots
         self._working: Counter[str] = Counter()
         self._waiting: dict[Waiting, asyncio.Future[None]] = {}

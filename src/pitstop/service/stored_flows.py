@@ -27,7 +27,7 @@ class StoredFlows:
         """UnknownFlow."""
         files = self.files()
         if name not in files:
-            raise UnknownFlow(name, f"there is {', '.join(files)}" if files else "no folder with flows has any")
+            raise UnknownFlow(name, f"available: {', '.join(files)}" if files else "no flows are stored")
         return files[name]
 
     def path_of(self, flow: str) -> str:

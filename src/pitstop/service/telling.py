@@ -100,20 +100,20 @@ def intervention_text(kind: str, fields: Mapping[str, Any]) -> str | None:
     match kind:
         case "debug.scope_edited":
             path = _path(fields["path"])
-            return f"{path} removed at {occurrence}" if fields["removes"] else f"{path} set at {occurrence}"
+            return f"removed {path} at {occurrence}" if fields["removes"] else f"set {path} at {occurrence}"
         case "debug.config_overridden":
-            return f"config of {occurrence} changed: {', '.join(fields['config'])}" if fields["config"] else None
+            return f"changed config of {occurrence}: {', '.join(fields['config'])}" if fields["config"] else None
         case "debug.outcome_forced":
             status = fields["outcome"]["status"]
-            return f"{occurrence} was skipped" if fields["verb"] == "skip" else f"{occurrence} was forced to {status}"
+            return f"skipped {occurrence}" if fields["verb"] == "skip" else f"forced {occurrence} to {status}"
         case "debug.frame_cancelled":
-            return f"branch {fields['frame']} was ended"
+            return f"ended branch {fields['frame']}"
         case "debug.step_injected":
-            return f"{fields['type']} injected {fields['position']} {occurrence}"
+            return f"injected {fields['type']} {fields['position']} {occurrence}"
         case "debug.rewound":
-            return f"went back to {fields['position']} {occurrence}"
+            return f"rewound to {fields['position']} {occurrence}"
         case "step.retried" if fields["by_hand"]:
-            return f"{occurrence} was tried again"
+            return f"retried {occurrence}"
     return None
 
 

@@ -30,14 +30,14 @@ Role = Literal["viewer", "operator"]
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
-        raise ValueError("may not have a NUL character in it")
+        raise ValueError("must not contain a NUL character")
     return text
 
 
 def of_file_system(path: str) -> str:
     """The path, if any file could be called so."""
     if any(len(part.encode(errors="surrogateescape")) > LONGEST_NAME for part in path.split("/")):
-        raise ValueError(f"no file can have a name of more than {LONGEST_NAME} bytes")
+        raise ValueError(f"a file name must not be longer than {LONGEST_NAME} bytes")
     return path
 
 
@@ -45,7 +45,7 @@ Text = Annotated[str, Field(max_length=4096), AfterValidator(_without_nul)]
 PathText = Annotated[Text, AfterValidator(of_file_system)]
 LongText = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_without_nul)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_without_nul)]
-Stop = Annotated[int, Field(ge=1, lt=2**53, description="The stop that it acts on; one that is over answers 409.")]
+Stop = Annotated[int, Field(ge=1, lt=2**53, description="The stop to act on; 409 if it has ended.")]
 Number = Annotated[int, Field(ge=0, lt=2**53)]
 Values = Annotated[dict[str, Any], Field(max_length=10_000)]
 
@@ -58,7 +58,7 @@ class Form(BaseModel):
 
 
 class FlowChoice(Form):
-    """One of: a file of the server's machine, a text with a name for it, or the name of a stored flow."""
+    """Exactly one of: a file on the server's machine, a text with an optional name, or the name of a stored flow."""
 
     path: PathText | None = None
     text: LongText | None = None
@@ -67,9 +67,9 @@ class FlowChoice(Form):
     @model_validator(mode="after")
     def _names_one(self) -> Self:
         if (self.path is not None) + (self.text is not None) > 1 or not (self.path or self.text or self.name):
-            raise ValueError("say `path`, or `text` with a `name` if you like, or `name`")
+            raise ValueError("use `path`, or `text` with an optional `name`, or `name`")
         if self.path is not None and self.name is not None:
-            raise ValueError("say either `path` or `name`")
+            raise ValueError("use either `path` or `name`")
         return self
 
     @property
@@ -78,7 +78,7 @@ class FlowChoice(Form):
 
 
 class BreakpointForm(Form):
-    """Where to stop; `condition`, `state` and the braces of `log` are jq."""
+    """Where to pause; `condition`, `state` and the braces of `log` are jq."""
 
     step: Text | None = None
     kind: Text | None = None
@@ -100,7 +100,7 @@ class BreakpointForm(Form):
 
 
 class BreakpointChange(Form):
-    """What is to be different about a breakpoint; what is left out stays."""
+    """Changes of a breakpoint; omitted fields stay as they are."""
 
     step: Text | None = None
     kind: Text | None = None
@@ -166,26 +166,26 @@ class RunForm(_Starting):
     )
 
     flow: FlowChoice
-    folder: PathText | None = Field(None, description="The workspace, in place; none makes a fresh one.")
+    folder: PathText | None = Field(None, description="The folder to run in; omit it for a fresh workspace.")
     only: Text | None = None
     from_run: Text | None = None
-    commit: Text | None = Field(None, description="Work on this commit of the folder's repository, and not in it.")
+    commit: Text | None = Field(None, description="Check out this commit of the folder into a fresh workspace.")
 
     def to_request(self) -> RunRequest:
         return RunRequest(**{**self._fields(), "flow": self.flow.flow, "text": self.flow.text})
 
 
 class RerunForm(_Starting):
-    use_file: bool = Field(False, description="Take the flow's file as it is now, and not as it was then.")
-    commit: Text | None = Field(None, description="Check this commit, branch or tag out into a workspace of its own.")
+    use_file: bool = Field(False, description="Use the current flow file, not the version of the original run.")
+    commit: Text | None = Field(None, description="Check out this commit, branch or tag into a fresh workspace.")
 
     def to_request(self) -> RerunRequest:
         return RerunRequest(**self._fields())
 
 
 class CancelForm(Form):
-    reason: Text = "cancelled by hand"
-    now: bool = Field(False, description="End everything at once, cleaning up too.")
+    reason: Text = "cancelled by the user"
+    now: bool = Field(False, description="Kill everything at once, including cleanup.")
 
 
 class PinForm(Form):
@@ -195,7 +195,7 @@ class PinForm(Form):
 class AnswerForm(Form):
     approved: bool
     comment: Text = ""
-    by: Text = Field("", description="Who decided, where it is not who the token belongs to.")
+    by: Text = Field("", description="Who decided, if not the owner of the token.")
 
 
 class CheckForm(FlowChoice):
@@ -204,8 +204,8 @@ class CheckForm(FlowChoice):
 
 class ShellForm(Form):
     stop: Stop
-    mode: ShellMode = Field("shell", description="A sidecar sees the workspace and cannot change it.")
-    record: ShellRecord | None = Field(None, description="Keep the shell as an asciicast among the run's artifacts.")
+    mode: ShellMode = Field("shell", description="A sidecar is a read-only shell.")
+    record: ShellRecord | None = Field(None, description="Save the shell as an asciicast artifact of the run.")
 
 
 class EnableForm(Form):
@@ -226,7 +226,7 @@ class TokenForm(Form):
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """Who asks, and which server answers."""
+    """The client, and the server that answers."""
 
     name: str
     role: Role
@@ -235,7 +235,7 @@ class Me:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetail(RunInfo):
-    """A run with its flow, and each of its files as it was when the flow was read."""
+    """A run with its flow, and the flow's files as they were when it was read."""
 
     flow_info: FlowInfo
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -243,7 +243,7 @@ class RunDetail(RunInfo):
 
 @dataclass(frozen=True, slots=True)
 class MistakeInfo:
-    """One thing that is wrong in a file, and where: lines and columns count from 1."""
+    """An error in a file, and its location; lines and columns start at 1."""
 
     file: str
     line: int
@@ -255,7 +255,7 @@ class MistakeInfo:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFlow:
-    """A flow that can run, or every mistake in it."""
+    """A valid flow, or all errors in it."""
 
     flow: FlowInfo | None
     mistakes: tuple[MistakeInfo, ...] = ()
@@ -263,7 +263,7 @@ class CheckedFlow:
 
 @dataclass(frozen=True, slots=True)
 class FlowDetail:
-    """A stored flow; `info` is None when it cannot run."""
+    """A stored flow; `info` is None if it is invalid."""
 
     name: str
     file: str
@@ -274,7 +274,7 @@ class FlowDetail:
 
 @dataclass(frozen=True, slots=True)
 class OutputPiece:
-    """What a step wrote, as text."""
+    """The log of a step, as text."""
 
     occurrence: str
     stream: str
@@ -284,14 +284,14 @@ class OutputPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectedState(DebugState):
-    """The state after a step was put in, and the path that it has."""
+    """The state after a step was injected, and the path of that step."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """Every value that an expression gives. `cut` has the paths of what was too large to send."""
+    """All values of an expression. `cut` has the paths of values too large to send."""
 
     values: list[Any]
     cut: tuple[str, ...] = ()
@@ -299,7 +299,7 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class WholeScope:
-    """All that a step sees. `cut` has the paths of what was too large to send: variables can be read page by page."""
+    """All values of a scope. `cut` has the paths of values too large to send; read those page by page."""
 
     scope: dict[str, Any]
     cut: tuple[str, ...] = ()
@@ -307,7 +307,7 @@ class WholeScope:
 
 @dataclass(frozen=True, slots=True)
 class ShellToken:
-    """Opens one shell, once, until `expires_at` (seconds since the epoch)."""
+    """A one-time token for a shell, valid until `expires_at` (seconds since the epoch)."""
 
     token: str
     expires_at: float
@@ -315,7 +315,7 @@ class ShellToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenInfo:
-    """Who may come in with a token; the token itself is kept by nobody but them."""
+    """The owner of a token; the token itself is not stored."""
 
     name: str
     role: Role
@@ -324,7 +324,7 @@ class TokenInfo:
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token that was just made: it is shown this once."""
+    """A new token: it is shown only once."""
 
     name: str
     role: Role
@@ -333,7 +333,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class LoginLink:
-    """Where a browser is let in: once, and not after `expires_at`."""
+    """A one-time login link for a browser, valid until `expires_at`."""
 
     url: str
     expires_at: float
@@ -341,14 +341,14 @@ class LoginLink:
 
 @dataclass(frozen=True, slots=True)
 class SecretNames:
-    """The secrets that are kept; nobody can read them back."""
+    """The names of stored secrets; their values cannot be read back."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """Who did what to a run, and when; never a value of a secret."""
+    """Who did what to a run, and when, without secret values."""
 
     number: int
     at: float
@@ -360,7 +360,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Some entries, the newest first; `next` is the cursor of those that come after them."""
+    """A page of entries, newest first; `next` is the cursor of the next page."""
 
     entries: tuple[AuditEntry, ...]
     next: str | None = None
@@ -368,7 +368,7 @@ class AuditPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What went wrong, as RFC 9457 has it. `code` is stable; other members are the values of the error."""
+    """Problem details (RFC 9457). `code` is stable; other members are the values of the error."""
 
     type: str
     title: str

@@ -20,7 +20,7 @@ NewExecutor = Callable[[float | None], Executor]  # with the lease after which o
 NewMasker = Callable[[Mapping[str, str]], "StreamMasker"]  # of these secrets
 
 RECORDINGS = "recordings"  # of shells: apart from the artifacts of steps, which going back puts back
-NOBODY_HERE = "run the flow in a terminal, where you can answer"
+NOBODY_HERE = "run the flow in a terminal to answer"
 
 
 class StreamMasker(Masker, Protocol):

@@ -11,8 +11,8 @@ from pitstop.runs.run_output import WorkspaceProgress, WorkspaceWork
 FIRST_SECONDS = 1.0  # what is over by then is not told at all
 EVERY_SECONDS = 0.25
 
-_DOING = {"keeping": "keeping the files of the workspace", "putting_back": "putting the files of the workspace back"}
-_DONE = {"keeping": "kept the files of the workspace", "putting_back": "put the files of the workspace back"}
+_DOING = {"keeping": "storing the workspace files", "putting_back": "restoring the workspace files"}
+_DONE = {"keeping": "stored the workspace files", "putting_back": "restored the workspace files"}
 _UNITS = ((10**9, "GB", 1), (10**6, "MB", 0), (10**3, "kB", 0))
 
 
@@ -53,7 +53,7 @@ def in_words(doing: WorkspaceWork, amount: Amount, *, after_seconds: float | Non
     if after_seconds is not None:
         return f"{_DONE[doing]}: {files:,} files, {_sizes(amount.bytes)}, in {after_seconds:.1f} s"
     if of_files is None or amount.of_bytes is None:
-        return f"{_DOING[doing]}: looking through them"
+        return f"{_DOING[doing]}: scanning"
     size, of_size = min(amount.bytes, amount.of_bytes), amount.of_bytes
     return f"{_DOING[doing]}: {min(files, of_files):,} of {of_files:,} files, {_sizes(size, of_size)}"
 

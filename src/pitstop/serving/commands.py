@@ -33,21 +33,21 @@ def up_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
     log_to_stderr(options.log_level or "warning", as_json=False)
     running = link_to_running(_settings(options)) if set(words) <= {"--no-browser"} else None
     if running is not None:
-        print("Pitstop runs already: another server would need a --port of its own.", flush=True)
+        print("Pitstop is already running: use --port to start another server.", flush=True)
         show_link(running, options.no_browser)
         return 0
 
     def tell(house: Open) -> None:
-        print(f"Pitstop is at {house.url}", flush=True)
+        print(f"Pitstop is running at {house.url}", flush=True)
         show_link(house.login_link(), options.no_browser)
-        print("Ctrl-C ends it; runs that are not over go on when it is started again.", flush=True)
+        print("Press Ctrl-C to stop. Unfinished runs resume on the next start.", flush=True)
 
     return _serve(_serving(options), tell)
 
 
 def serve_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
     """The same for a team: no browser, logs as JSON lines, and systemd is told when it is ready."""
-    options = _parser("serve", "Start Pitstop as a service: no browser, and logs as JSON lines.").parse_args(words)
+    options = _parser("serve", "Start Pitstop as a service, without a browser and with JSON logs.").parse_args(words)
     log_to_stderr(options.log_level or "info", as_json=True)
     set_up_traces()
     return _serve(_serving(options), lambda _: None)
@@ -57,12 +57,12 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
     """Forget old runs and what is left of their files, and give the space back."""
     parser = argparse.ArgumentParser(
         prog="pitstop gc",
-        description="Forget old runs of a server, and remove workspaces and snapshots that were kept for long enough. "
-        "Runs that are pinned, or whose workspace is kept, stay.",
+        description="Delete old runs of a server, and expired workspaces and snapshots. "
+        "Pinned runs, and runs whose workspace is kept, are not deleted.",
         allow_abbrev=False,
     )
-    parser.add_argument("--older-than", metavar="TIME", default="30d", help="runs that ended longer ago (30d)")
-    parser.add_argument("--keep-last", metavar="N", type=int, default=50, help="but never the newest N (50)")
+    parser.add_argument("--older-than", metavar="TIME", default="30d", help="delete runs that ended longer ago (30d)")
+    parser.add_argument("--keep-last", metavar="N", type=int, default=50, help="always keep the newest N (50)")
     _add_database(parser)
     options = parser.parse_args(words)
     try:
@@ -86,7 +86,7 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
             await executor.close()
             await store.close()
         freed += collected.freed_bytes
-        return f"{len(collected.runs)} runs forgotten, {workspaces} workspaces removed, {freed:,} bytes given back"
+        return f"deleted {len(collected.runs)} runs and {workspaces} workspaces, freed {freed:,} bytes"
 
     print(asyncio.run(collect()))
     return 0
@@ -96,8 +96,8 @@ def backup_command(words: Sequence[str], open_service: Any, interrupts: Any) -> 
     """Write all that a server keeps into one file, while it goes on."""
     parser = argparse.ArgumentParser(
         prog="pitstop backup",
-        description="Write the database of a server into one file, which any database can be filled from. "
-        "The key of its secrets is not in it: keep secrets.key elsewhere.",
+        description="Back up a server's database to one file, which can be restored into any database. "
+        "It does not contain the key of its secrets: store secrets.key separately.",
         allow_abbrev=False,
     )
     parser.add_argument("file", type=Path)
@@ -117,9 +117,9 @@ def backup_command(words: Sequence[str], open_service: Any, interrupts: Any) -> 
 
 
 def restore_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
-    """Fill an empty database with a backup."""
+    """Restore a backup into an empty database."""
     parser = argparse.ArgumentParser(
-        prog="pitstop restore", description="Fill an empty database with a backup.", allow_abbrev=False
+        prog="pitstop restore", description="Restore a backup into an empty database.", allow_abbrev=False
     )
     parser.add_argument("file", type=Path)
     _add_database(parser)
@@ -131,13 +131,13 @@ def restore_command(words: Sequence[str], open_service: Any, interrupts: Any) ->
 
 def _parser(name: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"pitstop {name}", description=description, allow_abbrev=False)
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1: this machine alone)")
-    parser.add_argument("--port", type=int, help=f"the port ({PORT}, or the next that is free)")
-    parser.add_argument("--workers", metavar="N", type=int, help="how many runs work at once (twice the processors)")
-    parser.add_argument("--flows", metavar="FOLDER", type=Path, action="append", help="where flows are started from")
-    parser.add_argument("--allow-host", metavar="NAME", action="append", default=[], help="a name it is reached by")
-    parser.add_argument("--keep", metavar="TIME", default="1d", help="how long workspaces of ended runs are kept (1d)")
-    parser.add_argument("--log-level", choices=LEVELS, help="how much is logged to stderr")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1: this machine only)")
+    parser.add_argument("--port", type=int, help=f"the port ({PORT}, or the next free one)")
+    parser.add_argument("--workers", metavar="N", type=int, help="maximum concurrent runs (twice the CPUs)")
+    parser.add_argument("--flows", metavar="FOLDER", type=Path, action="append", help="folder with flows")
+    parser.add_argument("--allow-host", metavar="NAME", action="append", default=[], help="extra Host header to accept")
+    parser.add_argument("--keep", metavar="TIME", default="1d", help="how long to keep workspaces of ended runs (1d)")
+    parser.add_argument("--log-level", choices=LEVELS, help="log level of stderr")
     _add_database(parser)
     return parser
 
@@ -157,7 +157,7 @@ def _serving(options: argparse.Namespace) -> Serving:
     except ValueError as error:
         raise PitstopError(f"--keep {options.keep}: {error}") from error
     if options.workers is not None and options.workers < 1:
-        raise PitstopError(f"--workers {options.workers}: at least one run has to be able to work")
+        raise PitstopError(f"--workers {options.workers}: must be at least 1")
     return Serving(
         settings=_settings(options),
         host=options.host,

@@ -43,7 +43,7 @@ class NoPort(PitstopError):
     code = "server.no_port"
 
     def __init__(self, host: str, port: int, reason: str) -> None:
-        super().__init__(f"cannot listen at {host}:{port}: {reason}. Name another with --port, or --port 0 for any")
+        super().__init__(f"cannot listen on {host}:{port}: {reason}. Use another --port, or --port 0 for any free one")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
         log.info("serving", extra={"url": house.url})
         await ending.wait()
         notify_systemd("STOPPING=1")
-        log.info("ending: the runs are handed over")
+        log.info("shutting down: handing over active runs")
         for number in (signal.SIGINT, signal.SIGTERM):  # once more ends it at once, and cancels no run: as a kill would
             loop.add_signal_handler(number, os._exit, 1)
 

@@ -139,7 +139,7 @@ class ServerOperations:
 
     async def trouble(self) -> str | None:
         if not self._service.is_ready:
-            return "the server is starting, or ending"
+            return "the server is starting or shutting down"
         try:
             await self._store.read_setting(SESSION_KEY)
         except PitstopError as error:

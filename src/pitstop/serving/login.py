@@ -20,18 +20,22 @@ class NoServer(PitstopError):
     code = "server.none"
 
     def __init__(self) -> None:
-        super().__init__("no server of yours runs here: start one with pitstop up, or name one with --server")
+        super().__init__("no server is running here: start one with pitstop up, or pass --server")
 
 
 def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
     """Print the link, and open it where there is a screen."""
     parser = argparse.ArgumentParser(
         prog="pitstop login",
-        description="Print a link that logs a browser in to a server that runs: once, and within five minutes.",
+        description="Print a login link to a running server. It works once and expires in five minutes.",
         allow_abbrev=False,
     )
-    parser.add_argument("--server", metavar="URL", help="that server, with the token in $PITSTOP_TOKEN (yours here)")
-    parser.add_argument("--no-browser", action="store_true", help="only print the link")
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="use this server, with the token in $PITSTOP_TOKEN",
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     options = parser.parse_args(words)
     settings = read_settings()
     url = options.server or os.environ.get("PITSTOP_SERVER") or address_of(settings)
@@ -70,7 +74,7 @@ async def new_link(url: str, token: str | None) -> str:
 
 
 def show_link(link: str, no_browser: bool) -> None:
-    sys.stdout.write(f"Log in with this link, which is good once: {link}\n")
+    sys.stdout.write(f"One-time login link: {link}\n")
     sys.stdout.flush()
     if not no_browser and _has_screen():
         webbrowser.open(link)

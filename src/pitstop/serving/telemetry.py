@@ -17,7 +17,7 @@ def set_up_traces() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise PitstopError("traces are asked for, but not installed: pip install 'pitstop[otel]'") from error
+        raise PitstopError("tracing is enabled but not installed: pip install 'pitstop[otel]'") from error
     provider = TracerProvider(resource=Resource.create({"service.name": "pitstop"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)

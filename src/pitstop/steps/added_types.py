@@ -17,7 +17,7 @@ def load(name: str, added: list[EntryPoint]) -> type[DescribedStepType]:
     first, *others = added
     if others:
         packages = ", ".join(repr(_package(each)) for each in others)
-        raise broken(first, f"{packages} has one of the same name: uninstall one of them")
+        raise broken(first, f"{packages} defines the same name: uninstall one of them")
     try:
         found = first.load()
     except (Exception, SystemExit) as error:  # the code of another package
@@ -34,7 +34,7 @@ def make(step_type: type[DescribedStepType], workplace: Workplace, entry_point: 
     try:
         return step_type(workplace)
     except Exception as error:  # the code of another package
-        raise broken(entry_point, f"it cannot be made: {type(error).__name__}: {error}") from error
+        raise broken(entry_point, f"cannot instantiate it: {type(error).__name__}: {error}") from error
 
 
 def _what_is_missing(name: str, found: Any) -> str:
@@ -42,15 +42,15 @@ def _what_is_missing(name: str, found: Any) -> str:
     config = getattr(found, "Config", None)
     shorthand_field = getattr(found, "shorthand_field", None)
     if not inspect.isclass(found):
-        return f"it is no class, but {type(found).__name__}"
+        return f"it is not a class but a {type(found).__name__}"
     if getattr(found, "name", None) != name:
         return f"its `name` is {getattr(found, 'name', None)!r}, not {name!r}"
     if not isinstance(getattr(found, "summary", None), str):
         return "it has no `summary`"
     if not (inspect.isclass(config) and issubclass(config, BaseModel)):
-        return "it has no `Config` that is a pydantic model"
+        return "its `Config` is not a pydantic model"
     if shorthand_field is not None and shorthand_field not in config.model_fields:
-        return f"its `shorthand_field` {shorthand_field!r} is no field of its `Config`"
+        return f"its `shorthand_field` {shorthand_field!r} is not a field of its `Config`"
     if not inspect.iscoroutinefunction(getattr(found, "act", None)):
         return "it has no `async def act(self, activation, config)`"
     return ""

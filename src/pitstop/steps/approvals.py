@@ -78,7 +78,7 @@ class MemoryApprovals:
 class NoApprovals:
     """For a run that nobody watches: every question fails at once, rather than to wait for ever."""
 
-    def __init__(self, how: str = "run the flow where a person can answer") -> None:
+    def __init__(self, how: str = "run the flow where a user can answer") -> None:
         self._how = how
 
     def how(self, occurrence: str) -> str:

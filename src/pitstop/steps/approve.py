@@ -13,14 +13,14 @@ from pitstop.steps.workplace import Workplace
 
 
 class ApproveConfig(StepConfig):
-    prompt: str = Field(description="What is to be approved.", min_length=1)
+    prompt: str = Field(description="Question to show to the approver.", min_length=1)
 
 
 class ApproveStep:
     """Waits for a person. Its outputs: who approved (`by`), and the `comment`."""
 
     name: ClassVar[str] = "approve"
-    summary: ClassVar[str] = "Wait until a person approves."
+    summary: ClassVar[str] = "Wait for a user's approval."
     shorthand_field: ClassVar[str | None] = "prompt"
     Config: ClassVar[type[ApproveConfig]] = ApproveConfig
 

@@ -15,15 +15,15 @@ from pitstop.steps.workplace import Workplace
 
 class CheckConfig(StepConfig):
     expression: str = Field(
-        description="jq over what the step sees, such as `.steps.build.outputs.size < 1000`. "
-        "Only false and null do not hold.",
+        description="jq expression that must be true, such as `.steps.build.outputs.size < 1000`. "
+        "Anything except false and null counts as true.",
         min_length=1,
         json_schema_extra={"format": "jq"},
     )
-    every: Duration | None = Field(None, description="Check again and again, with so much time between (1s).")
+    every: Duration | None = Field(None, description="Repeat the check, with this delay between attempts (1s).")
     within: Duration | None = Field(
         None,
-        description="Check again and again, until this time is over. Without `every` and `within` it is checked once.",
+        description="Repeat the check until this timeout. Without `every` and `within` it is checked once.",
     )
 
 
@@ -31,7 +31,7 @@ class CheckStep:
     """Checks that jq holds. When it does not, the failure tells what was there."""
 
     name: ClassVar[str] = "check"
-    summary: ClassVar[str] = "Check that a jq expression holds, now or within some time."
+    summary: ClassVar[str] = "Check that a jq expression is true, now or within a timeout."
     shorthand_field: ClassVar[str | None] = "expression"
     Config: ClassVar[type[CheckConfig]] = CheckConfig
 
@@ -53,5 +53,5 @@ class CheckStep:
         polling = Polling()
         if form.every is not None or form.within is not None:
             polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
-        await poll(mask(f"{form.expression!r} does not hold"), attempt, polling)
+        await poll(mask(f"{form.expression!r} is not true"), attempt, polling)
         return {}

@@ -99,24 +99,24 @@ class Tail:
 def why_it_ended(result: CommandResult) -> str:
     """The end of a command that is not accepted, for people."""
     if result.state == "completed":
-        return "exit code 0, which is not accepted"
+        return "exit code 0 is not accepted"
     if result.state == "lost":
-        return f"nobody saw how the command ended: {result.reason}"
+        return f"the result of the command is unknown: {result.reason}"
     if result.out_of_memory or result.signal is not None:
         name = "" if result.signal is None else f" by {_signal_name(result.signal)}"
-        memory = " because there was not enough memory" if result.out_of_memory else ""
-        return f"the command was ended{name}{memory}"
+        memory = " because it ran out of memory" if result.out_of_memory else ""
+        return f"the command was killed{name}{memory}"
     if result.state in ("cancelled", "timeout"):
-        return f"the command did not end by itself: {result.reason}"
+        return f"the command was stopped: {result.reason}"
     code = result.exit_code
     if not code or (code in (126, 127) and f"code {code}" not in result.reason):
         return result.reason  # it could not be started, or something of it could not be ended
     if code == 127:
-        return "exit code 127: a command was not found; is it installed, and in a folder of PATH?"
+        return "exit code 127: command not found; is it installed and on the PATH?"
     if code == 126:
-        return "exit code 126: a command was found, but it cannot be executed"
+        return "exit code 126: the command is not executable"
     if code > _FIRST_SIGNAL_CODE and _is_signal(code - _FIRST_SIGNAL_CODE):
-        return f"exit code {code}: a command in it was ended by {_signal_name(code - _FIRST_SIGNAL_CODE)}"
+        return f"exit code {code}: a command was killed by {_signal_name(code - _FIRST_SIGNAL_CODE)}"
     return f"exit code {code}"
 
 

@@ -24,10 +24,10 @@ def parse_memory(value: object) -> int:
     """Bytes, from a number of them or from text such as `512m` or `1.5g`. ValueError says what is wrong."""
     found = _SIZE.fullmatch(str(value).strip()) if isinstance(value, str | int | float) else None
     if found is None or isinstance(value, bool):
-        raise ValueError("an amount of memory is a number of bytes, or text such as 512m or 1.5g")
+        raise ValueError("memory must be a number of bytes, or text such as 512m or 1.5g")
     size = float(found["number"]) * _BYTES[found["unit"].lower()]
     if not math.isfinite(size) or size < LEAST_MEMORY_BYTES:
-        raise ValueError("a container needs 6 MB of memory at least")
+        raise ValueError("a container needs at least 6 MB of memory")
     return int(size)
 
 
@@ -51,11 +51,11 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_as_words, json_schema_input_
 
 class HealthConfig(StepConfig):
     command: Check = Field(
-        (), description="Exits with 0 when it is ready: a line for its own `sh`, or a list of words."
+        (), description="Command that exits with 0 when the service is ready: a line for `sh`, or a list of words."
     )
-    interval: Duration = Field(1.0, description="How long to wait between two tries.")
-    timeout: Duration = Field(10.0, description="How long one try may take.")
-    start: Duration = Field(60.0, description="How long the service may take to become ready.")
+    interval: Duration = Field(1.0, description="Delay between attempts.")
+    timeout: Duration = Field(10.0, description="Timeout of one attempt.")
+    start: Duration = Field(60.0, description="Timeout for the service to become ready.")
 
 
 def _as_health(value: Any) -> Any:
@@ -63,19 +63,19 @@ def _as_health(value: Any) -> Any:
 
 
 class ServiceConfig(StepConfig):
-    image: str = Field(description="The image of the service.", min_length=1)
-    command: Words = Field((), description="What is given to the entry point of the image.")
-    env: dict[str, Any] = Field({}, description="Variables for the service.")
+    image: str = Field(description="Image of the service.", min_length=1)
+    command: Words = Field((), description="Arguments for the image's entry point.")
+    env: dict[str, Any] = Field({}, description="Environment variables of the service.")
     health: Annotated[
         HealthConfig, BeforeValidator(_as_health, json_schema_input_type=str | list[str] | HealthConfig)
     ] = Field(
         default_factory=HealthConfig,
-        description="The command that tells whether it is ready, or a mapping with `command`, `interval`, `timeout` "
-        "and `start`. Without one the health check of the image counts; without that too it is ready when it runs.",
+        description="Command that checks readiness, or a mapping with `command`, `interval`, `timeout` and `start`. "
+        "Defaults to the image's health check; without one the service is ready when its container runs.",
     )
     shared: bool = Field(
         False,
-        description="Whether it is started once for the run and lives as long; those of the flow are.",
+        description="Whether it is started once and lives as long as the run; always true for services of the flow.",
     )
 
     def service(self, name: str) -> Service:
@@ -116,31 +116,29 @@ class InContainer(StepConfig):
 
     image: str | None = Field(
         None,
-        description="The image of a container to run in; the workspace has the same paths there. `null` is this "
-        "machine, where the flow says otherwise.",
+        description="Container image to run in; the workspace has the same paths there. `null` runs on this "
+        "machine, overriding the flow's image.",
         min_length=1,
     )
-    pull: PullPolicy = Field("missing", description="When the image is pulled: `missing`, `always` or `never`.")
+    pull: PullPolicy = Field("missing", description="When to pull the image: `missing`, `always` or `never`.")
     user: str | None = Field(
         None,
-        description="Whom it runs as in the container, such as `root` or `1000:1000`; `image` for the user of the "
-        "image. Without it, files that it writes belong to whoever owns the workspace.",
+        description="User in the container, such as `root` or `1000:1000`; `image` for the image's own user. "
+        "By default, files it writes belong to the owner of the workspace.",
         min_length=1,
     )
-    cpus: float | None = Field(None, description="How much of the CPUs it may use, such as `1.5`.", gt=0)
-    memory: Memory | None = Field(None, description="How much memory it may use, such as `512m` or `2g`.")
-    platform: str | None = Field(None, description="The platform of the image, such as `linux/arm64`.")
-    entrypoint: bool = Field(False, description="Whether the script is given to the entry point of the image.")
-    services: dict[str, AnyService] = Field(
-        {}, description="Containers beside it, such as a database, by the names that it reaches them by."
-    )
+    cpus: float | None = Field(None, description="CPU limit, such as `1.5`.", gt=0)
+    memory: Memory | None = Field(None, description="Memory limit, such as `512m` or `2g`.")
+    platform: str | None = Field(None, description="Platform of the image, such as `linux/arm64`.")
+    entrypoint: bool = Field(False, description="Whether to pass the script to the image's entry point.")
+    services: dict[str, AnyService] = Field({}, description="Service containers, such as a database, by host name.")
 
     @field_validator("services")
     @classmethod
     def _have_names_of_hosts(cls, services: dict[str, ServiceConfig]) -> dict[str, ServiceConfig]:
         for name in services:
             if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} cannot be the name of a host: use letters, digits, - and .")
+                raise ValueError(f"invalid host name {name!r}: use letters, digits, - and .")
         return services
 
     def container_options(self) -> ContainerOptions:

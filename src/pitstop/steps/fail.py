@@ -13,7 +13,7 @@ from pitstop.steps.workplace import Workplace
 
 
 class FailConfig(StepConfig):
-    message: str = Field(description="Why this is a failure.", min_length=1)
+    message: str = Field(description="Failure message.", min_length=1)
 
 
 class FailStep:

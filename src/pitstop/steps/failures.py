@@ -40,7 +40,7 @@ class NotAvailable(StepFailure):
     code = "step.not_available"
 
     def __init__(self, field: str, value: object, reason: str) -> None:
-        super().__init__(f"{field}: {value} cannot be met: {reason}")
+        super().__init__(f"{field}: {value} cannot be satisfied: {reason}")
         self.field = field
         self.value = value
 
@@ -51,7 +51,7 @@ class OutsideWorkspace(StepFailure):
     code = "step.outside_workspace"
 
     def __init__(self, field: str, path: str) -> None:
-        super().__init__(f"{field}: {path!r} is outside the workspace: name something in it, by a relative path")
+        super().__init__(f"{field}: {path!r} is outside the workspace: use a relative path inside it")
         self.field = field
         self.path = path
 
@@ -62,7 +62,7 @@ class CannotWrite(StepFailure):
     code = "step.cannot_write"
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path!r} cannot be written: {reason}")
+        super().__init__(f"cannot write {path!r}: {reason}")
         self.path = path
 
 
@@ -104,7 +104,7 @@ class BadReport(StepFailure):
     code = "step.bad_report"
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"test report {path!r} cannot be read: {reason}")
+        super().__init__(f"cannot read test report {path!r}: {reason}")
         self.path = path
         self.reason = reason
 
@@ -163,7 +163,7 @@ class NotApproved(StepFailure):
 
     def __init__(self, prompt: str, by: str, comment: str) -> None:
         told = f": {comment}" if comment else ""
-        super().__init__(f"{by or 'somebody'} did not approve {prompt!r}{told}")
+        super().__init__(f"{by or 'the user'} did not approve {prompt!r}{told}")
         self.prompt = prompt
         self.by = by
         self.comment = comment
@@ -175,7 +175,7 @@ class NobodyToApprove(StepFailure):
     code = "step.nobody_to_approve"
 
     def __init__(self, prompt: str, how: str) -> None:
-        super().__init__(f"nobody is there to approve {prompt!r}: {how}")
+        super().__init__(f"no user can approve {prompt!r} here: {how}")
         self.prompt = prompt
 
 

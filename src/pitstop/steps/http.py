@@ -38,38 +38,41 @@ def _as_statuses(value: Any) -> tuple[str, ...]:
     texts = tuple(str(each).lower() for each in (value if isinstance(value, list | tuple) else (value,)))
     for text in texts:
         if not _CLASS_OF_STATUS.fullmatch(text) and not (text.isdigit() and 100 <= int(text) <= 599):
-            raise ValueError("a status is a number such as 200, or a class such as 2xx")
+            raise ValueError("a status must be a number such as 200, or a class such as 2xx")
     return texts
 
 
 class HttpConfig(StepConfig):
-    url: str = Field(description="Where to: `http://` or `https://`, host and path.")
-    method: str = Field("GET", description="The method: `GET`, `POST`, ...")
-    headers: dict[str, str] = Field({}, description="Headers of the request.")
-    body: str | None = Field(None, description="The body of the request, as text.")
-    json_body: Any = Field(None, alias="json", description="The body of the request, as a value that is sent as JSON.")
+    url: str = Field(description="URL of the request: `http://` or `https://`, host and path.")
+    method: str = Field("GET", description="HTTP method, such as `GET` or `POST`.")
+    headers: dict[str, str] = Field({}, description="Request headers.")
+    body: str | None = Field(None, description="Request body, as text.")
+    json_body: Any = Field(None, alias="json", description="Request body, as a value to send as JSON.")
     status: Annotated[
         tuple[str, ...], BeforeValidator(_as_statuses, json_schema_input_type=int | str | list[int | str])
-    ] = Field(("2xx",), description="What the status must be: `200`, `2xx`, or a list of such.", min_length=1)
+    ] = Field(("2xx",), description="Expected status: `200`, `2xx`, or a list.", min_length=1)
     expect_headers: dict[str, str] = Field(
-        {}, description="Headers that the answer must have, each with a text that must be in it."
+        {}, description="Expected response headers, each with a text that it must contain."
     )
     check: str | None = Field(
         None,
-        description="jq over `.status`, `.headers` and `.json` or `.body` that must hold: `.json.ready`.",
+        description="jq over `.status`, `.headers` and `.json` or `.body` that must be true, such as `.json.ready`.",
         json_schema_extra={"format": "jq"},
     )
-    every: Duration | None = Field(None, description="Ask again and again, with so much time between (1s).")
+    every: Duration | None = Field(None, description="Repeat the request, with this delay between attempts (1s).")
     within: Duration | None = Field(
         None,
-        description="Ask again and again until the answer is as it must be or this time is over. "
-        "Without `every` and `within` it is asked once.",
+        description="Repeat the request until the response is as expected or this timeout. "
+        "Without `every` and `within` it is sent once.",
     )
-    request_timeout: Duration = Field(30.0, description="How long one request may take.", gt=0)
+    request_timeout: Duration = Field(30.0, description="Timeout of one request.", gt=0)
     body_limit: int = Field(
-        _MIB, description="How many bytes of the answer's body are read; the rest is left out.", ge=0, le=64 * _MIB
+        _MIB,
+        description="Maximum bytes of the response body to read; the rest is discarded.",
+        ge=0,
+        le=64 * _MIB,
     )
-    verify: bool = Field(True, description="Whether the server's certificate must be trusted.")
+    verify: bool = Field(True, description="Whether to verify the server's certificate.")
 
     @field_validator("url")
     @classmethod
@@ -90,7 +93,7 @@ class HttpConfig(StepConfig):
     @model_validator(mode="after")
     def _has_one_body(self) -> Self:
         if self.body is not None and self.json_body is not None:
-            raise ValueError("give body or json, and not both")
+            raise ValueError("use either body or json")
         return self
 
     def to_request(self) -> Request:
@@ -106,7 +109,7 @@ class HttpStep:
     """Asks a server. Its outputs: `status`, `headers`, and `json` or, where the answer is none, `body`."""
 
     name: ClassVar[str] = "http"
-    summary: ClassVar[str] = "Send an HTTP request and check the answer, now or within some time."
+    summary: ClassVar[str] = "Send an HTTP request and check the response, now or within a timeout."
     shorthand_field: ClassVar[str | None] = "url"
     Config: ClassVar[type[HttpConfig]] = HttpConfig
 
@@ -126,7 +129,7 @@ class HttpStep:
             problem = what_is_wrong(answer, form)
             if problem is None and form.check is not None:
                 found = await holds(form.check, answer, activation.run.evaluator)
-                problem = f"{form.check!r} does not hold: {found.reason}" if isinstance(found, NotYet) else None
+                problem = f"{form.check!r} is not true: {found.reason}" if isinstance(found, NotYet) else None
             return answer if problem is None else NotYet(mask(problem))
 
         polling = Polling()
@@ -142,7 +145,7 @@ async def _send_in_time(request: Request, form: HttpConfig) -> Response:
         async with asyncio.timeout(form.request_timeout):
             return await send(request, body_limit=form.body_limit, is_verified=form.verify)
     except TimeoutError as error:
-        raise NoAnswer(f"no answer within {format_duration(form.request_timeout)}") from error
+        raise NoAnswer(f"no response within {format_duration(form.request_timeout)}") from error
 
 
 def describe(response: Response) -> dict[str, Any]:
@@ -173,9 +176,9 @@ def what_is_wrong(answer: Mapping[str, Any], form: HttpConfig) -> str | None:
     for name, text in form.expect_headers.items():
         value = answer["headers"].get(name.lower())
         if value is None:
-            return f"the answer has no header {name!r}"
+            return f"the response has no header {name!r}"
         if text not in value:
-            return f"the header {name!r} is {value!r}, without {text!r} in it"
+            return f"the header {name!r} is {value!r} and does not contain {text!r}"
     return None
 
 
@@ -184,4 +187,4 @@ def _beginning_of_body(answer: Mapping[str, Any]) -> str:
     if not body:
         return ""
     text = body if isinstance(body, str) else msgspec.json.encode(body).decode()
-    return f"; it says {text[:_SHOWN_CHARACTERS].strip()!r}"
+    return f"; body: {text[:_SHOWN_CHARACTERS].strip()!r}"

@@ -71,7 +71,7 @@ def make_request(method: str, url: str, headers: Mapping[str, str], body: bytes 
 def checked_method(method: str) -> str:
     """The method, if it can be sent."""
     if not _TOKEN.fullmatch(method):
-        raise ValueError(f"{method!r} is no method")
+        raise ValueError(f"invalid method {method!r}")
     return method
 
 
@@ -79,20 +79,20 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers with their names in small letters, if they can be sent."""
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name) or _IN_NO_HEADER.search(value):
-            raise ValueError(f"the header {name!r} cannot be sent: a name is one word, and a value one line")
+            raise ValueError(f"invalid header {name!r}: a name must be one word, and a value one line")
     return {name.lower(): value for name, value in headers.items()}
 
 
 def split_url(url: str) -> SplitResult:
     """The parts of a URL that can be asked for. ValueError says what is wrong with it."""
     if _IN_NO_URL.search(url):
-        raise ValueError("a URL has no spaces and no control characters in it")
+        raise ValueError("a URL must not contain spaces or control characters")
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
-        raise ValueError("a URL begins with http:// or https:// and the name of a host")
+        raise ValueError("a URL must start with http:// or https:// and a host name")
     parts.hostname.encode("idna")  # UnicodeError, which is a ValueError, for what cannot be the name of a host
     if parts.port == 0:
-        raise ValueError("0 is no port")
+        raise ValueError("invalid port 0")
     return parts
 
 
@@ -116,9 +116,9 @@ async def send(request: Request, *, body_limit: int, is_verified: bool = True) -
         writer.write(request.head + request.body)
         return await _read_response(reader, request.method, body_limit)
     except asyncio.IncompleteReadError as error:
-        raise NoAnswer("the server closed the connection before its answer was complete") from error
+        raise NoAnswer("the server closed the connection before the response was complete") from error
     except (asyncio.LimitOverrunError, ValueError) as error:
-        raise NoAnswer(f"this is no HTTP answer: {error}") from error
+        raise NoAnswer(f"not an HTTP response: {error}") from error
     except OSError as error:
         raise NoAnswer(f"the connection broke: {why_unreachable(error)}") from error
     finally:
@@ -129,7 +129,7 @@ async def _read_response(reader: asyncio.StreamReader, method: str, body_limit: 
     while True:
         words = (await reader.readuntil(b"\n")).decode("latin-1").split(None, 2)
         if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit():
-            raise ValueError(f"it begins with {' '.join(words)[:80]!r}")
+            raise ValueError(f"it starts with {' '.join(words)[:80]!r}")
         status = int(words[1])
         headers = await _read_headers(reader)
         if status == 101 or status >= 200:  # others announce the answer that follows
@@ -157,7 +157,7 @@ async def _read_headers(reader: asyncio.StreamReader) -> dict[str, str]:
             raise ValueError(f"its headers are longer than {_HEAD_BYTES:,} bytes")
         name, colon, value = line.partition(":")
         if not colon:
-            raise ValueError(f"{line[:80]!r} is no header")
+            raise ValueError(f"invalid header {line[:80]!r}")
         name, value = name.strip().lower(), value.strip()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers

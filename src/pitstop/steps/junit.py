@@ -115,11 +115,11 @@ class _Reader:
         self._parser.Parse(b"", True)
 
     def _refuse_doctype(self, *_: object) -> None:
-        raise _Refused("a document type is not allowed: it could define entities that grow without end")
+        raise _Refused("a document type is not allowed: its entities could expand without limit")
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         if self._is_first and name not in ("testsuites", "testsuite"):
-            raise _Refused(f"the report begins with <{name}>, not with <testsuites> or <testsuite>")
+            raise _Refused(f"the report starts with <{name}>, not with <testsuites> or <testsuite>")
         self._is_first = False
         if name == "testcase":
             self._case, self._ended_as, self._problem = attributes, "", {}

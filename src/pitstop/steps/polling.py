@@ -49,7 +49,7 @@ async def poll(what: str, attempt: Callable[[], Awaitable[Value | NotYet]], poll
             raise NeverHeld(what, found.reason, tries=1, seconds=None)
         return found
     tries = 0
-    reason = "the first try had not ended"
+    reason = "the first attempt did not finish"
     timeout = asyncio.timeout(limit)
     try:
         async with timeout:

@@ -25,16 +25,16 @@ ANSWER_BYTES = 64 * 1024 * 1024
 
 class PythonConfig(StepConfig):
     call: str = Field(
-        description="`module:function`; the module is installed, or in the workspace.",
+        description="`module:function`; the module must be installed, or in the workspace.",
         pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$",
     )
-    arguments: dict[str, Any] = Field({}, alias="with", description="Its keyword arguments.")
+    arguments: dict[str, Any] = Field({}, alias="with", description="Keyword arguments of the function.")
     interpreter: tuple[str, ...] = Field(
         (PITSTOP_PYTHON,),
-        description="The Python to call it with, such as `.venv/bin/python`; that of Pitstop if not said.",
+        description="Python interpreter, such as `.venv/bin/python`; defaults to the one that runs Pitstop.",
         json_schema_extra={"default": None},
     )
-    env: dict[str, Any] = Field({}, description="More environment variables.")
+    env: dict[str, Any] = Field({}, description="Additional environment variables.")
 
     @field_validator("interpreter", mode="before")
     @classmethod

@@ -61,11 +61,11 @@ def find(name: str) -> Callable[..., Any]:
     except ModuleNotFoundError as error:
         raise Wrong(f"cannot be imported: there is no module {error.name!r}") from error
     except AttributeError as error:
-        raise Wrong(f"is not there: {error}") from error
+        raise Wrong(f"does not exist: {error}") from error
     except BaseException as error:
         raise Wrong(f"cannot be imported: {told(error)}") from error
     if not callable(found):
-        raise Wrong(f"is no function, but {type(found).__name__}")
+        raise Wrong(f"is not a function: its type is {type(found).__name__}")
     function: Callable[..., Any] = found
     return function
 

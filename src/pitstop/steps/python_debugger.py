@@ -21,7 +21,7 @@ from typing import Any
 
 HOST = "127.0.0.1"
 WAIT_SECONDS = 60.0  # for somebody to come; then the function is run through
-NOBODY_CAME = f"nobody came to step into the function for {WAIT_SECONDS:g} s, so it is run through"
+NOBODY_CAME = f"no debugger attached within {WAIT_SECONDS:g} s, so the function runs without one"
 
 _listens_at: tuple[str, int] | None = None
 
@@ -47,7 +47,7 @@ def listen(*hidden: str) -> tuple[str, int]:
         importlib.import_module("debugpy.server.api")  # which brings what has no public name
     except ImportError as error:
         raise NoDebugger(
-            f"cannot be stepped into: there is no debugpy in {sys.executable}; "
+            f"cannot be stepped into: debugpy is not installed in {sys.executable}; "
             f"install it with `{sys.executable} -m pip install debugpy`"
         ) from error
     _hide(__file__, *hidden)
@@ -55,7 +55,7 @@ def listen(*hidden: str) -> tuple[str, int]:
     try:
         debugpy.listen(address, in_process_debug_adapter=True)
     except (RuntimeError, OSError, TypeError) as error:
-        raise NoDebugger(f"cannot be stepped into: debugpy does not listen: {error}") from error
+        raise NoDebugger(f"cannot be stepped into: debugpy cannot listen: {error}") from error
     _wait_until_it_listens()
     _leave_new_threads_alone()
     _listens_at = address

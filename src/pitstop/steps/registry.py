@@ -50,7 +50,7 @@ class StepTypes:
         found = []
         for name, added in self._added.items():
             if name in BUILT_IN:
-                found += [broken(each, "Pitstop has a step type of that name itself") for each in added]
+                found += [broken(each, "Pitstop already has a built-in step type with that name") for each in added]
             else:
                 try:
                     self.find(name)

@@ -89,7 +89,7 @@ class RunStep:
             asked = asked_labels(form.requires)
             there = await self._workplace.executor.runners()
             if not any(runner.meets(asked) for runner in there):
-                raise NotAvailable("requires", listed(asked), f"there is {', '.join(map(str, there)) or 'no machine'}")
+                raise NotAvailable("requires", listed(asked), f"available: {', '.join(map(str, there)) or 'none'}")
 
     def _read(self, config: Mapping[str, Any]) -> RunOptions:
         if (
@@ -146,7 +146,7 @@ class RunStep:
         with _noted_in(problems):
             require_all("tests", found, "the script wrote no report that matches")
             if not written.files:
-                raise NothingMatches("tests", ", ".join(form.tests), "the script wrote none of the reports anew:")
+                raise NothingMatches("tests", ", ".join(form.tests), "the script did not write new reports:")
             for path in [file.path for file in written.files]:
                 try:
                     report = await self._workplace.files.read("repo", path, limit=MOST_BYTES)
@@ -159,7 +159,7 @@ class RunStep:
     async def _collect_artifacts(self, form: RunOptions, problems: list[StepFailure]) -> list[dict[str, object]]:
         found = await self._find(form, "artifacts", form.artifacts)
         with _noted_in(problems):
-            require_all("artifacts", found, "the script left no file that matches")
+            require_all("artifacts", found, "the script wrote no file that matches")
         return await collect_files(self._workplace.files, found)
 
 

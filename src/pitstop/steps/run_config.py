@@ -16,31 +16,28 @@ SHELLS = {"bash": BASH, "sh": SH, "python": ("python3", "-u")}
 
 
 class RunConfig(InContainer):
-    script: str = Field(description="What to run, in one line or many.")
+    script: str = Field(description="Script to run, one or more lines.")
     shell: str | tuple[str, ...] | None = Field(
         None,
-        description="`bash` (`bash -eo pipefail`, the default where there is one), `sh` (the default with an `image`), "
+        description="`bash` (`bash -eo pipefail`, the default if installed), `sh` (the default with an `image`), "
         "`python`, or any other "
-        "command, as text or as a list. `{file}` in it stands for a file with the script, `{script}` for its text; "
-        "with neither, `-c` and the script come last.",
+        "command, as text or as a list. `{file}` in it is replaced by a file with the script, `{script}` by its text; "
+        "without either, `-c` and the script are appended.",
     )
-    working_directory: str = Field(".", description="The folder to run in; it cannot be outside the workspace.")
-    env: dict[str, Any] = Field({}, description="Variables for this script, over those of the flow and of the step.")
-    stdin: str | None = Field(None, description="Text that the script can read; without it the input is empty.")
-    accept: OneOrMoreCodes = Field(
-        (0,), description="The exit codes that count as passed, such as `[0, 3]`.", min_length=1
-    )
+    working_directory: str = Field(".", description="Folder to run in, inside the workspace.")
+    env: dict[str, Any] = Field({}, description="Environment variables; they override those of the flow and the step.")
+    stdin: str | None = Field(None, description="Text for standard input; empty by default.")
+    accept: OneOrMoreCodes = Field((0,), description="Exit codes that count as passed, such as `[0, 3]`.", min_length=1)
     tests: OneOrMoreTexts = Field(
         (),
-        description="Patterns of the JUnit XML reports that the script writes, such as `reports/*.xml`: counted, and "
-        "the failing cases listed, in the output `tests`.",
+        description="Patterns of JUnit XML reports that the script writes, such as `reports/*.xml`. Counts and failing "
+        "cases are in the output `tests`.",
     )
     artifacts: OneOrMoreTexts = Field(
         (),
-        description="Patterns of files that are kept: copied to `$PITSTOP_ARTIFACTS`, and listed in the output "
-        "`artifacts`.",
+        description="Patterns of files to store: copied to `$PITSTOP_ARTIFACTS`, and listed in the output `artifacts`.",
     )
-    requires: dict[str, Any] = Field({}, description="What the machine must have, by label.")
+    requires: dict[str, Any] = Field({}, description="Labels the machine must have.")
 
     @field_validator("shell")
     @classmethod
@@ -50,14 +47,14 @@ class RunConfig(InContainer):
             return None
         words = SHELLS.get(shell) or tuple(shlex.split(shell)) if isinstance(shell, str) else shell
         if not words or not words[0]:
-            raise ValueError("name the command that runs the script")
+            raise ValueError("the command that runs the script is empty")
         return words
 
     @field_validator("accept")
     @classmethod
     def _are_exit_codes(cls, codes: tuple[int, ...]) -> tuple[int, ...]:
         if not all(0 <= code <= 255 for code in codes):
-            raise ValueError("exit codes are between 0 and 255")
+            raise ValueError("exit codes must be between 0 and 255")
         return codes
 
     def options(self) -> RunOptions:

@@ -25,11 +25,11 @@ async def read_outputs(files: WorkspaceFiles, name: str) -> dict[str, Any]:
     except FileMissing:
         return {}
     except NotAFile as error:
-        raise BadOutput("it is no file any more: write into it, and do not put something else in its place") from error
+        raise BadOutput("it is no longer a regular file: write into the file, and do not replace it") from error
     except FileTooLarge as error:
-        raise BadOutput(f"{error.reason}: hand on a file instead") from error
+        raise BadOutput(f"{error.reason}: use an artifact instead") from error
     except FileProblem as error:
-        raise BadOutput(f"it cannot be read: {error.reason}") from error
+        raise BadOutput(f"cannot read it: {error.reason}") from error
     try:
         return parse_outputs(data.decode())
     except UnicodeDecodeError as error:
@@ -41,7 +41,7 @@ def parse_outputs(text: str) -> dict[str, Any]:
     outputs = _parse_json(text) if text.lstrip().startswith("{") else _parse_lines(text.split("\n"))
     for name in outputs:
         if name in RESERVED:
-            raise BadOutput(f"{name!r} is a name that Pitstop uses itself: choose another")
+            raise BadOutput(f"the name {name!r} is reserved by Pitstop: choose another")
     return outputs
 
 
@@ -49,7 +49,7 @@ def _parse_json(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise BadOutput(f"it begins like a JSON object, but is none: {error}") from error
+        raise BadOutput(f"invalid JSON object: {error}") from error
 
 
 def _parse_lines(lines: list[str]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _parse_lines(lines: list[str]) -> dict[str, Any]:
             continue
         entry = _ENTRY.fullmatch(line)
         if entry is None or not _NAME.fullmatch(entry["name"].lstrip()):
-            raise BadOutput(f"line {at} is {_shown(line)}, where key=value or key<<END is expected")
+            raise BadOutput(f"line {at} is {_shown(line)}, but key=value or key<<END is expected")
         name, rest = entry["name"].lstrip(), entry["rest"]
         if entry["block"]:
             end = _end_of_block(lines, at, rest)
@@ -76,7 +76,7 @@ def _end_of_block(lines: list[str], begin: int, mark: str) -> int:
     for number in range(begin, len(lines)):
         if lines[number].rstrip("\r") == mark and mark:
             return number
-    raise BadOutput(f"the block that begins in line {begin} has no line {_shown(mark)} that ends it")
+    raise BadOutput(f"the block that starts at line {begin} has no closing line {_shown(mark)}")
 
 
 def _shown(text: str) -> str:

@@ -13,12 +13,12 @@ from pitstop.steps.workplace import Workplace
 
 
 class SleepConfig(StepConfig):
-    duration: Duration = Field(description="How long: `500ms`, `2s`, `1m30s`, or a number of seconds.")
+    duration: Duration = Field(description="Duration: `500ms`, `2s`, `1m30s`, or a number of seconds.")
 
 
 class SleepStep:
     name: ClassVar[str] = "sleep"
-    summary: ClassVar[str] = "Let some time pass."
+    summary: ClassVar[str] = "Wait for a fixed time."
     shorthand_field: ClassVar[str | None] = "duration"
     Config: ClassVar[type[SleepConfig]] = SleepConfig
 

@@ -24,14 +24,12 @@ _SHOWN_LINES = 3
 
 class WaitConfig(StepConfig):
     port: int | str | None = Field(
-        None, description="A TCP port of this machine, or `host:port`: until somebody accepts connections there."
+        None, description="TCP port of this machine, or `host:port`: wait until it accepts connections."
     )
-    file: str | None = Field(None, description="A path in the workspace: until something is there.")
-    command: str | None = Field(None, description="A script: until it ends with exit code 0.")
-    every: Duration = Field(0.5, description="The time between two tries.")
-    within: Duration | None = Field(
-        None, description="How long to wait. Without it the timeout of the step counts, and else one minute."
-    )
+    file: str | None = Field(None, description="Path in the workspace: wait until it exists.")
+    command: str | None = Field(None, description="Script: wait until it exits with code 0.")
+    every: Duration = Field(0.5, description="Delay between attempts.")
+    within: Duration | None = Field(None, description="Timeout; defaults to the step's timeout, or one minute.")
 
     @field_validator("port")
     @classmethod
@@ -43,13 +41,13 @@ class WaitConfig(StepConfig):
     @model_validator(mode="after")
     def _waits_for_one_thing(self) -> Self:
         if sum(given is not None for given in (self.port, self.file, self.command)) != 1:
-            raise ValueError("say what to wait for: one of port, file and command")
+            raise ValueError("exactly one of port, file and command is required")
         return self
 
 
 class WaitStep:
     name: ClassVar[str] = "wait"
-    summary: ClassVar[str] = "Wait until a port answers, a file is there or a command succeeds."
+    summary: ClassVar[str] = "Wait until a port accepts connections, a file exists or a command succeeds."
     shorthand_field: ClassVar[str | None] = None
     Config: ClassVar[type[WaitConfig]] = WaitConfig
 
@@ -62,7 +60,7 @@ class WaitStep:
         started = asyncio.get_running_loop().time()
         what, attempt = self._what_to_try(activation, form)
         if polling.limit_seconds is not None:
-            self._workplace.tell(activation, f"waiting for {what}, at most {format_duration(polling.limit_seconds)}")
+            self._workplace.tell(activation, f"waiting for {what} (timeout: {format_duration(polling.limit_seconds)})")
         await poll(f"waited for {what}", attempt, polling)
         return {"seconds": round(asyncio.get_running_loop().time() - started, 3)}
 
@@ -80,7 +78,7 @@ class WaitStep:
 
     async def _is_there(self, relative: str) -> bool | NotYet:
         try:
-            return await self._workplace.files.exists("repo", relative) or NotYet("it is not there")
+            return await self._workplace.files.exists("repo", relative) or NotYet("it does not exist")
         except PathOutside as error:
             raise OutsideWorkspace("file", relative) from error
         except FileProblem as error:
@@ -104,7 +102,7 @@ def split_address(port: int | str) -> tuple[str, int]:
     """Host and port of `8080`, `db:5432` or `[::1]:80`. ValueError says what is wrong."""
     host, _, number = str(port).rpartition(":")
     if not (number.isascii() and number.isdigit() and 0 < int(number) < 65_536):
-        raise ValueError("a port is a number from 1 to 65535, or host:port")
+        raise ValueError("a port must be a number from 1 to 65535, or host:port")
     return host.removeprefix("[").removesuffix("]") or "localhost", int(number)
 
 
@@ -113,7 +111,7 @@ async def _accepts_connections(host: str, port: int) -> bool | NotYet:
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(host, port)
     except TimeoutError:
-        return NotYet(f"no answer within {CONNECT_SECONDS:g} s")
+        return NotYet(f"no response within {CONNECT_SECONDS:g} s")
     except (OSError, UnicodeError) as error:  # UnicodeError: no name of a host
         return NotYet(why_unreachable(error))
     writer.transport.abort()

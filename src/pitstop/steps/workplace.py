@@ -255,7 +255,7 @@ def as_text(value: object) -> str:
 def checked_name(name: str) -> str:
     """The name, if a variable of the environment can have it."""
     if not name or "=" in name or "\0" in name:
-        raise BadConfig("env", [f"{name!r} cannot be the name of a variable"])
+        raise BadConfig("env", [f"invalid variable name {name!r}"])
     return name
 
 

@@ -16,10 +16,10 @@ from pitstop.steps.workplace import Workplace
 
 
 class WriteConfig(StepConfig):
-    path: str = Field(description="Where, in the workspace. Folders on the way are made.", min_length=1)
-    content: Any = Field("", description="Text, which is written as it is, or anything else, written as JSON.")
-    mode: str | None = Field(None, description="The permissions in octal, in quotes: `'0755'`.")
-    append: bool = Field(False, description="Add to the end of the file instead of replacing it.")
+    path: str = Field(description="Path in the workspace. Missing folders are created.", min_length=1)
+    content: Any = Field("", description="Text, or any other value, which is written as JSON.")
+    mode: str | None = Field(None, description="Permissions in octal, in quotes: `'0755'`.")
+    append: bool = Field(False, description="Append to the file instead of replacing it.")
 
     @field_validator("mode", mode="before")
     @classmethod
@@ -28,7 +28,7 @@ class WriteConfig(StepConfig):
             return None
         digits = mode.removeprefix("0o").lstrip("0") if isinstance(mode, str) else "?"
         if len(digits) > 3 or not set(digits) <= set("01234567"):
-            raise ValueError("write the permissions as octal text, in quotes: '0644'")
+            raise ValueError("permissions must be octal text, in quotes: '0644'")
         return digits or "0"
 
 

@@ -184,7 +184,7 @@ class FolderRun:
             self._lock_fd = os.open(self.path / "events.jsonl", os.O_RDONLY | os.O_CREAT, 0o600)
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            self.problem = f"the run is not kept: {error.strerror or error} ({self.path})"
+            self.problem = f"the run is not stored: {error.strerror or error} ({self.path})"
         self._write_record()
 
     def _write_record(self) -> None:
@@ -206,7 +206,7 @@ class FolderRun:
                 self._note_problem(error)
 
     def _note_problem(self, error: OSError) -> None:
-        self.problem = f"the run is not kept from here on: {error.strerror or error} ({self.path})"
+        self.problem = f"the run is not stored from here on: {error.strerror or error} ({self.path})"
 
 
 class FolderStore:

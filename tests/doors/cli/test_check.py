@@ -47,7 +47,7 @@ def test_a_good_file_is_said_to_be_good(cli: CommandLine) -> None:
     said = cli.run("check", "flow.yaml", "bad.yaml")
 
     assert said.code == 2
-    assert said.lines[0] == "flow.yaml: good, 2 steps"
+    assert said.lines[0] == "flow.yaml: OK, 2 steps"
     assert said.lines[1].startswith("bad.yaml:1:")
     assert cli.run("check", "flow.yaml").code == 0
 
@@ -56,7 +56,7 @@ def test_a_good_file_is_said_to_be_good(cli: CommandLine) -> None:
     ("name", "content", "reason"),
     [
         ("empty", b"", "the file is empty"),
-        ("huge", b"# " + b"x" * (11 * 1024**2), "10 MB is the limit"),
+        ("huge", b"# " + b"x" * (11 * 1024**2), "limit: 10 MB"),
         ("deep", b"[" * 10_000, "levels deep"),
         ("binary", b"\xff\xfe\x00steps", "UTF-8"),
         ("tabs", b"steps:\n\t- run: make\n", "tab"),
@@ -85,7 +85,7 @@ def test_a_file_that_is_no_flow_is_refused_with_a_place_and_a_reason(
 
 
 def test_a_file_that_is_not_there_or_is_a_folder_is_told(cli: CommandLine) -> None:
-    assert "missing.yaml:1:1: the file cannot be read: No such file" in cli.run("check", "missing.yaml").out
+    assert "missing.yaml:1:1: cannot read the file: No such file" in cli.run("check", "missing.yaml").out
     assert "Is a directory" in cli.run("run", ".").err
 
 
@@ -112,11 +112,11 @@ def test_jq_is_judged_wherever_it_stands_with_places_in_what_was_written(cli: Co
     told = [line for line in said.lines if line.startswith("flow.yaml:")]
     assert said.code == 2
     assert told == [
-        "flow.yaml:2:15: no jq in `.inputs.x | shout`: shout/0 is not defined, column 13",
-        "flow.yaml:3:12: no jq in `.steps.a.outputs |`: syntax error, unexpected end of file, column 18",
-        "flow.yaml:5:12: no jq in `.json | [`: syntax error, unexpected end of file, column 9",
-        "flow.yaml:6:21: no jq in `$turns > 3`: $turns is not defined, column 1",
-        "flow.yaml:8:12: no jq in `'.steps |\\nlength == $all'`: $all is not defined, line 2, column 11",
+        "flow.yaml:2:15: invalid jq expression `.inputs.x | shout`: shout/0 is not defined, column 13",
+        "flow.yaml:3:12: invalid jq expression `.steps.a.outputs |`: syntax error, unexpected end of file, column 18",
+        "flow.yaml:5:12: invalid jq expression `.json | [`: syntax error, unexpected end of file, column 9",
+        "flow.yaml:6:21: invalid jq expression `$turns > 3`: $turns is not defined, column 1",
+        "flow.yaml:8:12: invalid jq expression `'.steps |\\nlength == $all'`: $all is not defined, line 2, column 11",
     ]
 
 

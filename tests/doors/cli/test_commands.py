@@ -41,7 +41,7 @@ def test_an_unknown_command_is_answered_with_the_nearest(cli: CommandLine) -> No
     said = cli.run("chekc")
 
     assert said.code == 2
-    assert "there is no command 'chekc': did you mean 'check'?" in said.err
+    assert "unknown command 'chekc': did you mean 'check'?" in said.err
 
 
 def test_the_version_is_told(cli: CommandLine) -> None:
@@ -121,7 +121,7 @@ def test_the_doctor_looks_at_what_a_run_needs(cli: CommandLine) -> None:
     assert said.code == 0
     for name in ("python", "bash", "git", "jq", "commands", "state folder", "docker", "podman"):
         assert name in said.out
-    assert "leave nothing behind" in said.out
+    assert "leave no processes behind" in said.out
     assert "BROKEN" in cli.run("doctor", env={"PITSTOP_HOME": "/proc/nowhere"}).out
 
 

@@ -102,21 +102,21 @@ def test_a_breakpoint_is_read(text: str, parts: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("re", "'re' may be return, retry, rewind or restart: write more of it"),
-        ("contniue", "'contniue' is no command: did you mean 'continue'?"),
-        ("xyzzy", "'xyzzy' is no command: `help` lists them"),
-        ("n 3", "next: it takes nothing, not '3'; usage: next"),
-        ("p", "p: something is missing after it; usage: p JQ"),
-        ("set .a = eu", "set: eu is no JSON: text needs quotes; usage: set [@LAYER] PATH = JSON"),
+        ("re", "'re' is ambiguous: return, retry, rewind or restart"),
+        ("contniue", "unknown command 'contniue': did you mean 'continue'?"),
+        ("xyzzy", "unknown command 'xyzzy': `help` lists all commands"),
+        ("n 3", "next: it takes no argument, but got '3'; usage: next"),
+        ("p", "p: it needs an argument; usage: p JQ"),
+        ("set .a = eu", "set: invalid JSON eu: text needs quotes; usage: set [@LAYER] PATH = JSON"),
         ("set .a = {", "property name enclosed in double quotes"),
         ("set .a == 3", "set: it takes a path and a JSON value"),
-        ("skip [1]", "skip: [1] is no JSON object; usage: skip [JSON]"),
-        ("force broken", "force: say how the step is to have ended: passed, failed, skipped"),
-        ("b tests:later", "break: 'tests:later': 'later' is no position: use before, after, error, or a line"),
-        ("b tests of something", "break: 'tests of something' is no breakpoint"),
-        ("clear", "clear: it takes the numbers of breakpoints, or the name of a group"),
-        ("rewind soon", "rewind: give the number of a point, as `history` shows it"),
-        ("answer maybe", "answer: it takes a yes or a no; usage: answer y|n [COMMENT]"),
+        ("skip [1]", "skip: [1] is not a JSON object; usage: skip [JSON]"),
+        ("force broken", "force: it needs an outcome: passed, failed, skipped"),
+        ("b tests:later", "break: 'tests:later': invalid position 'later': use before, after, error, or a line"),
+        ("b tests of something", "break: invalid breakpoint 'tests of something'"),
+        ("clear", "clear: it takes breakpoint numbers, or the name of a group"),
+        ("rewind soon", "rewind: it takes the number of a point, as `history` shows it"),
+        ("answer maybe", "answer: it takes y or n; usage: answer y|n [COMMENT]"),
     ],
 )
 def test_what_is_no_command_is_told_in_one_line(line: str, said: str) -> None:
@@ -141,4 +141,4 @@ def test_every_command_of_the_table_is_carried_out_and_in_a_group_of_the_help() 
 def test_the_verbs_of_a_stop_are_told_as_commands() -> None:
     allowed = allowed_commands(("continue", "step_over", "retry", "step_back"))
 
-    assert allowed == {"Moving": ["next", "continue"], "Changing": ["retry"], "Going back": ["back"]}
+    assert allowed == {"Moving": ["next", "continue"], "Changing": ["retry"], "Time travel": ["back"]}

@@ -41,7 +41,7 @@ def test_a_failing_step_is_repaired_in_a_shell_and_tried_again(shop: Folder) -> 
         person.reads("(checks.tests)")
 
         person.enters("sh")
-        person.reads("exit or Ctrl-D comes back")
+        person.reads("exit or Ctrl-D returns")
         person.enters("echo step=$PITSTOP_STEP tty=$(test -t 0 && echo yes)")
         person.reads("step=checks.tests tty=yes")
         person.enters("sed -i s/10/12/ shop.conf && echo repaired by hand")
@@ -51,7 +51,7 @@ def test_a_failing_step_is_repaired_in_a_shell_and_tried_again(shop: Folder) -> 
         person.reads("(checks.tests)")
         person.enters("retry")
         person.reads("tests │ the price is right", "✔ checks.tests#2  passed", "✔ package  passed", "tidy │ tidying up")
-        person.reads("✔ the run passed, intervened", "checks.tests was tried again")
+        person.reads("✔ the run passed, intervened", "retried checks.tests")
         assert person.leaves() == 0
 
 
@@ -98,7 +98,7 @@ def test_the_shell_has_the_size_of_the_window_and_follows_it(shop: Folder) -> No
     with Person(shop) as person:
         person.reads("(main)")
         person.enters("sh")
-        person.reads("comes back")
+        person.reads("Ctrl-D returns")
         person.enters("stty size")
         person.reads("40 120")
         person.resizes(30, 99)
@@ -118,7 +118,7 @@ def test_frames_stop_side_by_side_and_the_selected_one_stays(shop: Folder) -> No
         person.enters("n")
         person.reads("stop 2  main  before checks", "(main)")
         person.enters("s")
-        told = person.reads("stop 3  checks.", "  before checks.", "stop 4  checks.", "  before checks.", " goes there")
+        told = person.reads("stop 3  checks.", "  before checks.", "stop 4  checks.", "  before checks.", " selects it")
         is_lint_first = "stop 3  checks.lint" in told  # nobody says which branch is there first
         lint, tests, selected = (3, 4, "checks.lint") if is_lint_first else (4, 3, "checks.tests")
         person.reads(f"({selected})")
@@ -138,7 +138,7 @@ def test_frames_stop_side_by_side_and_the_selected_one_stays(shop: Folder) -> No
         person.enters("skip")  # it is gone then, and only lint is left to look at
         person.reads(f"● stop {lint}  checks.lint  before checks.lint", "(checks.lint)")
         person.enters("c all")
-        person.reads("✔ package  passed", "✔ the run passed, intervened", "checks.tests was skipped")
+        person.reads("✔ package  passed", "✔ the run passed, intervened", "skipped checks.tests")
         assert person.leaves() == 0
 
 
@@ -180,7 +180,7 @@ def test_tab_completes_commands_steps_and_paths(shop: Folder) -> None:
         person.enters(" + 40")
         person.reads("\n42", "(main)")
         person.types(CTRL_D)
-        person.reads("End the run?")
+        person.reads("Cancel the run?")
         person.enters("y")
         assert person.leaves() == 130
 
@@ -196,7 +196,7 @@ def test_an_empty_line_repeats_the_last_move_and_lines_are_remembered(shop: Fold
         person.reads("stop 3  checks.tests  error")  # over the parallel step there was a failure inside it
         person.reads("(checks.tests)")
         person.types(CTRL_D)
-        person.reads("End the run?")
+        person.reads("Cancel the run?")
         person.types(CTRL_D)
         assert person.leaves() == 130
     with Person(shop) as person:
@@ -204,7 +204,7 @@ def test_an_empty_line_repeats_the_last_move_and_lines_are_remembered(shop: Fold
         person.types(f"{UP}\r")
         person.reads("p .steps.deps.status", "null", "(main)")
         person.enters("q")
-        person.reads("End the run?")
+        person.reads("Cancel the run?")
         person.enters("y")
         assert person.leaves() == 130
 
@@ -216,13 +216,13 @@ def test_ctrl_c_clears_a_line_pauses_what_runs_and_ends_nothing(slow: Folder) ->
         person.reads("something")
         person.types(CTRL_C)
         person.types(CTRL_C)
-        person.reads("nothing runs in this frame", "(main)")
+        person.reads("nothing is running in this frame", "(main)")
         person.enters("c")
         person.reads("slow │ begun", "(main running)")
         person.enters("p .vars")
-        person.reads("✘ frame main is running; `pause` or Ctrl-C stops it", "(main running)")
+        person.reads("✘ frame main is running; `pause` or Ctrl-C pauses it", "(main running)")
         person.types(CTRL_C)
-        person.reads("pausing main: each stops at the next step it comes to")
+        person.reads("pausing main: each will pause at its next step")
         (slow.path / "fifo").write_text("word\n")
         person.reads("slow │ got word", "stop 2  main  after slow", "paused", "(main)")
         person.enters("c")
@@ -237,7 +237,7 @@ def test_quitting_asks_cancels_what_runs_and_cleans_up(slow: Folder) -> None:
         person.enters("c")
         person.reads("slow │ begun", "(main running)")
         person.enters("q")
-        person.reads("End the run? main would be cancelled, then cleanup runs. [y/N]")
+        person.reads("Cancel the run? main will be cancelled, then cleanup runs. [y/N]")
         person.enters("n")
         person.reads("(main running)")
         person.types(CTRL_D)
@@ -287,7 +287,7 @@ def test_the_prompt_follows_the_commands_of_the_command_line(shop: Folder) -> No
         person.enters("b")
         person.reads("● 2  package", "(main)")
         person.types(CTRL_D)
-        person.reads("End the run?")
+        person.reads("Cancel the run?")
         person.enters("y")
         assert person.leaves() == 130
 

@@ -56,7 +56,7 @@ def test_a_stop_tells_every_reason_the_error_and_what_is_wrong_with_a_condition(
     stop = stop_at("error", reasons=("breakpoint", "failure"), outcome=failed, problems=("breakpoint 2: no such key",))
 
     assert plain(render.stop_reasons(stop)) == [
-        "  breakpoint 2, 5, it failed",
+        "  breakpoint 2, 5, step failed",
         "  CommandFailed: exit code 3",
         "    the price is wrong",
         "  ! breakpoint 2: no such key",
@@ -64,7 +64,7 @@ def test_a_stop_tells_every_reason_the_error_and_what_is_wrong_with_a_condition(
 
 
 def test_a_step_that_will_be_skipped_says_so() -> None:
-    assert "  its `if` says no: it will be skipped" in plain(render.stop_reasons(stop_at(will_run=False)))
+    assert "  its `if` is false: it will be skipped" in plain(render.stop_reasons(stop_at(will_run=False)))
 
 
 def test_only_the_verbs_that_a_stop_allows_are_offered() -> None:
@@ -114,7 +114,7 @@ def test_a_long_value_is_cut_where_it_is_only_mentioned() -> None:
 
 
 def test_an_error_is_one_line() -> None:
-    assert render.error_line(StaleStop(4)).plain.startswith("✘ stop 4 is over")
+    assert render.error_line(StaleStop(4)).plain.startswith("✘ stop 4 has already ended")
     assert "\n" not in render.error_line("one\n  two").plain
 
 
@@ -149,7 +149,7 @@ def test_a_breakpoint_tells_its_hits_and_whether_it_is_off_or_nowhere() -> None:
     request = BreakpointRequest(step="tests", once=True, enabled=False)
     line = listings.breakpoint_line(BreakpointInfo(id=7, request=request, hit_count=2))
 
-    assert line.plain == "○ 7  tests once  hit 2 times  off  the flow has no such place"
+    assert line.plain == "○ 7  tests once  hit 2 times  off  the flow has no such location"
 
 
 def test_variables_are_listed_with_their_layer_and_what_set_them() -> None:
@@ -187,8 +187,8 @@ def test_help_has_every_command_or_all_of_one() -> None:
 def test_a_pass_by_hand_is_not_taken_for_a_clean_pass() -> None:
     summary = RunSummary("1", "passed", intervened=True)
 
-    assert plain(listings.summary_lines(summary, ["tests was tried again"])) == [
-        "✔ the run passed, intervened: it did not get there by itself",
-        "  · tests was tried again",
+    assert plain(listings.summary_lines(summary, ["retried tests"])) == [
+        "✔ the run passed, intervened (modified in debugger)",
+        "  · retried tests",
     ]
     assert plain(listings.summary_lines(RunSummary("1", "passed"), [])) == ["✔ the run passed"]

@@ -62,7 +62,7 @@ def test_a_flood_of_output_is_cut_and_says_so_and_nothing_else_is_lost() -> None
     screen.say("a stop", *(OutputLine("tests", "cyan", str(number)) for number in range(3 * MOST_OUTPUT)), "the end")
 
     first, *lines, last = Text.from_ansi(paper.getvalue()).plain.splitlines()
-    assert first == f"… {2 * MOST_OUTPUT} lines left out; `log STEP` has the last ones"
+    assert first == f"… {2 * MOST_OUTPUT} lines omitted; `log STEP` shows the last ones"
     assert lines[:2] == ["a stop", f"tests │ {2 * MOST_OUTPUT}"]
     assert last == "the end"
 

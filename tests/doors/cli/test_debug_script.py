@@ -42,7 +42,7 @@ def test_a_repaired_run_passes_and_says_that_it_was_intervened_in(shop: Folder) 
     said = shop.script("c", "sh sed -i s/10/12/ shop.conf && echo repaired; exit 4", "retry")
 
     lines = [line for line in said.splitlines() if "lint" not in line]  # which goes on beside it
-    assert lines[lines.index("repaired") + 1] == "it ended with exit code 4"
+    assert lines[lines.index("repaired") + 1] == "exit code 4"
     assert "✔ the run passed, intervened" in said
     assert "detached" not in said  # it was over when the commands were
 
@@ -50,14 +50,14 @@ def test_a_repaired_run_passes_and_says_that_it_was_intervened_in(shop: Folder) 
 def test_when_the_commands_are_done_the_run_goes_on_to_its_end(shop: Folder) -> None:
     said = shop.script("n", code=1)
 
-    assert "detached: the run goes on to its end" in said
+    assert "detached: the run continues without pausing" in said
     assert "✘ the run failed" in said
 
 
 def test_a_bad_command_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -> None:
     said = shop.script("n", "nonsense", "c", code=2)
 
-    assert "✘ 'nonsense' is no command" in said
+    assert "✘ unknown command 'nonsense'" in said
     assert "(main) c" not in said
     assert "tidy │ tidying up" in said
 
@@ -65,7 +65,7 @@ def test_a_bad_command_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("retry", "✘ retry is not possible before deps; can next step return continue"),
+        ("retry", "✘ retry is not possible before deps; possible: next step return continue"),
         ("p .vars |", "✘ expression '.vars |'"),
         ("until nowhere", "✘ the plan has no step 'nowhere'"),
         ("undo", "✘ stop 1 has no edit to undo"),
@@ -74,7 +74,7 @@ def test_a_bad_command_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -
         ("clear 9", "✘ there is no breakpoint 9"),
         ("set .vars.a.b.c[0].x = 1", None),
         ("sh", "✘ sh: there is no terminal for a shell"),
-        ("answer y", "✘ no step asks anything now"),
+        ("answer y", "✘ no step is waiting for an answer"),
     ],
 )
 def test_what_is_refused_is_told_in_one_line(shop: Folder, command: str, said: str | None) -> None:
@@ -86,7 +86,7 @@ def test_what_is_refused_is_told_in_one_line(shop: Folder, command: str, said: s
 def test_commands_that_come_after_the_end_are_told(shop: Folder) -> None:
     said = shop.script("c", "force passed", "p .vars", "q")
 
-    assert "the run ended before: p .vars, q" in said
+    assert "the run ended before these commands: p .vars, q" in said
 
 
 def test_commands_are_read_from_a_file(shop: Folder) -> None:
@@ -132,10 +132,10 @@ def test_every_kind_of_edit_can_be_scripted(shop: Folder) -> None:
     assert "deps+1 │ put in by hand" in said
     assert "✔ the run passed, intervened" in said
     for told in (
-        ".vars.retries set at deps",
-        "run injected before deps",
-        "checks was skipped",
-        "package was forced to",
+        "set .vars.retries at deps",
+        "injected run before deps",
+        "skipped checks",
+        "forced package to",
     ):
         assert f"· {told}" in said
 

@@ -17,7 +17,7 @@ steps:
 def test_the_live_tree_says_that_the_files_are_kept(tmp_path: Path) -> None:
     with Person(Folder(tmp_path, FLOW), "run", "ci.yaml") as person:
         with held_store(tmp_path / "state"):
-            person.reads("keeping the files of the workspace: looking through them")
+            person.reads("storing the workspace files: scanning")
         person.reads("kept passed")
         assert person.leaves() == 0
 
@@ -26,9 +26,9 @@ def test_lines_of_text_and_of_json_say_that_the_files_are_kept(cli: CommandLine)
     cli.write("flow.yaml", FLOW)
     with held_store(cli.home):
         plain = cli.start("run", "flow.yaml")
-        plain.read_until("keeping the files of the workspace: looking through them")
+        plain.read_until("storing the workspace files: scanning")
     said = plain.wait()
-    assert any(line.startswith("kept the files of the workspace: ") for line in said.lines)
+    assert any(line.startswith("stored the workspace files: ") for line in said.lines)
 
     with held_store(cli.home):
         as_json = cli.start("run", "flow.yaml", "--json")
@@ -41,17 +41,17 @@ def test_lines_of_text_and_of_json_say_that_the_files_are_kept(cli: CommandLine)
 def test_a_person_at_the_prompt_is_told_what_is_done_with_the_files(tmp_path: Path) -> None:
     with held_store(tmp_path / "state"):
         person = Person(Folder(tmp_path, FLOW), "debug", "ci.yaml", "--workspace", "fresh")
-        person.reads("keeping the files of the workspace: looking through them")  # there is no prompt yet
+        person.reads("storing the workspace files: scanning")  # there is no prompt yet
     with person:
-        person.reads("kept the files of the workspace: ", "before first", "(main)")
+        person.reads("stored the workspace files: ", "before first", "(main)")
         with held_store(tmp_path / "state"):
             person.enters("next")
-            person.reads("the files of the workspace: looking through them")  # in the prompt
-        person.reads("kept the files of the workspace: ", "before second", "(main)")
+            person.reads("the workspace files: scanning")  # in the prompt, where only what differs is drawn again
+        person.reads("stored the workspace files: ", "before second", "(main)")
         with held_store(tmp_path / "state"):
             person.enters("back")
-            person.reads("the files of the workspace back: looking through them")
-        person.reads("put the files of the workspace back: ", "before first", "(main)")
+            person.reads("estoring the workspace files: scanning")
+        person.reads("restored the workspace files: ", "before first", "(main)")
         person.enters("continue")
         assert person.leaves() == 0
 
@@ -60,5 +60,5 @@ def test_a_list_of_commands_says_what_is_done_with_the_files(cli: CommandLine) -
     cli.write("flow.yaml", FLOW)
     with held_store(cli.home):
         debugging = cli.start("debug", "flow.yaml", "-c", "next", "-c", "quit")
-        debugging.read_until("keeping the files of the workspace: looking through them")
-    assert any(line.startswith("kept the files of the workspace: ") for line in debugging.wait().lines)
+        debugging.read_until("storing the workspace files: scanning")
+    assert any(line.startswith("stored the workspace files: ") for line in debugging.wait().lines)

@@ -59,7 +59,7 @@ def test_values_are_compared_where_no_files_were_kept(cli: CommandLine) -> None:
 
     assert said.code == 0
     assert any(".steps.make" in line for line in said.lines)
-    assert any("no files are kept" in line for line in said.lines)
+    assert any("no files are stored" in line for line in said.lines)
 
 
 def test_what_cannot_be_compared_is_told(cli: CommandLine) -> None:

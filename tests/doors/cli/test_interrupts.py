@@ -41,7 +41,7 @@ def test_once_ends_the_steps_and_cleans_up(cli: CommandLine, number: signal.Sign
     said = started.wait()
 
     assert said.code == 130
-    assert f"interrupted ({number.name}): ending the steps and cleaning up" in said.out
+    assert f"interrupted ({number.name}): cancelling the steps and cleaning up" in said.out
     assert "nap | bye" in said.lines
     assert "cleanup-1 | cleaned" in said.lines
     assert said.lines[-1].startswith("flow cancelled after ")
@@ -63,12 +63,12 @@ def test_twice_ends_everything_at_once(cli: CommandLine) -> None:
     started.read_until("stubborn | stubborn")
 
     started.send(signal.SIGINT)
-    started.read_until("once more ends it at once")
+    started.read_until("again to kill it")
     started.send(signal.SIGINT)
     said = started.wait()
 
     assert said.code == 130
-    assert "ending it at once" in said.out
+    assert "killing it" in said.out
 
 
 def test_a_signal_is_answered_while_a_cleanup_runs(cli: CommandLine) -> None:

@@ -70,8 +70,8 @@ def test_inputs_are_read_as_what_the_flow_wants_them_to_be(cli: CommandLine) -> 
     ("words", "reason"),
     [
         (["-i", "nope=1"], "flow 'shop' has no input `nope`"),
-        (["-i", "times=many"], "the input `times` is a number"),
-        (["-i", "who"], "write it as NAME=VALUE"),
+        (["-i", "times=many"], "input `times` must be a number"),
+        (["-i", "who"], "use NAME=VALUE"),
         (["--inputs", "missing.yaml"], "No such file"),
         (["--secret", "NOBODY_HAS_THIS"], "no such variable in the environment"),
         (["--break", "testz"], "did you mean 'tests'?"),
@@ -154,13 +154,13 @@ def test_a_run_from_a_step_takes_the_outcomes_of_the_last_run(cli: CommandLine) 
 
 def test_a_run_from_a_step_that_was_never_reached_says_where_the_last_one_ended(cli: CommandLine) -> None:
     cli.write("flow.yaml", BROKEN)
-    assert "no run of this flow" in cli.run("run", "flow.yaml", "--from", "package").err
+    assert "no earlier run of this flow" in cli.run("run", "flow.yaml", "--from", "package").err
     cli.run("run", "flow.yaml")
 
     said = cli.run("run", "flow.yaml", "--from", "package")
 
     assert said.code == 1
-    assert "never came to 'package'; it ended in '2.tests'" in said.err
+    assert "did not reach 'package'; it failed at '2.tests'" in said.err
 
 
 def test_one_step_alone_sees_what_the_last_run_knows(cli: CommandLine) -> None:
@@ -195,7 +195,7 @@ def test_a_stop_without_a_terminal_ends_the_run_with_77_and_the_command_that_goe
     assert said.code == 77
     assert "testing" not in said.out
     assert said.lines[-2:] == [
-        "it stopped at 2.tests (flow.yaml:11): there is no terminal here",
+        "paused at 2.tests (flow.yaml:11): no terminal to debug in",
         f"debug it: {ITSELF} debug flow.yaml --from 2.tests",
     ]
     assert cli.run("run", "flow.yaml", "--break", "tests if false").code == 1
@@ -232,7 +232,7 @@ def test_in_place_the_home_is_that_of_the_user(cli: CommandLine, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("level", "shown", "hidden"),
-    [("error", "", "tried"), ("warning", "bad is tried again", "| said"), ("debug", "frame.opened frame=main", "\0")],
+    [("error", "", "tried"), ("warning", "bad is retried", "| said"), ("debug", "frame.opened frame=main", "\0")],
 )
 def test_the_log_level_says_how_much_is_told(cli: CommandLine, level: str, shown: str, hidden: str) -> None:
     cli.write("flow.yaml", "steps: [{id: bad, run: 'echo said; exit 1', retry: {times: 1}}]")
@@ -270,7 +270,7 @@ def test_approval_without_a_person_fails_and_says_why(cli: CommandLine) -> None:
     said = cli.run("run", "flow.yaml")
 
     assert said.code == 1
-    assert "nobody is there to approve 'Ship it?'" in said.out
+    assert "no user can approve 'Ship it?'" in said.out
 
 
 def test_a_state_folder_that_cannot_be_made_is_told(cli: CommandLine) -> None:

@@ -36,7 +36,7 @@ def test_runs_are_listed_with_the_newest_first(cli: CommandLine) -> None:
     assert re.fullmatch(rf"{first}  ✔ passed     \S+ \S+ +\S+ s  good", oldest)
     assert cli.run("runs", "--status", "passed").lines == [oldest]
     assert cli.run("runs", "--flow", "shop").lines == cli.run("runs", "SHO").lines == [newest]
-    assert cli.run("runs", "--limit", "1").lines == [newest, "there are more: --limit shows them"]
+    assert cli.run("runs", "--limit", "1").lines == [newest, "there are more: raise --limit to show them"]
     told = [json.loads(line) for line in cli.run("runs", "--json").lines]
     assert [(run["id"], run["status"]) for run in told] == [(second, "failed"), (first, "passed")]
     assert told[0]["failures"][0]["step"] == "2.tests"
@@ -76,7 +76,7 @@ def test_a_run_that_goes_on_elsewhere_can_be_followed_and_ended(cli: CommandLine
     assert "cleanup-1 | cleaned" in started.wait().lines
     assert reader.wait().code == 0
     again = cli.run("cancel", run)
-    assert (again.code, again.err) == (2, f"pitstop: run {run} has ended already\n")
+    assert (again.code, again.err) == (2, f"pitstop: run {run} has already ended\n")
 
 
 def test_a_run_is_run_again_with_the_flow_and_the_inputs_that_it_had(cli: CommandLine) -> None:

@@ -55,8 +55,8 @@ async def test_a_stop_that_is_over_when_it_is_heard_of_is_no_mistake(
     code, lines = await say(server, "run", "--break", "lint", "--break", "tests")
 
     assert code == 77, lines
-    assert sum("stopped before it" in line for line in lines) == 2
-    assert "there is no terminal here" in lines[-2]
+    assert sum("paused before " in line for line in lines) == 2
+    assert "no terminal to debug in" in lines[-2]
 
 
 async def test_quitting_a_run_that_somebody_else_has_just_ended_is_no_mistake(

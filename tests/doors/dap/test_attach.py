@@ -90,7 +90,7 @@ async def test_a_client_that_leaves_a_run_that_is_about_to_stand_lets_it_go_on(
     await adapter.ask("continue", threadId=1)
     await written(server.folder / "holding")
     await adapter.ask("pause", threadId=1)
-    assert "still at work" in (await adapter.stopped())["description"]
+    assert "Will pause after the current step" in (await adapter.stopped())["description"]
     assert await adapter.leave() == 0
     (server.folder / "go").touch()
 
@@ -193,7 +193,7 @@ async def test_a_run_or_a_token_that_there_is_not_is_refused(adapter: AdapterCli
     unknown = await adapter.refusal("attach", run="nobody", server=server.url, token=server.token)
     assert "nobody" in unknown.message
     await adapter.refusal("attach", run="nobody", server=server.url, token="wrong")
-    assert "was attached to" in (await _refused_restart(adapter, server)).message
+    assert "cannot restart an attached run" in (await _refused_restart(adapter, server)).message
 
 
 async def _refused_restart(adapter: AdapterClient, server: Bench) -> Any:

@@ -57,7 +57,7 @@ async def test_frame_ids_are_never_used_twice(adapter: AdapterClient) -> None:
 
     assert len(seen) == len(set(seen))
     refused = await adapter.refusal("scopes", frameId=seen[0])
-    assert "a stop that is over" in refused.message and not refused.error["showUser"]
+    assert "a stop that has ended" in refused.message and not refused.error["showUser"]
 
 
 async def test_next_runs_a_whole_block_and_stops_at_the_step_after_it(adapter: AdapterClient) -> None:
@@ -128,8 +128,8 @@ async def test_a_join_that_waits_for_a_parked_branch_says_so(adapter: AdapterCli
 
     assert answer == {"allThreadsContinued": False}
     assert second["threadId"] != first["threadId"]
-    assert second["description"].startswith("Nothing else can move: waiting for checks.")
-    assert "every branch stands still now" in adapter.output("console")
+    assert second["description"].startswith("Nothing else can run: waiting for checks.")
+    assert "all frames are paused" in adapter.output("console")
 
 
 async def test_continue_frees_all_whichever_thread_it_names(adapter: AdapterClient) -> None:
@@ -255,9 +255,9 @@ async def test_a_pause_in_a_long_step_tells_what_is_still_at_work(adapter: Adapt
     await adapter.ask("pause", threadId=1)
     stop = await adapter.stopped()
 
-    assert stop["description"] == "Pausing: step both.slow.hold is still at work and is held when it ends"
+    assert stop["description"] == "Will pause after the current step both.slow.hold"
     (frame, *_) = await adapter.stack(stop)
-    assert frame["name"] == "both.slow.hold (at work)"
+    assert frame["name"] == "both.slow.hold (running)"
     assert (await adapter.ask("scopes", frameId=frame["id"])) == {"scopes": []}
     await adapter.ask("next", threadId=stop["threadId"])
     (folder / "go").touch()

@@ -52,7 +52,7 @@ async def test_there_is_one_answer_for_each_breakpoint_in_the_same_order(adapter
 
     assert [each["verified"] for each in told] == [True, False, True, True]
     assert [each["line"] for each in told] == [LAST, 9999, TURN, LAST]
-    assert (told[1]["reason"], told[1]["message"]) == ("failed", "there is no step at this line, nor after it")
+    assert (told[1]["reason"], told[1]["message"]) == ("failed", "there is no step on or after this line")
     assert len({each["id"] for each in told}) == 4
 
 
@@ -63,7 +63,7 @@ async def test_a_file_that_is_not_of_the_flow_has_no_breakpoints(adapter: Adapte
     (told,) = (await adapter.ask("setBreakpoints", source={"path": other}, breakpoints=[{"line": 3}]))["breakpoints"]
 
     assert (told["verified"], told["reason"]) == (False, "failed")
-    assert told["message"] == "main.c is no file of shop.yaml"
+    assert told["message"] == "main.c is not a file of shop.yaml"
 
 
 async def test_a_new_set_replaces_the_old_one_also_while_it_is_stopped(adapter: AdapterClient, folder: Path) -> None:
@@ -119,7 +119,10 @@ async def test_a_hit_count_says_which_hits_stop(adapter: AdapterClient) -> None:
 async def test_a_hit_count_that_is_none_is_refused_with_a_hint(adapter: AdapterClient) -> None:
     (told,) = await adapter.launch("shop.yaml", breakpoints=[{"line": TURN, "hitCondition": "often"}])
 
-    assert (told["verified"], told["message"]) == (False, "hit condition 'often': write for example >= 3, == 5 or % 2")
+    assert (told["verified"], told["message"]) == (
+        False,
+        "invalid hit condition 'often': use for example >= 3, == 5 or % 2",
+    )
     assert await adapter.ended() == 0
 
 
@@ -295,7 +298,7 @@ async def test_exception_info_of_a_thread_that_has_not_failed_is_refused(adapter
     await adapter.launch("shop.yaml", stopOnEntry=True)
     await adapter.stopped()
 
-    assert "not stopped at a failure" in (await adapter.refusal("exceptionInfo", threadId=1)).message
+    assert "not paused at a failure" in (await adapter.refusal("exceptionInfo", threadId=1)).message
 
 
 # --- At values -------------------------------------------------------------------------------------------------------

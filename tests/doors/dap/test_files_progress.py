@@ -13,7 +13,7 @@ async def test_files_that_take_long_to_be_kept_are_shown_as_progress(adapter: Ad
     ended = await adapter.event("progressEnd")
     await adapter.ended()
 
-    told = "keeping the files of the workspace: looking through them"
+    told = "storing the workspace files: scanning"
     assert (started["title"], started["message"], started["cancellable"]) == ("Snapshot", told, False)
     assert updated == {"progressId": started["progressId"], "message": told}
     assert ended == {"progressId": started["progressId"]}

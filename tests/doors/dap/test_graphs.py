@@ -35,7 +35,7 @@ async def test_a_breakpoint_on_any_line_of_a_function_stops_before_its_node(adap
     told = await launch(adapter, lines=(FETCH + 2, DOUBLE + 1, helper))
 
     assert [(each["verified"], each.get("line")) for each in told] == [(True, FETCH), (True, DOUBLE), (False, helper)]
-    assert told[2]["message"] == "no function of a node is at this line"
+    assert told[2]["message"] == "there is no node function on this line"
     for place in ("fetch", "inner.double"):
         stop = await adapter.stopped()
         assert (stop["reason"], (await adapter.stack(stop))[0]["name"]) == ("breakpoint", place)
@@ -96,7 +96,7 @@ async def test_a_failed_node_is_repaired_and_tried_again(adapter: AdapterClient)
     assert (state["count"]["value"], state["port"]["value"]) == ("4", "54321")
     await adapter.ask("setExpression", expression=".port", value="5432", frameId=frame["id"])
     await adapter.ask("setFunctionBreakpoints", breakpoints=[{"name": "add:after"}])
-    assert await adapter.evaluate("retry") == "add tried again"
+    assert await adapter.evaluate("retry") == "add retried"
     again = await adapter.stopped()
 
     assert (await adapter.stack(again))[0]["name"] == "add#2 (after)"
@@ -137,7 +137,7 @@ async def test_code_that_blocks_keeps_no_request_waiting(adapter: AdapterClient,
     await adapter.event("output", lambda body: body["output"] == "blocking\n")
     assert (await adapter.ask("threads"))["threads"] == [{"id": 1, "name": "main"}]
     await adapter.ask("pause", threadId=1)
-    assert "still at work" in (await adapter.stopped())["description"]
+    assert "Will pause after the current step" in (await adapter.stopped())["description"]
 
     assert await adapter.leave() == 0
 
@@ -162,7 +162,7 @@ async def test_a_restart_runs_the_code_as_it_is_now(adapter: AdapterClient, fold
         ("def f(:\n", "app", 1, "SyntaxError"),
         ("import sys\nsys.exit(3)\n", "app", 2, "SystemExit: 3"),
         ("from pitstop import Graph\nap = Graph()\n", "app", 1, "there is no 'app'; did you mean 'ap'?"),
-        ("app = 7\n", "app", 1, "app is a int: name a Graph"),
+        ("app = 7\n", "app", 1, "app has type int: use a graph"),
         ("from pitstop import Graph\napp = Graph()\n", "app", 1, "nothing follows START"),
         ("from pitstop import Graph\n\napp = Graph().compile()\n", "app", 3, "nothing follows START"),
     ],
@@ -183,4 +183,4 @@ async def test_a_graph_is_not_sent_to_a_server(adapter: AdapterClient) -> None:
     await adapter.initialize()
     refused = await adapter.refusal("launch", program="sums.py:app", server="http://127.0.0.1:9", cwd="/")
 
-    assert "where its code is" in refused.message
+    assert "a graph cannot run on a server" in refused.message

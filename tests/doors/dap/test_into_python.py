@@ -52,7 +52,7 @@ async def test_somebody_with_another_editor_is_told_how_to_attach(adapter: Adapt
     await adapter.launch("calling.yaml", stopOnEntry=True)
     await adapter.stopped()
     await adapter.ask("stepIn", threadId=1)
-    told = await adapter.event("output", lambda body: "waits for a Python debugger" in body["output"])
+    told = await adapter.event("output", lambda body: "is waiting for a Python debugger" in body["output"])
     waiting = await adapter.event("pitstop/python")
 
     attach = json.loads(told["output"].partition("attach with ")[2])
@@ -152,7 +152,7 @@ async def test_without_debugpy_the_function_is_run_through_and_what_to_install_i
     await adapter.ask("stepIn", threadId=1)
 
     assert await place(adapter, await adapter.stopped()) == "said"
-    assert "there is no debugpy in" in adapter.output("stdout")
+    assert "debugpy is not installed in" in adapter.output("stdout")
     assert f"{bare} -m pip install debugpy" in adapter.output("stdout")
     assert adapter.events_named("pitstop/python") == []
 

@@ -155,7 +155,7 @@ async def test_nothing_is_left_in_a_run_that_is_left_while_it_is_attached_to(
 
 
 async def busy() -> None:
-    raise ServerBusy("ask again in a moment")
+    raise ServerBusy("try again in a moment")
 
 
 async def test_a_server_that_is_busy_for_a_moment_is_asked_again_what_its_run_does(
@@ -204,7 +204,7 @@ async def test_a_step_whose_answer_is_lost_is_told_by_what_comes_of_it(
     overtake("step_over", busy, is_late=True)
     refused = await adapter.refusal("next", threadId=1)
 
-    assert refused.message == "ask again in a moment"
+    assert refused.message == "try again in a moment"
     assert (await adapter.event("continued"))["threadId"] == 1
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
 
@@ -325,7 +325,7 @@ async def test_a_step_that_is_tried_again_stops_at_its_end_however_soon_that_com
         await happens(run, "step.finished", occurrence="connect#2")
 
     overtake("retry", at_its_end, is_late=True)
-    assert await adapter.evaluate("retry") == "connect tried again"
+    assert await adapter.evaluate("retry") == "connect retried"
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "connect#2 (after)"
     await adapter.ask("continue", threadId=1)
     assert await adapter.ended() == 0

@@ -59,7 +59,7 @@ async def test_a_step_that_has_not_begun_cannot_be_started_again(adapter: Adapte
     (frame, *_) = await adapter.stack(await adapter.stopped())
 
     assert not frame["canRestart"]
-    assert "has not begun" in (await adapter.refusal("restartFrame", frameId=frame["id"])).message
+    assert "has not started" in (await adapter.refusal("restartFrame", frameId=frame["id"])).message
     assert (await adapter.stack({"threadId": 1}))[0]["name"] == "version", "it stands where it was"
 
 
@@ -107,6 +107,6 @@ async def test_what_cannot_be_undone_outside_is_asked_about(adapter: AdapterClie
 
     assert "cannot be undone" in refused.message and refused.error["showUser"]
     assert (await adapter.stack({"threadId": 1}))[0]["name"] == "end"
-    assert await adapter.evaluate("back external") == "end went back"
+    assert await adapter.evaluate("back external") == "end rewound"
     await adapter.event("continued")
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "send"

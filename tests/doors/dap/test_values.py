@@ -71,7 +71,7 @@ async def test_references_are_never_used_twice_and_old_ones_are_refused(adapter:
     assert old.isdisjoint(each["variablesReference"] for each in second.values())
     for reference in old:
         refused = await adapter.refusal("variables", variablesReference=reference)
-        assert refused.message == f"value {reference} belongs to a stop that is over"
+        assert refused.message == f"value {reference} belongs to a stop that has ended"
         assert not refused.error["showUser"]
 
 
@@ -131,7 +131,7 @@ async def test_an_expression_can_be_set(adapter: AdapterClient) -> None:
 
     assert told["value"] == "7"
     assert await adapter.evaluate(".vars.prices") == "[100, 7, 3]"
-    assert "no plain path" in (await adapter.refusal("setExpression", expression=".a | .b", value="7")).message
+    assert "invalid path" in (await adapter.refusal("setExpression", expression=".a | .b", value="7")).message
 
 
 async def test_expressions_are_jq_in_every_context(adapter: AdapterClient) -> None:
@@ -171,15 +171,15 @@ async def test_the_console_changes_the_run(adapter: AdapterClient) -> None:
 
     assert "skip [JSON]" in await adapter.evaluate("help")
     assert await adapter.evaluate("frames") == "main  paused  version"
-    assert await adapter.evaluate('set .vars.region "us"') == ".vars.region is set"
+    assert await adapter.evaluate('set .vars.region "us"') == "set .vars.region"
     assert await adapter.evaluate(".vars.region") == '"us"'
-    assert await adapter.evaluate("undo") == "taken back"
+    assert await adapter.evaluate("undo") == "undone"
     assert await adapter.evaluate(".vars.region") == '"eu"'
-    assert await adapter.evaluate("unset .vars.total") == ".vars.total is gone"
+    assert await adapter.evaluate("unset .vars.total") == "removed .vars.total"
     assert json.loads(await adapter.evaluate("config"))["script"].startswith("echo")
     injected = await adapter.evaluate('inject {"uses": "run", "with": {"script": "echo injected"}}')
-    assert injected == "version+1 runs before this step"
-    assert await adapter.evaluate('override {"script": "echo overridden"}') == "the step runs with this in its config"
+    assert injected == "version+1 will run before this step"
+    assert await adapter.evaluate('override {"script": "echo overridden"}') == "overrode the step's config"
     assert (await adapter.evaluate("break last if .vars.region")).endswith("at last")
     assert "no step" in (await adapter.refusal("evaluate", expression="break lst", context="repl")).message
     await adapter.ask("continue", threadId=1)
@@ -188,7 +188,7 @@ async def test_the_console_changes_the_run(adapter: AdapterClient) -> None:
     assert (await adapter.stack(stop))[0]["name"] == "last"
     assert adapter.output("stdout").startswith("injected\noverridden\n")
     assert await adapter.evaluate("log version") == "overridden"
-    assert await adapter.evaluate("log nothing") == "nothing has written nothing"
+    assert await adapter.evaluate("log nothing") == "nothing has no output"
 
 
 async def test_a_step_can_be_skipped_in_the_console(adapter: AdapterClient) -> None:
@@ -208,7 +208,7 @@ async def test_a_failed_step_is_repaired_and_run_again(adapter: AdapterClient) -
     assert stop["reason"] == "exception"
     state = await adapter.state(stop)
     await adapter.ask("setVariable", variablesReference=state["vars"]["variablesReference"], name="port", value="5432")
-    assert await adapter.evaluate("retry") == "connect tried again"
+    assert await adapter.evaluate("retry") == "connect retried"
 
     await adapter.stopped()
     assert await adapter.evaluate(".steps.connect.status") == '"passed"'
@@ -220,7 +220,7 @@ async def test_an_outcome_can_be_forced_in_the_console(adapter: AdapterClient) -
     await adapter.launch("broken.yaml", filters=("failed",))
     await adapter.stopped()
     assert await adapter.evaluate("force passed") == "connect forced to passed"
-    refused = "no outcome"
+    refused = "invalid outcome"
     await adapter.stopped()
     assert refused in (await adapter.refusal("evaluate", expression="force great", context="repl")).message
     await adapter.ask("continue", threadId=1)

@@ -171,7 +171,7 @@ async def test_a_file_is_repaired_and_the_step_tried_again_from_inside_the_shell
         assert await terminal.wait_closed() == 1000
     ended = await bench.wait_ended(run)
     assert (ended["status"], ended["intervened"]) == ("passed", True)
-    assert b"the run goes on" in terminal.shown
+    assert b"the run resumes" in terminal.shown
     assert b"command not found" not in terminal.shown
 
 

@@ -6,12 +6,12 @@ export type AbortForm = {
 
 export type AnswerForm = {
   approved: boolean;
-  /** Who decided, where it is not who the token belongs to. */
+  /** Who decided, if not the owner of the token. */
   by?: string;
   comment?: string;
 };
 
-/** A file that a step handed on. */
+/** An artifact of a step. */
 export type ArtifactInfo = {
   is_folder: boolean;
   path: string;
@@ -19,11 +19,11 @@ export type ArtifactInfo = {
 };
 
 export type AtStop = {
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** Who did what to a run, and when; never a value of a secret. */
+/** Who did what to a run, and when, without secret values. */
 export type AuditEntry = {
   action: string;
   at: number;
@@ -33,13 +33,13 @@ export type AuditEntry = {
   who: string;
 };
 
-/** Some entries, the newest first; `next` is the cursor of those that come after them. */
+/** A page of entries, newest first; `next` is the cursor of the next page. */
 export type AuditPage = {
   entries: AuditEntry[];
   next: string | null;
 };
 
-/** What is to be different about a breakpoint; what is left out stays. */
+/** Changes of a breakpoint; omitted fields stay as they are. */
 export type BreakpointChange = {
   condition?: string | null;
   enabled?: boolean | null;
@@ -57,7 +57,7 @@ export type BreakpointChange = {
   step?: string | null;
 };
 
-/** Where to stop; `condition`, `state` and the braces of `log` are jq. */
+/** Where to pause; `condition`, `state` and the braces of `log` are jq. */
 export type BreakpointForm = {
   condition?: string | null;
   enabled?: boolean;
@@ -75,7 +75,7 @@ export type BreakpointForm = {
   step?: string | null;
 };
 
-/** A breakpoint of a session. `paths` are the steps that it is at. */
+/** A breakpoint of a session. `paths` are the steps it applies to. */
 export type BreakpointInfo = {
   hit_count: number;
   id: number;
@@ -83,7 +83,7 @@ export type BreakpointInfo = {
   request: BreakpointRequest;
 };
 
-/** Where to stop: a step by path or id, a kind of step, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
+/** Where to pause: a step by path or id, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
 export type BreakpointRequest = {
   condition: string | null;
   enabled: boolean;
@@ -102,12 +102,12 @@ export type BreakpointRequest = {
 };
 
 export type CancelForm = {
-  /** End everything at once, cleaning up too. */
+  /** Kill everything at once, including cleanup. */
   now?: boolean;
   reason?: string;
 };
 
-/** A difference between two values, at a path; what was not there is None and `kind` says so. */
+/** A difference between two values, at a path; a missing value is None, as `kind` says. */
 export type ChangeInfo = {
   after: unknown;
   before: unknown;
@@ -121,13 +121,13 @@ export type CheckForm = {
   text?: string | null;
 };
 
-/** A flow that can run, or every mistake in it. */
+/** A valid flow, or all errors in it. */
 export type CheckedFlow = {
   flow: FlowInfo | null;
   mistakes: MistakeInfo[];
 };
 
-/** The commit that a run worked on. `has_changes`: the folder was not just as the commit has it when it began. */
+/** The commit of a run. `has_changes`: the folder had uncommitted changes when the run started. */
 export type CommitInfo = {
   branch: string | null;
   has_changes: boolean;
@@ -137,11 +137,11 @@ export type CommitInfo = {
 
 export type ConfigForm = {
   config: Record<string, unknown>;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** A step's config as written, as it would resolve now, and what keeps any part of it from resolving. */
+/** A step's config as written, as it resolves now, and what cannot be resolved. */
 export type ConfigInfo = {
   expressions: string[];
   problems: Record<string, string>;
@@ -149,7 +149,7 @@ export type ConfigInfo = {
   resolved: Record<string, unknown>;
 };
 
-/** Where a stop is, for somebody who comes to it from elsewhere. The step is the `number`-th of all `steps`. `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files; both are empty for a run that only its own terminal can come to. */
+/** Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`. `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files; both are empty for a run that only its own terminal can come to. */
 export type ContextInfo = {
   commit: CommitInfo | null;
   executor: "process" | "container";
@@ -176,7 +176,7 @@ export type ContextInfo = {
 
 export type ContinueForm = {
   all?: boolean;
-  /** As if it had not stopped: a step that it ended is on its way again. */
+  /** As if it had not paused: an interrupted step command continues. */
   keeps_step?: boolean;
   stop?: number | null;
 };
@@ -191,7 +191,7 @@ export type DebugForm = {
   stop_on_error?: boolean;
 };
 
-/** All of a session at one moment: with the events above `last_event` it can be followed from there. */
+/** A snapshot of a session: apply the events above `last_event` to follow it from there. */
 export type DebugState = {
   breakpoints: BreakpointInfo[];
   edits: EditInfo[];
@@ -204,7 +204,7 @@ export type DebugState = {
   watches: string[];
 };
 
-/** A change that was made at a stop, and can be undone until its frame goes on. `preview` is the value in one line; `value` is there for a plain one, and cut when it is long. */
+/** An edit made at a stop, which can be undone until its frame resumes. `preview` is the value in one line; `value` is set for a plain value, and truncated when it is long. */
 export type EditInfo = {
   is_cut: boolean;
   layer: string;
@@ -221,11 +221,11 @@ export type EnableForm = {
 
 export type EvaluateForm = {
   expression: string;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** Every value that an expression gives. `cut` has the paths of what was too large to send. */
+/** All values of an expression. `cut` has the paths of values too large to send. */
 export type Evaluated = {
   cut: string[];
   values: unknown[];
@@ -239,14 +239,14 @@ export type ExtendForm = {
   seconds: number;
 };
 
-/** A test that failed, by the names that stay the same from run to run. */
+/** A failed test, by the names that are stable across runs. */
 export type FailingTest = {
   name: string;
   step: string;
   suite: string;
 };
 
-/** A step whose failure counts. */
+/** A failed step that made the run fail. */
 export type Failure = {
   message: string;
   occurrence: string;
@@ -254,20 +254,20 @@ export type Failure = {
   type: string;
 };
 
-/** What became of one path between two points. `mode` is a change of the permissions only. */
+/** A change of one path between two points. `mode` means that only the permissions changed. */
 export type FileChangeInfo = {
   is_text: boolean;
   kind: "added" | "removed" | "changed" | "mode";
   path: string;
 };
 
-/** The files that differ between two points, by path; `total` counts those too that were left off. */
+/** The files that differ between two points, by path; `total` also counts omitted ones. */
 export type FileChanges = {
   changes: FileChangeInfo[];
   total: number;
 };
 
-/** One file at two points. `diff` is in the unified format, and empty for what is no text; no `kind`, no change. */
+/** One file at two points. `diff` is a unified diff, empty for a binary file; no `kind` means no change. */
 export type FileDiff = {
   diff: string;
   is_cut: boolean;
@@ -276,7 +276,7 @@ export type FileDiff = {
   path: string;
 };
 
-/** Something that was looked at on this machine. `is_needed` is False for what Pitstop can do without. */
+/** One check of this machine's setup. `is_needed` is False for what is optional. */
 export type Finding = {
   detail: string;
   is_needed: boolean;
@@ -284,14 +284,14 @@ export type Finding = {
   works: boolean;
 };
 
-/** One of: a file of the server's machine, a text with a name for it, or the name of a stored flow. */
+/** Exactly one of: a file on the server's machine, a text with an optional name, or the name of a stored flow. */
 export type FlowChoice = {
   name?: string | null;
   path?: string | null;
   text?: string | null;
 };
 
-/** A stored flow; `info` is None when it cannot run. */
+/** A stored flow; `info` is None if it is invalid. */
 export type FlowDetail = {
   file: string;
   info: FlowInfo | null;
@@ -300,7 +300,7 @@ export type FlowDetail = {
   text: string;
 };
 
-/** A flow that can run, its steps in the order in which they are written. */
+/** A valid flow, with its steps in source order. */
 export type FlowInfo = {
   file: string;
   inputs: InputInfo[];
@@ -310,10 +310,10 @@ export type FlowInfo = {
 
 export type ForceForm = {
   outputs?: Record<string, unknown> | null;
-  /** Stop the frame at the next point it comes to. */
+  /** Pause the frame at its next point. */
   pauses?: boolean;
   status: "passed" | "failed" | "skipped" | "cancelled" | "timed_out";
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
@@ -328,22 +328,22 @@ export type FrameInfo = {
 };
 
 export type GotoForm = {
-  /** Agree to repeat what has effects outside that cannot be undone. */
+  /** Confirm repeating external effects that cannot be undone. */
   external?: boolean;
   step: string;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
 export type InjectForm = {
   position?: "before" | "after";
-  /** The step: `uses` a type, `with` its config, and an `id` if you like. */
+  /** The step: `uses` (type), `with` (config) and optionally `id`. */
   step: Record<string, unknown>;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** The state after a step was put in, and the path that it has. */
+/** The state after a step was injected, and the path of that step. */
 export type InjectedState = {
   breakpoints: BreakpointInfo[];
   edits: EditInfo[];
@@ -357,7 +357,7 @@ export type InjectedState = {
   watches: string[];
 };
 
-/** A value that a run of the flow is given. */
+/** An input of a flow. */
 export type InputInfo = {
   default: unknown;
   description: string;
@@ -366,7 +366,7 @@ export type InputInfo = {
   type: string | null;
 };
 
-/** A line that a step wrote. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences. */
+/** A line of a step's log. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences. */
 export type LogLine = {
   number: number;
   stream: "stdout" | "stderr";
@@ -374,7 +374,7 @@ export type LogLine = {
   time: number;
 };
 
-/** Some lines of what an occurrence wrote. `next` is the number to ask after for more; None: no more yet. `is_ended` says that the occurrence has ended, so that there is no more to come. */
+/** A page of the log of an occurrence. `next` is the number to continue after; None: no more yet. `is_ended` says that the occurrence has ended, so that there is no more to come. */
 export type LogPage = {
   is_ended: boolean;
   lines: LogLine[];
@@ -382,20 +382,20 @@ export type LogPage = {
   occurrence: string;
 };
 
-/** Where a browser is let in: once, and not after `expires_at`. */
+/** A one-time login link for a browser, valid until `expires_at`. */
 export type LoginLink = {
   expires_at: number;
   url: string;
 };
 
-/** Who asks, and which server answers. */
+/** The client, and the server that answers. */
 export type Me = {
   name: string;
   role: "viewer" | "operator";
   version: string;
 };
 
-/** One thing that is wrong in a file, and where: lines and columns count from 1. */
+/** An error in a file, and its location; lines and columns start at 1. */
 export type MistakeInfo = {
   column: number;
   file: string;
@@ -405,7 +405,7 @@ export type MistakeInfo = {
   text: string;
 };
 
-/** A token that was just made: it is shown this once. */
+/** A new token: it is shown only once. */
 export type NewToken = {
   name: string;
   role: "viewer" | "operator";
@@ -443,7 +443,7 @@ export type PinForm = {
   pinned?: boolean;
 };
 
-/** A point of the history that can be gone back to. `status` is how the step had ended; `stop`, that it stopped. */
+/** A point in the history to rewind to. `status` is the outcome of the step; `stop` is set if it paused there. */
 export type PointInfo = {
   at: number;
   frame: string;
@@ -456,7 +456,7 @@ export type PointInfo = {
   stop: number | null;
 };
 
-/** What went wrong, as RFC 9457 has it. `code` is stable; other members are the values of the error. */
+/** Problem details (RFC 9457). `code` is stable; other members are the values of the error. */
 export type Problem = {
   code: string;
   detail: string;
@@ -465,7 +465,7 @@ export type Problem = {
   type: string;
 };
 
-/** What a step wants to know from a person. */
+/** A question of a step to the user. */
 export type Question = {
   occurrence: string;
   prompt: string;
@@ -473,33 +473,33 @@ export type Question = {
 
 export type RerunForm = {
   can_ask?: boolean;
-  /** Check this commit, branch or tag out into a workspace of its own. */
+  /** Check out this commit, branch or tag into a fresh workspace. */
   commit?: string | null;
   debug?: DebugForm | null;
   from_step?: string | null;
   inputs?: Record<string, unknown>;
   priority?: number;
   secrets?: Record<string, string>;
-  /** Take the flow's file as it is now, and not as it was then. */
+  /** Use the current flow file, not the version of the original run. */
   use_file?: boolean;
 };
 
 export type RestartForm = {
-  /** Agree to repeat what has effects outside that cannot be undone. */
+  /** Confirm repeating external effects that cannot be undone. */
   external?: boolean;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
 export type RewindForm = {
-  /** Agree to repeat what has effects outside that cannot be undone. */
+  /** Confirm repeating external effects that cannot be undone. */
   external?: boolean;
   point: number;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** A run with its flow, and each of its files as it was when the flow was read. */
+/** A run with its flow, and the flow's files as they were when it was read. */
 export type RunDetail = {
   carried_over: number;
   commit: CommitInfo | null;
@@ -529,11 +529,11 @@ export type RunDetail = {
 
 export type RunForm = {
   can_ask?: boolean;
-  /** Work on this commit of the folder's repository, and not in it. */
+  /** Check out this commit of the folder into a fresh workspace. */
   commit?: string | null;
   debug?: DebugForm | null;
   flow: FlowChoice;
-  /** The workspace, in place; none makes a fresh one. */
+  /** The folder to run in; omit it for a fresh workspace. */
   folder?: string | null;
   from_run?: string | null;
   from_step?: string | null;
@@ -543,7 +543,7 @@ export type RunForm = {
   secrets?: Record<string, string>;
 };
 
-/** A run as a list shows it. Times are seconds since the epoch. */
+/** A summary of a run. Times are seconds since the epoch. */
 export type RunInfo = {
   carried_over: number;
   commit: CommitInfo | null;
@@ -569,7 +569,7 @@ export type RunInfo = {
   stops: number[];
 };
 
-/** Some runs; `next` is the cursor of those that come after them. */
+/** A page of runs; `next` is the cursor of the next page. */
 export type RunPage = {
   next: string | null;
   runs: RunInfo[];
@@ -579,7 +579,7 @@ export type SecretForm = {
   value: string;
 };
 
-/** The secrets that are kept; nobody can read them back. */
+/** The names of stored secrets; their values cannot be read back. */
 export type SecretNames = {
   names: string[];
 };
@@ -587,21 +587,21 @@ export type SecretNames = {
 export type SetForm = {
   layer?: string | null;
   path: string;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
   value: unknown;
 };
 
 export type ShellForm = {
-  /** A sidecar sees the workspace and cannot change it. */
+  /** A sidecar is a read-only shell. */
   mode?: "shell" | "sidecar";
-  /** Keep the shell as an asciicast among the run's artifacts. */
+  /** Save the shell as an asciicast artifact of the run. */
   record?: "screen" | "keys" | null;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** Opens one shell, once, until `expires_at` (seconds since the epoch). */
+/** A one-time token for a shell, valid until `expires_at` (seconds since the epoch). */
 export type ShellToken = {
   expires_at: number;
   token: string;
@@ -609,23 +609,23 @@ export type ShellToken = {
 
 export type SkipForm = {
   outputs?: Record<string, unknown> | null;
-  /** Stop the frame at the next point it comes to. */
+  /** Pause the frame at its next point. */
   pauses?: boolean;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
 export type StepForm = {
-  /** Agree to repeat what has effects outside that cannot be undone. */
+  /** Confirm repeating external effects that cannot be undone. */
   external?: boolean;
   kind: "into" | "over" | "out" | "to" | "back";
-  /** Where to, for `to`. */
+  /** The target step, for the kind `to`. */
   step?: string | null;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** A step of a flow. `parent` is the path of the step around it; lines and columns count from 1. */
+/** A step of a flow. `parent` is the path of its parent step; lines and columns start at 1. */
 export type StepInfo = {
   column: number | null;
   condition: string | null;
@@ -643,7 +643,7 @@ export type StepInfo = {
   title: string;
 };
 
-/** A type of step, or a way of combining steps: one line, and all that there is to say. `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it. */
+/** A step type or a control-flow construct: one line, and the full description. `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it. */
 export type StepTypeHelp = {
   config: Record<string, unknown> | null;
   name: string;
@@ -652,7 +652,7 @@ export type StepTypeHelp = {
   usage: string;
 };
 
-/** A frame that stands still. `allowed` has the verbs that are possible now; `will_run` is what the `if` says. `after_event` is its number in the log: what a rewind to it keeps. */
+/** A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`. `after_event` is its number in the log: what a rewind to it keeps. */
 export type StopInfo = {
   after_event: number;
   allowed: string[];
@@ -675,14 +675,14 @@ export type StopInfo = {
   will_run: boolean;
 };
 
-/** A flow that can be started by its name: a file in one of the folders that the service was given. */
+/** A flow that can be started by name: a file in one of the service's flow folders. */
 export type StoredFlow = {
   file: string;
   name: string;
   problem: string | null;
 };
 
-/** One test of a report: passed, failed, error or skipped. `change` compares it with the run before. */
+/** One test of a report: passed, failed, error or skipped. `change` compares it with the previous run. */
 export type TestCase = {
   change: "new" | "fixed" | "still_failing" | "flaky" | "";
   message: string;
@@ -693,7 +693,7 @@ export type TestCase = {
   suite: string;
 };
 
-/** What the tests of one run of a flow came to: how many there were, and which of them failed. */
+/** The test results of one run: how many tests there were, and which failed. */
 export type TestedRun = {
   created_at: number;
   failed: number;
@@ -710,7 +710,7 @@ export type TokenForm = {
   role: "viewer" | "operator";
 };
 
-/** Who may come in with a token; the token itself is kept by nobody but them. */
+/** The owner of a token; the token itself is not stored. */
 export type TokenInfo = {
   created_at: number;
   name: string;
@@ -720,11 +720,11 @@ export type TokenInfo = {
 export type UnsetForm = {
   layer?: string | null;
   path: string;
-  /** The stop that it acts on; one that is over answers 409. */
+  /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
 
-/** A value in a scope, one level of it. `path` is jq; `size` is how many children it has, None for a plain value. `value` is there for a plain value, and cut when it is long; `preview` is one line in any case. */
+/** One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value. `value` is set for a plain value, and truncated when it is long; `preview` is always one line. */
 export type VariableInfo = {
   is_cut: boolean;
   layer: string;
@@ -737,14 +737,14 @@ export type VariableInfo = {
   value: unknown;
 };
 
-/** Some children of a value; `next` is the cursor of those that come after them. */
+/** A page of the children of a value; `next` is the cursor of the next page. */
 export type VariablePage = {
   next: number | null;
   total: number;
   variables: VariableInfo[];
 };
 
-/** All that a step sees. `cut` has the paths of what was too large to send: variables can be read page by page. */
+/** All values of a scope. `cut` has the paths of values too large to send; read those page by page. */
 export type WholeScope = {
   cut: string[];
   scope: Record<string, unknown>;

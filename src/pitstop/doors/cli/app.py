@@ -25,13 +25,13 @@ class Commands(NamedTuple):
 USAGE = """\
 Usage: pitstop COMMAND [OPTIONS]
 
-Runs work that has many steps, and lets you stop in it.
+A workflow engine with a built-in debugger.
 
 Commands:
 {commands}
 
-pitstop COMMAND --help explains a command, pitstop --version tells the version.
-Exit codes: 0 passed, 1 failed, 2 bad usage or a bad file, 77 stopped with no terminal to debug in, 130 interrupted.
+pitstop COMMAND --help describes a command; pitstop --version prints the version.
+Exit codes: 0 passed, 1 failed, 2 invalid usage or file, 77 paused without a terminal to debug in, 130 interrupted.
 """
 
 
@@ -50,7 +50,7 @@ def run_cli(words: Sequence[str], commands: Commands, open_service: OpenService,
             return _execute(lambda: commands.load(name)(rest, open_service, interrupts))
         case [name, *_]:
             print(
-                f"pitstop: there is no command {name!r}{_hint(name, commands.summaries)}; pitstop --help lists them",
+                f"pitstop: unknown command {name!r}{_hint(name, commands.summaries)}; see pitstop --help",
                 file=sys.stderr,
             )
     return BAD_USAGE

@@ -15,11 +15,11 @@ from pitstop.service.api import Service
 
 def artifacts_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(
-        prog="pitstop artifacts", description="List the files that a run handed on, or print one of them."
+        prog="pitstop artifacts", description="List a run's artifacts, or print one of them."
     )
-    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
-    parser.add_argument("path", metavar="PATH", nargs="?", help="one of them, to print")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it to this file")
+    parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
+    parser.add_argument("path", metavar="PATH", nargs="?", help="the artifact to print")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the artifact to this file")
     add_server_option(parser)
     options = parser.parse_args(words)
     if options.path is None:

@@ -28,7 +28,7 @@ def read_breakpoint(text: str) -> "BreakpointRequest":
 
     found = _BREAKPOINT.fullmatch(text.strip())
     if found is None:
-        raise BadBreakpoint(f"{text!r} is no breakpoint: write {USAGE}")
+        raise BadBreakpoint(f"invalid breakpoint {text!r}: use {USAGE}")
     parts: dict[str, Any] = {name: found[name] for name in ("condition", "hits", "group", "state")}
     if found["log"] is not None:
         parts["log"] = found["log"][1:-1] if found["log"][0] == "'" else _read_json(found["log"])
@@ -51,7 +51,7 @@ def _read_place(place: str) -> dict[str, Any]:
     if colon and name == "type":
         return {**parts, "kind": position}
     if colon:
-        raise BadBreakpoint(f"{place!r}: {position!r} is no position: use {', '.join(POSITIONS)}, or a line")
+        raise BadBreakpoint(f"{place!r}: invalid position {position!r}: use {', '.join(POSITIONS)}, or a line")
     return parts if place in ("", "*") else {**parts, "step": place}
 
 
@@ -59,4 +59,4 @@ def _read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise BadBreakpoint(f"{text} is no JSON: {error.msg.lower()} at character {error.colno}") from error
+        raise BadBreakpoint(f"invalid JSON {text}: {error.msg.lower()} at character {error.colno}") from error

@@ -12,9 +12,9 @@ from pitstop.service.api import Service
 
 
 def cancel_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
-    parser = argparse.ArgumentParser(prog="pitstop cancel", description="End a run, and clean up after it.")
-    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
-    parser.add_argument("--now", action="store_true", help="do not give its steps time to end, nor clean up")
+    parser = argparse.ArgumentParser(prog="pitstop cancel", description="Cancel a run and clean up.")
+    parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
+    parser.add_argument("--now", action="store_true", help="kill the steps at once, and skip cleanup")
     add_server_option(parser)
     options = parser.parse_args(words)
     status = ask(open_chosen(options, open_service), lambda service: _cancel(service, options.run, now=options.now))
@@ -27,5 +27,5 @@ async def _cancel(service: Service, name: str, *, now: bool) -> str:
     try:
         await (run.kill() if now else run.cancel("cancelled by `pitstop cancel`"))
     except NotRunning as error:
-        raise CommandRefused(f"run {name} has ended already") from error
+        raise CommandRefused(f"run {name} has already ended") from error
     return (await run.wait()).status

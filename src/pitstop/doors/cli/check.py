@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
-    parser = argparse.ArgumentParser(prog="pitstop check", description="Tell every mistake in flow files.")
+    parser = argparse.ArgumentParser(prog="pitstop check", description="Validate flow files.")
     parser.add_argument("flows", metavar="FLOW", nargs="+", help="a flow file")
     add_server_option(parser)
     options = parser.parse_args(words)
@@ -39,7 +39,7 @@ async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> 
             count += len(error.found)
             print(error)
         else:
-            print(f"{flow}: good, {_counted(len(told.steps), 'step')}")
+            print(f"{flow}: OK, {_counted(len(told.steps), 'step')}")
     return count
 
 

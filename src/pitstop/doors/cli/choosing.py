@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 def add_server_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--server", metavar="URL", help="ask this server ($PITSTOP_SERVER), with the token in $PITSTOP_TOKEN"
+        "--server", metavar="URL", help="use this server ($PITSTOP_SERVER), with the token in $PITSTOP_TOKEN"
     )
 
 

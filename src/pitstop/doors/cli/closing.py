@@ -52,12 +52,12 @@ def closing_lines(ending: Ending, options: Namespace) -> list[str]:
         lines.append(summary.error)
     if ending.artifacts is not None:
         lines.append(f"artifacts: {ending.artifacts}")
-    by_hand = ", with changes by hand" if summary.intervened else ""
+    by_hand = ", intervened" if summary.intervened else ""
     lines.append(f"{run.flow.name} {summary.status} after {format_seconds(ending.seconds)}{by_hand}")
     if ending.problem is not None:
         lines.append(ending.problem)
     if ending.stopped_at is not None:
-        lines.append(f"it stopped at {ending.stopped_at}{placed(run, ending.stopped_at)}: there is no terminal here")
+        lines.append(f"paused at {ending.stopped_at}{placed(run, ending.stopped_at)}: no terminal to debug in")
     if ending.step is not None:
         lines.append(f"debug it: {debug_command(options, run.id, ending.step)}")
     return lines

@@ -79,7 +79,7 @@ _POSITIONS = (":before", ":after", ":error")
 def completion_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(
         prog="pitstop completion",
-        description='Print the completion script of a shell. For bash: eval "$(pitstop completion bash)" in ~/.bashrc.',
+        description='Print a completion script. For bash, put eval "$(pitstop completion bash)" in ~/.bashrc.',
     )
     parser.add_argument("shell", choices=SCRIPTS)
     print(SCRIPTS[parser.parse_args(words).shell], end="")

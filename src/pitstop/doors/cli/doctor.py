@@ -10,7 +10,7 @@ from pitstop.doors.cli.interrupts import Interrupts
 
 
 def doctor_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
-    parser = argparse.ArgumentParser(prog="pitstop doctor", description="Tell what works on this machine.")
+    parser = argparse.ArgumentParser(prog="pitstop doctor", description="Check this machine's setup.")
     parser.parse_args(words)
     findings = ask(open_service(), lambda service: service.examine())
     width = max(len(each.name) for each in findings)

@@ -20,16 +20,16 @@ MOST_FILES = 1000
 
 def history_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(
-        prog="pitstop history", description="List the points of a run, or tell what is different between two of them."
+        prog="pitstop history", description="List the points of a run, or compare two of them."
     )
-    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
     parser.add_argument("before", metavar="POINT", nargs="?", type=int, help="the number of a point")
-    parser.add_argument("after", metavar="LATER", nargs="?", type=int, help="that of another one, to compare it with")
-    parser.add_argument("--file", metavar="PATH", help="show how this file of the workspace differs")
+    parser.add_argument("after", metavar="LATER", nargs="?", type=int, help="the number of another point, to compare")
+    parser.add_argument("--file", metavar="PATH", help="show the diff of this workspace file")
     add_server_option(parser)
     options = parser.parse_args(words)
     if (options.before is None) != (options.after is None) or (options.file and options.before is None):
-        parser.error("say two points, to compare them")
+        parser.error("--file needs two points to compare")
     lines = ask(open_chosen(options, open_service), lambda service: _told(service, options))
     Screen().say(*lines)
     return PASSED

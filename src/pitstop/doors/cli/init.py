@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
 def init_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(prog="pitstop init", description=f"Write a first flow to {PLACE}.")
-    parser.add_argument("--print", action="store_true", dest="only_print", help="print it, and write nothing")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="print the flow instead of writing it")
     options = parser.parse_args(words)
     folder = Path.cwd()
     text = flow_text(folder.name, list(find_steps(folder)))
@@ -37,7 +37,7 @@ def init_command(words: Sequence[str], open_service: OpenService, interrupts: In
         with PLACE.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        print(f"pitstop: {PLACE} is there already, and stays as it is", file=sys.stderr)
+        print(f"pitstop: {PLACE} already exists, so it was not changed", file=sys.stderr)
         return BAD_USAGE
     print(f"wrote {PLACE}; run it with: pitstop run {PLACE}")
     return PASSED
@@ -45,7 +45,7 @@ def init_command(words: Sequence[str], open_service: OpenService, interrupts: In
 
 def flow_text(name: str, found: Sequence[Found]) -> str:
     """The flow as people would write it."""
-    steps = found or [Found("hello", "echo 'put your own commands here'", "nothing was found that I know how to test")]
+    steps = found or [Found("hello", "echo 'put your own commands here'", "no known test setup was found")]
     lines = [f"name: {json.dumps(name)}", "steps:"]
     for step in steps:
         lines += [f"  - id: {step.id}  # {step.because}", f"    run: {json.dumps(step.run, ensure_ascii=False)}"]

@@ -67,7 +67,7 @@ class Interrupts:
     def _feel_pulse(self, number: int, frame: FrameType | None) -> None:
         """Once somebody wants an end, the loop must go round: it may hang in a write that nobody reads."""
         if self._missed == MOST_MISSED:
-            leave_at_once("nobody reads its output")
+            leave_at_once("its output was closed")
         elif self._call_soon is not None:
             self._missed += 1
             self._call_soon(self._beat)

@@ -18,12 +18,12 @@ PAGE = 2000
 
 def logs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(
-        prog="pitstop logs", description="Show what the steps of a run wrote, or one of them.", allow_abbrev=False
+        prog="pitstop logs", description="Show the logs of a run, or of one step.", allow_abbrev=False
     )
-    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
-    parser.add_argument("step", metavar="STEP", nargs="?", help="a step by its path, its id, or one occurrence of it")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on until the run is over")
-    parser.add_argument("--search", metavar="TEXT", help="only lines with this text in them, in any case")
+    parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
+    parser.add_argument("step", metavar="STEP", nargs="?", help="a step by its path, its ID, or one of its occurrences")
+    parser.add_argument("-f", "--follow", action="store_true", help="follow the logs until the run ends")
+    parser.add_argument("--search", metavar="TEXT", help="only lines that contain this text, ignoring case")
     add_server_option(parser)
     options = parser.parse_args(words)
     ask(open_chosen(options, open_service), lambda service: _show(service, options))

@@ -11,9 +11,9 @@ from pitstop.doors.cli.interrupts import Interrupts
 
 def pin_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(
-        prog="pitstop pin", description="Keep a run, and the files of its workspace, until it is unpinned."
+        prog="pitstop pin", description="Keep a run and its workspace until it is unpinned."
     )
-    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
     parser.add_argument("--off", action="store_true", help="unpin it")
     add_server_option(parser)
     options = parser.parse_args(words)

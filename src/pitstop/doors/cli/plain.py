@@ -95,10 +95,10 @@ class PlainDisplay:
                 line = f"{fields['occurrence']} {status}{took}{reason}"
                 return ("warning" if status in _BAD_ENDS else "info"), line
             case "step.retried":
-                return "warning", f"{fields['occurrence']} is tried again"
+                return "warning", f"{fields['occurrence']} is retried"
             case "debug.stopped":
                 why = ", ".join(fields["reasons"])
-                return "warning", f"{fields['occurrence']} stopped {fields['position']} it ({why})"
+                return "warning", f"paused {fields['position']} {fields['occurrence']} ({why})"
             case "debug.logged":
                 return "info", f"{fields['occurrence']} log: {fields['message']}"
             case "run.started":

@@ -40,14 +40,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pitstop rerun",
         allow_abbrev=False,
-        description="Run again what was run, with the flow and the inputs that it had; secrets have to be given anew.",
+        description="Re-run a run with the same flow and inputs. Secrets must be given again.",
     )
-    parser.add_argument("run", metavar="RUN", help="the id of a run, as `pitstop runs` tells it")
+    parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
     add_given_options(parser)
-    parser.add_argument("--use-file", action="store_true", help="take the flow as it is in its file now")
+    parser.add_argument("--use-file", action="store_true", help="use the current version of the flow file")
     add_commit_options(parser)
     add_break_option(parser)
-    parser.add_argument("--debug", action="store_true", help="stop at the first step, and where one fails")
+    parser.add_argument("--debug", action="store_true", help="pause at the first step and at every failure")
     add_display_options(parser)
     add_server_option(parser)
     return parser

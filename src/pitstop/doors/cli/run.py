@@ -24,10 +24,10 @@ def run_command(words: Sequence[str], open_service: OpenService, interrupts: Int
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="pitstop run", description="Run a flow.", allow_abbrev=False)
-    parser.add_argument("flow", metavar="FLOW", help="a flow file, a flow of .pitstop/flows, or a graph: file.py:app")
+    parser.add_argument("flow", metavar="FLOW", help="a flow file, a flow in .pitstop/flows, or a graph: file.py:app")
     add_run_options(parser)
-    parser.add_argument("--debug-on-error", action="store_true", help="stop where a step fails, and debug there")
-    parser.add_argument("--dry-run", action="store_true", help="show what would run, and run nothing")
+    parser.add_argument("--debug-on-error", action="store_true", help="pause at a failing step and debug it")
+    parser.add_argument("--dry-run", action="store_true", help="show what would run, without running it")
     add_display_options(parser)
     add_server_option(parser)
     return parser

@@ -22,13 +22,13 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """What says how a flow is to run."""
     add_given_options(parser)
-    parser.add_argument("--only", metavar="STEP", help="run this step and no other")
+    parser.add_argument("--only", metavar="STEP", help="run only this step")
     add_break_option(parser)
     parser.add_argument(
         "--workspace",
         metavar="DIR|fresh",
         default=".",
-        help="the folder to run in (the current one), or a fresh one that is removed afterwards",
+        help="the folder to run in (default: the current one), or `fresh` for a temporary one",
     )
 
 
@@ -37,24 +37,24 @@ def add_given_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-i", "--input", metavar="NAME=VALUE", action="append", default=[], dest="given", help="an input of the flow"
     )
-    parser.add_argument("--inputs", metavar="FILE", help="inputs from a YAML or JSON file; -i goes over them")
+    parser.add_argument("--inputs", metavar="FILE", help="inputs from a YAML or JSON file; -i overrides them")
     parser.add_argument(
         "--secret",
         metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        help="a secret, from the environment when it has no value here; masked wherever it would show",
+        help="a secret, read from the environment if no value is given; masked in all output",
     )
     parser.add_argument(
-        "--from", metavar="STEP", dest="from_step", help="begin at this step; what came before is that of the last run"
+        "--from", metavar="STEP", dest="from_step", help="start at this step; earlier results come from the last run"
     )
 
 
 def add_commit_options(parser: argparse.ArgumentParser) -> None:
     """Which commit a run again is of."""
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--commit", metavar="REV", help="run again on this commit, branch or tag, in a fresh checkout")
-    chosen.add_argument("--same-commit", action="store_true", help="run again on the commit that the run was of")
+    chosen.add_argument("--commit", metavar="REV", help="re-run on this commit, branch or tag, in a fresh checkout")
+    chosen.add_argument("--same-commit", action="store_true", help="re-run on the commit of the original run")
 
 
 def read_commit(options: argparse.Namespace, info: "RunInfo") -> str | None:
@@ -63,7 +63,7 @@ def read_commit(options: argparse.Namespace, info: "RunInfo") -> str | None:
         commit: str | None = options.commit
         return commit
     if info.commit is None:
-        raise BadInputs([f"--same-commit: run {info.id} worked in no git repository"])
+        raise BadInputs([f"--same-commit: run {info.id} was not in a git repository"])
     return info.commit.sha
 
 
@@ -74,7 +74,7 @@ def add_break_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         dest="breaks",
-        help="stop there, if the condition holds; also FILE:LINE",
+        help="pause there, if the condition is true; also FILE:LINE",
     )
 
 
@@ -118,7 +118,7 @@ def read_inputs(file: str | None, given: Sequence[str], *, of_graph: bool = Fals
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or not name:
-            raise BadInputs([f"-i {each!r}: write it as NAME=VALUE"])
+            raise BadInputs([f"-i {each!r}: use NAME=VALUE"])
         inputs[name] = _read_value(value) if of_graph else value
     return inputs
 
@@ -155,7 +155,7 @@ def _read_breakpoint(text: str) -> "BreakpointRequest":
     if wanted.line is None:
         return wanted
     if not wanted.file:
-        raise BadBreakpoint(f"--break {text!r}: line {wanted.line} of which file? write FILE:LINE")
+        raise BadBreakpoint(f"--break {text!r}: line {wanted.line} needs a file: use FILE:LINE")
     return replace(wanted, file=normpath(wanted.file))
 
 
@@ -166,7 +166,7 @@ def _read_input_file(path: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise BadInputs([f"--inputs {path}: {getattr(error, 'strerror', None) or error}"]) from error
     if not isinstance(inputs, dict) or not all(isinstance(name, str) for name in inputs):
-        raise BadInputs([f"--inputs {path}: it must have a value for each name, as in `name: value`"])
+        raise BadInputs([f"--inputs {path}: it must be a mapping, as in `name: value`"])
     return inputs
 
 

@@ -19,12 +19,12 @@ STATUSES = get_args(RunStatus)
 
 
 def runs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
-    parser = argparse.ArgumentParser(prog="pitstop runs", description="List runs, the newest first.")
-    parser.add_argument("search", metavar="TEXT", nargs="?", help="only runs with this in their id, flow or file")
-    parser.add_argument("--status", choices=STATUSES, action="append", default=[], help="only runs that are so")
+    parser = argparse.ArgumentParser(prog="pitstop runs", description="List runs, newest first.")
+    parser.add_argument("search", metavar="TEXT", nargs="?", help="only runs with this text in their ID, flow or file")
+    parser.add_argument("--status", choices=STATUSES, action="append", default=[], help="only runs with this status")
     parser.add_argument("--flow", metavar="NAME", help="only runs of the flow with this name")
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many (20)")
-    parser.add_argument("--json", action="store_true", help="one run per line, for programs")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="maximum number of runs (20)")
+    parser.add_argument("--json", action="store_true", help="newline-delimited JSON, one run per line")
     add_server_option(parser)
     options = parser.parse_args(words)
     query = RunQuery(status=tuple(options.status), flow=options.flow, search=options.search, limit=options.limit)
@@ -32,7 +32,7 @@ def runs_command(words: Sequence[str], open_service: OpenService, interrupts: In
     for run in page.runs:
         print(json.dumps(asdict(run), ensure_ascii=False) if options.json else line_of(run))
     if page.next is not None and not options.json:
-        print("there are more: --limit shows them")
+        print("there are more: raise --limit to show them")
     return PASSED
 
 
@@ -43,7 +43,7 @@ def line_of(run: RunInfo) -> str:
     took = format_seconds(run.ended_at - began) if run.ended_at is not None else ""
     where = f"  at {run.failures[0].step}" if run.failures else f"  {run.error}" if run.error else ""
     after = f"  from {run.from_step}" if run.from_step else ""
-    by_hand = "  with changes by hand" if run.intervened else ""
+    by_hand = "  intervened" if run.intervened else ""
     pinned = "  pinned" if run.is_pinned else ""
     kept = f"  files until {_moment(run.kept_until)}" if run.kept_until is not None and not run.is_pinned else ""
     sign = sign_of(run.status).shape

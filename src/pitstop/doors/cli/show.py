@@ -19,7 +19,7 @@ _LABELS = {"sequence": "group", "conditional": "choose"}
 def show_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(prog="pitstop show", description="Show a flow as a tree.")
     parser.add_argument("flow", metavar="FLOW", help="the flow file")
-    parser.add_argument("--mermaid", action="store_true", help="as a Mermaid flowchart")
+    parser.add_argument("--mermaid", action="store_true", help="print a Mermaid flowchart")
     options = parser.parse_args(words)
     flow = ask(open_service(), lambda service: service.check(options.flow))
     print("\n".join(mermaid_lines(flow) if options.mermaid else tree_lines(flow)))

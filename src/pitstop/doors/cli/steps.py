@@ -10,8 +10,8 @@ from pitstop.doors.cli.interrupts import Interrupts
 
 
 def steps_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
-    parser = argparse.ArgumentParser(prog="pitstop steps", description="List the types of steps, or explain one.")
-    parser.add_argument("type", metavar="TYPE", nargs="?", help="the type to explain")
+    parser = argparse.ArgumentParser(prog="pitstop steps", description="List the step types, or describe one.")
+    parser.add_argument("type", metavar="TYPE", nargs="?", help="the type to describe")
     options = parser.parse_args(words)
     service = open_service()
     if options.type is not None:

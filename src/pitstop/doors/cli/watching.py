@@ -45,9 +45,9 @@ class Display(Protocol):
 
 
 def add_display_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plain", action="store_true", help="lines of text, also in a terminal")
-    parser.add_argument("--json", action="store_true", help="one event per line, for programs")
-    parser.add_argument("--log-level", choices=LEVELS, default="info", help="how much the lines tell (info)")
+    parser.add_argument("--plain", action="store_true", help="plain output even in a terminal")
+    parser.add_argument("--json", action="store_true", help="newline-delimited JSON events")
+    parser.add_argument("--log-level", choices=LEVELS, default="info", help="log level of plain output (info)")
 
 
 def is_at_terminal(options: argparse.Namespace) -> bool:
@@ -140,13 +140,13 @@ class Watch:
         try:
             self._display.hear(output)
         except BrokenPipeError:
-            self._say(self._run.cancel("nobody reads its output any more"))
+            self._say(self._run.cancel("its output was closed"))
 
     def _show_progress(self, progress: WorkspaceProgress) -> None:
         try:
             self._display.tell_progress(progress)
         except BrokenPipeError:
-            self._say(self._run.cancel("nobody reads its output any more"))
+            self._say(self._run.cancel("its output was closed"))
 
     def interrupt(self, name: str, count: int) -> None:
         """Once: end the steps and clean up. Twice: end all of it now. Three times: not even wait for that."""
@@ -154,11 +154,11 @@ class Watch:
         where = " on the server" if self._server is not None else ""
         if count == 1:
             self._say(self._run.cancel(f"interrupted ({name})"))
-            once_more = "once more ends it at once"
-            self._display.note(f"interrupted ({name}): ending the steps{where} and cleaning up; {once_more}")
+            once_more = "again to kill it"
+            self._display.note(f"interrupted ({name}): cancelling the steps{where} and cleaning up; {once_more}")
         elif count == 2:
             self._say(self._run.kill())
-            self._display.note(f"ending it at once{where}")
+            self._display.note(f"killing it{where}")
         else:
             leave_at_once(name)
 
@@ -198,7 +198,7 @@ class Watch:
         if self._is_terminal:
             return True
         self._stopped_at = event.fields["step"]
-        await _said(self._run.cancel("it stopped, and there is no terminal to debug in"))
+        await _said(self._run.cancel("it paused, but there is no terminal to debug in"))
         return False
 
     def _read_answer(self) -> None:

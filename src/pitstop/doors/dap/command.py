@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from pitstop.doors.dap.session.services import OpenService
 
 EPILOG = """\
-Editors start it themselves: docs/guides/editors.md has the settings of each. With --port it waits for one client
-there, which has to send the token that is printed, or that is in PITSTOP_DAP_TOKEN, as `adapterToken` when it launches
-or attaches.
+Editors start it themselves: docs/guides/editors.md has the settings for each. With --port it waits for one client,
+which must send the printed token, or the one in PITSTOP_DAP_TOKEN, as `adapterToken` when it launches or attaches.
 """
 LOOPBACK = "127.0.0.1"
 TOKEN = "PITSTOP_DAP_TOKEN"
@@ -31,17 +30,17 @@ def dap_command(words: Sequence[str], open_service: "OpenService", interrupts: A
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pitstop dap",
-        description="Serve an editor that speaks the Debug Adapter Protocol.",
+        description="Run the debug adapter for an editor (Debug Adapter Protocol).",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--port", type=int, metavar="PORT", help="wait for one client there, on this machine (0: any)")
+    parser.add_argument("--port", type=int, metavar="PORT", help="listen for one client on this local port (0: any)")
     parser.add_argument(
         "--launch-response",
         choices=("early", "late"),
         default="early",
-        help="answer launch at once, or when the run has begun (early)",
+        help="when to answer launch: at once, or when the run has started (early)",
     )
     return parser
 

@@ -20,15 +20,15 @@ RETRY_AFTER_SECONDS = 5
 MOST_PROBLEMS = 50
 
 _TOLD = {
-    401: "No token or session, or one that is not valid.",
-    403: "The role does not allow it, or it came from another site.",
-    404: "Something was named that is not there.",
-    409: "Refused, and nothing was changed: a stop that is over, a verb that is not possible now.",
-    412: "It has changed since the ETag was given.",
-    413: "More bytes than are read.",
-    422: "It cannot be understood, or what it defines cannot run.",
-    429: "You have as much open as one may.",
-    503: "Not now: the server is busy, or starting, or cannot reach what it needs.",
+    401: "Missing or invalid token or session.",
+    403: "Not allowed for this role, or a cross-site request.",
+    404: "Not found.",
+    409: "Refused without any change: the stop has ended, or the verb is not possible now.",
+    412: "It has changed since the ETag was issued.",
+    413: "The request is too large.",
+    422: "Invalid request, or an invalid flow.",
+    429: "Too many open connections or tokens.",
+    503: "The server is busy or starting, or a dependency is unavailable.",
 }
 
 
@@ -82,7 +82,7 @@ async def answer_invalid(_request: Request, error: Exception) -> Response:
         place = ".".join(str(part) for part in each["loc"])
         reason = each.get("ctx", {}).get("error") if each["type"] == "json_invalid" else None
         problems.append(f"{place}: {reason or each['msg']}")
-    return refusal(BadRequest("the request cannot be understood: " + "; ".join(problems[:3]), problems))
+    return refusal(BadRequest("invalid request: " + "; ".join(problems[:3]), problems))
 
 
 async def answer_http_error(_request: Request, error: Exception) -> Response:
@@ -95,6 +95,6 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
 
 async def answer_bug(_request: Request, error: Exception) -> Response:
     """Ours, and nobody else's business: told to the log, not to the client."""
-    LOGGER.error("a request could not be answered", exc_info=error)
-    told = problem("internal", "Internal error", "this is a mistake in Pitstop: its log tells more", 500)
+    LOGGER.error("internal error in a request", exc_info=error)
+    told = problem("internal", "Internal error", "this is a bug in Pitstop: see the server log", 500)
     return Response(encode(told), 500, {}, MEDIA_TYPE)

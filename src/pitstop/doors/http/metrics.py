@@ -22,7 +22,7 @@ class Metrics:
         self._requests = Counter("pitstop_http_requests", "Requests.", (*names, "status"), registry=registry)
         self._durations = Histogram(
             "pitstop_http_request_seconds",
-            "Time to the first byte of the answer.",
+            "Time to the first byte of the response.",
             names,
             registry=registry,
             buckets=_BUCKETS,
@@ -50,10 +50,10 @@ class _Told:
         for status, number in sorted(figures.runs.items()):
             runs.add_metric([status], number)
         yield runs
-        yield GaugeMetricFamily("pitstop_runs_waiting", "Runs that wait for a slot.", figures.waiting)
+        yield GaugeMetricFamily("pitstop_runs_waiting", "Runs waiting for a slot.", figures.waiting)
         yield GaugeMetricFamily("pitstop_slots", "Worker slots.", figures.slots)
-        yield GaugeMetricFamily("pitstop_slots_taken", "Worker slots that runs are at work in.", figures.slots_taken)
-        yield GaugeMetricFamily("pitstop_stops_waiting", "Stops that wait for somebody.", figures.stops)
+        yield GaugeMetricFamily("pitstop_slots_taken", "Worker slots in use.", figures.slots_taken)
+        yield GaugeMetricFamily("pitstop_stops_waiting", "Current stops.", figures.stops)
         yield CounterMetricFamily("pitstop_events_appended", "Events appended to logs.", figures.events)
 
 

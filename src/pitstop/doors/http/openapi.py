@@ -17,21 +17,21 @@ from pitstop.doors.http.routes.tokens import VERSION
 from pitstop.service.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
-Runs, and the debugger in each of them. Errors are problem details (RFC 9457) with a stable `code`. A command to the
-debugger names the stop that it acts on; when that is over it answers 409 and nothing has changed.
+Runs and their debuggers. Errors are problem details (RFC 9457) with a stable `code`. A debugger command names the stop
+it acts on; if that stop has ended, the response is 409 and nothing has changed.
 """
 TAGS = {
-    "runs": "Start, find, end and repeat runs.",
-    "events": "Server-sent events: what happens in a run, and what its steps write.",
-    "logs": "What steps wrote and handed on, and what they ask.",
-    "debug": "The debugger of a run: its state, and a route for each verb.",
-    "breakpoints": "Where a run is to stop.",
-    "looking": "What a stopped step sees.",
-    "shell": "A terminal where a stopped step works.",
-    "flows": "Flows that are stored, or to be checked.",
-    "steps": "Types of steps, and what works on the server's machine.",
-    "secrets": "Secrets can be written, and never be read.",
-    "access": "Who is asking, who may, and who did what.",
+    "runs": "Start, find, cancel and re-run runs.",
+    "events": "Server-sent events: the events of a run, and the output of its steps.",
+    "logs": "Logs, artifacts, test results and questions of steps.",
+    "debug": "The debugger of a run: its state, and one route per verb.",
+    "breakpoints": "Breakpoints of a run.",
+    "looking": "Inspect a paused step.",
+    "shell": "A terminal in the workspace of a paused step.",
+    "flows": "List, read and validate flows.",
+    "steps": "Step types, and the setup of the server's machine.",
+    "secrets": "Secrets are write-only.",
+    "access": "Identity, tokens and the audit log.",
 }
 _REQUESTS = ("Form", "Change", "Choice")  # their fields may be left out
 

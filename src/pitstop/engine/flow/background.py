@@ -36,7 +36,7 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
         except asyncio.CancelledError:
             return
         if is_foreground_open and (failure is not None or rewound is not None):
-            activation.cancel_reason = f"{beside.title}, which it ran beside, failed"
+            activation.cancel_reason = f"its background step {beside.title} failed"
             limit.reschedule(asyncio.get_running_loop().time())
 
     def end_if_it_never_began(task: asyncio.Task[None]) -> None:
@@ -66,7 +66,7 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
             finally:
                 is_foreground_open = False
             if not activation.is_replayed:
-                frame.cancel("the steps it ran beside have ended")
+                frame.cancel("the foreground steps have ended")
     finally:
         take_over(activation.scope, scope.own)
         activation.cancel_reason = None

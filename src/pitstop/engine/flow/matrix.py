@@ -32,7 +32,7 @@ def combinations_of(axes: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     """Every combination, the last axis changing quickest, as people write nested loops."""
     for axis, values in axes.items():
         if not isinstance(values, list | tuple):
-            raise StepFailure(f"matrix axis {axis!r} is a {type(values).__name__}: give it a list of values")
+            raise StepFailure(f"matrix axis {axis!r} must be a list of values, not a {type(values).__name__}")
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 

@@ -127,7 +127,7 @@ async def live_branches(
                 outcomes[index] = await live_frame(run, frame, branch.scope, branch.body)
         except FrameRewound as going_back:  # to before these branches: the frame around them takes it from here
             rewound = going_back
-            end_the_rest(f"the run went back to {going_back.target.occurrence}")
+            end_the_rest(f"the run was rewound to {going_back.target.occurrence}")
         except asyncio.CancelledError:
             end_as_cancelled(index)
         outcome = outcomes[index]

@@ -15,7 +15,7 @@ async def run_repeat(activation: Activation, config: Mapping[str, Any]) -> Outco
     """Turn by turn; `.repeat.index` counts from 0. `until` that never came true is a failure."""
     until, times, every_seconds = config.get("until"), config.get("times"), config.get("every_seconds", 0.0)
     if until is None and times is None:
-        raise StepFailure("a repeat needs `until`, `times` or both, or it would never end")
+        raise StepFailure("a repeat needs `until`, `times` or both")
     turn, acts_before = 0, activation.run.acts
     while times is None or turn < times:
         if every_seconds and activation.run.acts > acts_before:  # turns that the log has were waited for already
@@ -34,5 +34,5 @@ async def run_repeat(activation: Activation, config: Mapping[str, Any]) -> Outco
         turn += 1
     if until is None:
         return PASSED
-    message = f"`until: {until}` was not true after {times} times"
+    message = f"`until: {until}` was not true after {times} iterations"
     return Outcome(Status.FAILED, error=StepError("NeverTrue", message, activation.occurrence))

@@ -70,7 +70,7 @@ async def restore_backup(database: Database, path: Path) -> None:
                         await _read_rows(connection, name, columns, rows)
                 await _let_numbers_go_on(database, connection)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise BadStore(f"{path} is no backup, or is damaged: {error}") from error
+        raise BadStore(f"{path} is not a backup, or is damaged: {error}") from error
     await bring_to(database)
 
 
@@ -143,7 +143,7 @@ async def _make_empty_tables(database: Database, revision: str) -> None:
     async with database.read() as connection:
         for each in metadata.sorted_tables:
             if each.name not in _LEFT_OUT and (await connection.execute(select(each).limit(1))).first() is not None:
-                raise BadStore(f"the database is in use (it has {each.name} already): restore into an empty one")
+                raise BadStore(f"the database is not empty (it has {each.name}): restore into an empty one")
     await bring_to(database, revision)
 
 

@@ -190,14 +190,14 @@ def _checked(url: str) -> URL:
     try:
         parsed = make_url(f"sqlite:///{url}" if is_path else url)
     except ArgumentError as error:
-        raise BadStore(f"{url!r} is no database URL: sqlite:///PATH or postgresql://USER@HOST/NAME") from error
+        raise BadStore(f"invalid database URL {url!r}: use sqlite:///PATH or postgresql://USER@HOST/NAME") from error
     match parsed.get_backend_name():
         case "sqlite" if parsed.database and parsed.database != ":memory:":
             return parsed.set(drivername="sqlite+aiosqlite")
         case "postgresql" | "postgres":
             return parsed.set(drivername="postgresql+asyncpg")
     shown = parsed.render_as_string(hide_password=True)
-    raise BadStore(f"runs cannot be kept in {shown!r}: give sqlite:///PATH or postgresql://USER@HOST/NAME")
+    raise BadStore(f"unsupported database {shown!r}: use sqlite:///PATH or postgresql://USER@HOST/NAME")
 
 
 def _sqlite_engine(url: URL) -> AsyncEngine:
@@ -245,7 +245,7 @@ def _pragmas_in(url: URL) -> Mapping[str, str]:
     given = {name: value for name, value in url.query.items() if isinstance(value, str)}
     wrong = [name for name, value in given.items() if name not in PRAGMAS or not value.isalnum()]
     if wrong:
-        raise BadStore(f"{', '.join(wrong)} cannot be set in the URL of SQLite: there is {', '.join(PRAGMAS)}")
+        raise BadStore(f"{', '.join(wrong)} cannot be set in an SQLite URL; available: {', '.join(PRAGMAS)}")
     return given
 
 

@@ -33,7 +33,7 @@ class ReadLog:
         return self._carried_over
 
     def append(self, event: AnyEvent) -> None:
-        raise RuntimeError(f"run {self._run!r} was opened to be read: claim it, and open it with its epoch")
+        raise RuntimeError(f"run {self._run!r} was opened read-only: claim it, and open it with its epoch")
 
     def read(self, after: int = 0) -> Sequence[AnyEvent]:
         if self._events is None:

@@ -39,13 +39,13 @@ def _migrate(connection: Connection, to: str) -> None:
     known = [script.revision for script in reversed(list(scripts().walk_revisions()))]
     if present is not None and present not in known:
         raise BadStore(
-            f"the database is of a later version (its revision is {present}, the last one known here is {known[-1]}): "
-            f"start the version of Pitstop that wrote it, or a newer one"
+            f"the database is from a later version (its revision is {present}, the latest known one is {known[-1]}): "
+            f"use the version of Pitstop that wrote it, or a newer one"
         )
     if to not in (*known, _EMPTY):
-        raise BadStore(f"there is no revision {to} of the database here: the last one is {known[-1]}")
+        raise BadStore(f"unknown database revision {to}: the latest one is {known[-1]}")
     if present is None and set(inspect(connection).get_table_names()) - {"alembic_version"}:
-        raise BadStore("the database has tables that are not Pitstop's: give it one of its own")
+        raise BadStore("the database has tables of another application: use a separate database")
     if (present or _EMPTY) == to:
         return
     config = _config(connection=connection)

@@ -117,7 +117,7 @@ class SqlStore(Ownership, Retention, Backup, Drawers):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._writer.wait_idle()
         except TimeoutError as error:
-            raise StoreUnavailable("it was closed before all was kept") from error
+            raise StoreUnavailable("it was closed before everything was stored") from error
         finally:
             for task in self._tasks:
                 task.cancel()

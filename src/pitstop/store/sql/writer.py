@@ -118,7 +118,7 @@ class Writer:
                     return
                 is_doubtful = True  # it may have been kept, and the answer lost
                 for taken in batch:
-                    taken.changes.problem = f"what happens is not kept now: {reason_of(error)}"
+                    taken.changes.problem = f"cannot store events: {reason_of(error)}"
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, LONGEST_DELAY_SECONDS)
         for taken in batch:

@@ -87,7 +87,7 @@ class LogPart:
 
 def read_nothing(text: str) -> None:
     if text:
-        raise BadCommand(f"it takes nothing, not {text!r}")
+        raise BadCommand(f"it takes no argument, but got {text!r}")
 
 
 def read_word(text: str) -> str:
@@ -102,7 +102,7 @@ def read_optional_word(text: str) -> str | None:
 
 def read_text(text: str) -> str:
     if not text:
-        raise BadCommand("something is missing after it")
+        raise BadCommand("it needs an argument")
     return text
 
 
@@ -113,7 +113,7 @@ def read_optional_text(text: str) -> str | None:
 def read_all_flag(text: str) -> bool:
     """Whether all frames are meant, not the selected one alone."""
     if text not in ("", "all"):
-        raise BadCommand(f"{text!r} is neither nothing nor 'all'")
+        raise BadCommand(f"it takes no argument or 'all', not {text!r}")
     return text == "all"
 
 
@@ -127,7 +127,7 @@ def read_numbers_or_group(text: str) -> tuple[int, ...] | str:
     if words and all(word.isdigit() for word in words):
         return tuple(int(word) for word in words)
     if len(words) != 1:
-        raise BadCommand("it takes the numbers of breakpoints, or the name of a group")
+        raise BadCommand("it takes breakpoint numbers, or the name of a group")
     return words[0]
 
 
@@ -137,13 +137,13 @@ def read_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         is_word = re.fullmatch(r"[\w./:-]+", text)
         reason = "text needs quotes" if is_word else f"{error.msg.lower()} at character {error.colno}"
-        raise BadCommand(f"{text} is no JSON: {reason}") from error
+        raise BadCommand(f"invalid JSON {text}: {reason}") from error
 
 
 def read_object(text: str) -> dict[str, Any]:
     value = read_json(text)
     if not isinstance(value, dict):
-        raise BadCommand(f"{text} is no JSON object")
+        raise BadCommand(f"{text} is not a JSON object")
     return value
 
 
@@ -168,7 +168,7 @@ def read_path(text: str) -> Assignment:
 def read_verdict(text: str) -> Verdict:
     status, _, outputs = text.partition(" ")
     if status not in STATUSES:
-        raise BadCommand(f"say how the step is to have ended: {', '.join(STATUSES)}")
+        raise BadCommand(f"it needs an outcome: {', '.join(STATUSES)}")
     return Verdict(status, read_outputs(outputs.strip()))
 
 
@@ -191,7 +191,7 @@ def read_injection(text: str) -> Injection:
         position = "before" if first == "before" else "after"
         first, _, rest = rest.strip().partition(" ")
     if not first:
-        raise BadCommand("it takes the type of a step and its config")
+        raise BadCommand("it takes a step type and its config")
     rest = rest.strip()
     is_script = first == "run" and rest and not rest.startswith("{")
     config = {"script": rest} if is_script else read_outputs(rest)
@@ -200,14 +200,14 @@ def read_injection(text: str) -> Injection:
 
 def read_agreement(text: str) -> Return:
     if text not in ("", AGREED):
-        raise BadCommand(f"it takes nothing, or {AGREED} to let steps with effects outside run again")
+        raise BadCommand(f"it takes no argument, or {AGREED} to repeat steps with external effects")
     return Return(None, text == AGREED)
 
 
 def read_point(text: str) -> Return:
     number, agreed = text.removesuffix(AGREED).strip(), text.endswith(AGREED)
     if not number.isdigit():
-        raise BadCommand("give the number of a point, as `history` shows it")
+        raise BadCommand("it takes the number of a point, as `history` shows it")
     return Return(int(number), agreed)
 
 
@@ -221,7 +221,7 @@ def read_points(text: str) -> tuple[int, int] | None:
     if not words:
         return None
     if len(words) != 2 or not all(word.isdigit() for word in words):
-        raise BadCommand("give two points, as `history` shows them, or none")
+        raise BadCommand("it takes two points, as `history` shows them, or none")
     return int(words[0]), int(words[1])
 
 
@@ -240,7 +240,7 @@ def read_line_number(text: str) -> int | None:
     if text in ("", "."):
         return 0 if text else None
     if not text.isdigit():
-        raise BadCommand("give the number of a line, or a dot for the current one")
+        raise BadCommand("it takes a line number, or a dot for the current line")
     return int(text)
 
 
@@ -257,11 +257,11 @@ def read_log_part(text: str) -> LogPart:
 def read_answer(text: str) -> Answer:
     said, _, comment = text.partition(" ")
     if said not in ("y", "yes", "n", "no"):
-        raise BadCommand("it takes a yes or a no")
+        raise BadCommand("it takes y or n")
     return Answer(said in ("y", "yes"), comment.strip())
 
 
 def read_minutes(text: str) -> float:
     if not text.isdigit():
-        raise BadCommand("give a number of minutes")
+        raise BadCommand("it takes a number of minutes")
     return int(text) * 60.0

@@ -26,13 +26,13 @@ if TYPE_CHECKING:  # what `--help` need not pay for
     from pitstop.service.api import ActiveRun, DebugRequest, Service, ShellRecord
 
 EPILOG = """\
-commands are those of the prompt: `help` lists them there. -c and -x need no terminal: the commands are carried out in
-order, a move up to its next stop. In a terminal the prompt follows; without one the run then goes on to its end.
+-c and -x run commands of the prompt (`help` lists them there) in order, and need no terminal. A command that resumes
+the run waits for its next stop. Then, in a terminal, the prompt opens; otherwise the run continues to its end.
 
   pitstop debug ci.yaml
   pitstop debug ci.yaml -c 'break tests' -c continue -c 'p .vars' -c quit
-  pitstop debug 20260131-120000-a1b2c3     a run that is over begins again where it failed; one that is not is paused
-  pitstop debug 20260131-120000-a1b2c3 --shell     the same, with a shell at the stop before the prompt
+  pitstop debug 20260131-120000-a1b2c3     re-runs an ended run from its failure; pauses an active run
+  pitstop debug 20260131-120000-a1b2c3 --shell     the same, and opens a shell at the stop first
 """
 HISTORY = "debug_history"
 LEASE_SECONDS = 4 * 3600.0  # somebody who has a prompt before them attends to the stop
@@ -98,8 +98,8 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
             info = await run.info()
             if info.status not in ENDED:  # and it has not ended just now
                 raise CommandRefused(
-                    f"run {run.id} is at work in another process: debug it in the terminal that it was started in, "
-                    f"or start it on a server, where anybody can come in"
+                    f"run {run.id} is running in another process: debug it in the terminal where it was started, "
+                    f"or start it on a server, where other clients can attach"
                 ) from error
     from_step = options.from_step or next((failure.step for failure in info.failures), None)
     return await service.rerun(
@@ -159,11 +159,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pitstop debug",
         allow_abbrev=False,
-        description="Run a flow, stopped at its first step and at every failure, with a prompt to steer it.",
+        description="Run a flow in the debugger: pause at its first step and at every failure, with a prompt.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("flow", metavar="FLOW|RUN", help="the flow file, or the id of a run")
+    parser.add_argument("flow", metavar="FLOW|RUN", help="the flow file, or a run ID")
     add_run_options(parser)
     parser.add_argument(
         "-c",
@@ -173,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         dest="sources",
         type=lambda line: lambda: [line],
-        help="carry out a command of the prompt",
+        help="run a debugger command",
     )
     parser.add_argument(
         "-x",
@@ -182,21 +182,21 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         dest="sources",
         type=lambda file: lambda: read_commands(Path(file)),
-        help="carry out the commands in a file, one per line",
+        help="run the debugger commands in a file, one per line",
     )
     joining = parser.add_mutually_exclusive_group()
     joining.add_argument(
-        "--shell", action="store_const", const="shell", dest="shell", help="begin with a shell where the step works"
+        "--shell", action="store_const", const="shell", dest="shell", help="open a shell in the step's workspace first"
     )
     joining.add_argument(
-        "--sidecar", action="store_const", const="sidecar", dest="shell", help="with one that cannot change its files"
+        "--sidecar", action="store_const", const="sidecar", dest="shell", help="open a read-only shell first"
     )
     parser.add_argument(
         "--record",
         nargs="?",
         choices=("screen", "keys"),
         const="screen",
-        help="keep each shell as an asciicast among the artifacts of the run; `keys` keeps what is typed, too",
+        help="save each shell as an asciicast artifact of the run; `keys` also records input",
     )
     add_commit_options(parser)
     add_server_option(parser)
@@ -205,8 +205,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _no_terminal(flow: str) -> str:
     return (
-        f"pitstop debug: there is no terminal to debug {flow} in. Say what to do there, for example:\n"
-        f"  pitstop debug {flow} -c continue -c where -c vars -c quit    stop at the first failure, look around\n"
+        f"pitstop debug: there is no terminal to debug {flow} in. Pass debugger commands, for example:\n"
+        f"  pitstop debug {flow} -c continue -c where -c vars -c quit    pause at the first failure and inspect it\n"
         f"  pitstop debug {flow} -c 'break STEP' -c continue -c 'p .vars' -c quit\n"
         f"  pitstop run {flow}    run it without a debugger"
     )

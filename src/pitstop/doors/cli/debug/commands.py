@@ -45,10 +45,10 @@ def find(word: str) -> CommandSpec:
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise BadCommand(f"{word!r} may be {_listed(spec.name for spec in meant)}: write more of it")
+        raise BadCommand(f"{word!r} is ambiguous: {_listed(spec.name for spec in meant)}")
     nearest = get_close_matches(word, BY_WORD, n=1)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else "`help` lists them"
-    raise BadCommand(f"{word!r} is no command: {hint}")
+    hint = f"did you mean {nearest[0]!r}?" if nearest else "`help` lists all commands"
+    raise BadCommand(f"unknown command {word!r}: {hint}")
 
 
 def allowed_commands(verbs: Iterable[str]) -> dict[str, list[str]]:

@@ -166,9 +166,9 @@ class Console:
         if self.stop is not None:
             return self.stop
         if self.is_over:
-            raise BadCommand("the run is over")
+            raise BadCommand("the run has ended")
         others = [stop.frame for stop in self.state.stops]
-        hint = f"; `frame {others[0]}` is stopped" if others else "; `pause` or Ctrl-C stops it"
+        hint = f"; `frame {others[0]}` is paused" if others else "; `pause` or Ctrl-C pauses it"
         raise BadCommand(f"frame {self.frame} is running{hint}")
 
     async def went_on(self, move: str | None) -> None:
@@ -240,13 +240,13 @@ class Console:
                 if self.stop is not None and self.stop.id == fields["stop"]:
                     self.stop = None
                 if event.kind == "debug.stop_ended" and not self.has_quit:
-                    self.screen.say(Text(f"○ stop {fields['stop']} is over: {fields['reason']}", style="yellow"))
+                    self.screen.say(Text(f"○ stop {fields['stop']} ended: {fields['reason']}", style="yellow"))
             case "debug.all_stopped" | "frame.ended":
                 await self._refresh([], all_stopped=event.kind == "debug.all_stopped")
             case "debug.logged":
                 self.screen.say(Text.assemble(("» ", self.style_of(fields["frame"])), fields["message"]))
             case "debug.lease_ended":
-                self.screen.say(Text(f"nobody attended to stop {fields['stop']}: {fields['policy']}", style="yellow"))
+                self.screen.say(Text(f"stop {fields['stop']} timed out: {fields['policy']}", style="yellow"))
             case "step.finished":
                 self._tell_finished(event)
 
@@ -272,7 +272,7 @@ class Console:
         elsewhere = [stop for stop in stops if stop.id in new_stops and stop.frame != self.frame and self._lasts(stop)]
         for stop in elsewhere:
             title = render.stop_title(stop, self.steps.get(stop.step), self.style_of(stop.frame))
-            self.screen.say(title.append(f"  `frame {stop.frame}` goes there", style="dim"))
+            self.screen.say(title.append(f"  `frame {stop.frame}` selects it", style="dim"))
 
     @property
     def _told_stops(self) -> list[StopInfo]:

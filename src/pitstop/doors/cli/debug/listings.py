@@ -28,7 +28,7 @@ CONTEXT_LOG_LINES = 10
 ENDS = {
     "passed": "the run passed",
     "failed": "the run failed",
-    "timed_out": "the run took too long",
+    "timed_out": "the run timed out",
     "cancelled": "the run was cancelled",
 }
 
@@ -84,7 +84,7 @@ def breakpoint_line(breakpoint: BreakpointInfo) -> Text:
     if not wanted.enabled:
         line.append("  off", style="dim")
     if not is_found(breakpoint):
-        line.append("  the flow has no such place", style="yellow")
+        line.append("  the flow has no such location", style="yellow")
     return line
 
 
@@ -134,19 +134,19 @@ def history_list(points: Iterable[PointInfo], frames: Sequence[str]) -> list[Tex
                 Text("files" if point.has_snapshot else "", style="dim"),
             )
         )
-    return columns(rows) or [Text("nothing has happened yet", style="dim")]
+    return columns(rows) or [Text("no history yet", style="dim")]
 
 
 def context_lines(context: ContextInfo) -> list[Text]:
     """Where a stop is, for somebody who has just come."""
     commit = context.commit
-    changed = ", with changes" if commit is not None and commit.has_changes else ""
+    changed = ", uncommitted changes" if commit is not None and commit.has_changes else ""
     branch = f" on {commit.branch}" if commit is not None and commit.branch else ""
     told = {
         "step": f"{context.title} ({context.occurrence}), {context.number} of {context.steps}",
         "commit": "" if commit is None else f"{commit.sha[:12]}{branch}{changed}: {commit.message}",
         "machine": f"{context.machine} ({context.platform})",
-        "image": "" if context.image is None else f"{context.image} {context.image_digest or '(not here yet)'}",
+        "image": "" if context.image is None else f"{context.image} {context.image_digest or '(not pulled yet)'}",
         "workspace": context.workspace + (", in place" if context.in_place else ""),
         "session": context.session + (f" until {_clock(context.lease_ends_at)}" if context.lease_ends_at else ""),
         "join": context.join,
@@ -190,7 +190,10 @@ def help_lines(spec: CommandSpec | None = None) -> list[Text]:
     for group in GROUPS:
         lines.append(Text(group, style="bold"))
         lines += columns([_help_row(each) for each in TABLE if each.group == group], indent="  ")
-    return [*lines, Text("An empty line repeats the last n, s, r or c. `help break` tells more of one.", style="dim")]
+    return [
+        *lines,
+        Text("An empty line repeats the last n, s, r or c. `help break` describes break.", style="dim"),
+    ]
 
 
 def _help_row(spec: CommandSpec) -> tuple[Text, ...]:
@@ -204,7 +207,7 @@ def summary_lines(summary: RunSummary, interventions: Sequence[str]) -> list[Tex
     sign = sign_of(summary.status)
     line = Text(f"{sign.shape} {ENDS.get(summary.status, summary.status)}", style=f"bold {sign.style}")
     if summary.intervened:
-        line.append(", intervened: it did not get there by itself", style="yellow")
+        line.append(", intervened (modified in debugger)", style="yellow")
     lines = [line]
     if summary.error and summary.status != "passed":
         lines += [Text(f"  {each}", style="red") for each in summary.error.splitlines()[:5]]

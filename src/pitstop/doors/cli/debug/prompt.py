@@ -24,7 +24,7 @@ from pitstop.errors import CommandRefused
 
 SETTLE_SECONDS = 0.3  # a move that is over by then is shown before the next prompt, so keys typed ahead find a stop
 REFRESH_SECONDS = 0.5
-INTERRUPT_HINT = "nothing runs in this frame: `c` goes on, `q` or Ctrl-D ends the run"
+INTERRUPT_HINT = "nothing is running in this frame: `c` continues, `q` or Ctrl-D cancels the run"
 
 
 class _RunOver(Exception):
@@ -111,7 +111,7 @@ class Prompt:
         if console.stop is not None:
             return FormattedText([("", "("), (f"{style} bold", console.frame), ("", ") ")])
         doing = console.told_of_files or "running"
-        told = f" {doing}, {elsewhere} stopped" if elsewhere else f" {doing}"
+        told = f" {doing}, {elsewhere} paused" if elsewhere else f" {doing}"
         return FormattedText([("", "("), (style, console.frame), ("", f"{told}) ")])
 
     def _key_bindings(self) -> KeyBindings:

@@ -15,10 +15,10 @@ from pitstop.service.debugging import BreakpointInfo, ChangeInfo, FileChanges, F
 FRAME_STYLES = ("cyan", "magenta", "yellow", "green", "blue", "bright_red")
 POSITION_STYLES = {"before": "bold", "after": "bold", "error": "bold red"}
 REASONS = {
-    "entry": "the run begins here",
-    "failure": "it failed",
+    "entry": "first step",
+    "failure": "step failed",
     "pause": "paused",
-    "completed": "the run has come to its end: a last look",
+    "completed": "end of the run",
 }
 
 AROUND = 4  # lines of the source before the current one, and after it
@@ -111,7 +111,7 @@ def stop_reasons(stop: StopInfo, *, most_error_lines: int = MOST_ERROR_LINES) ->
     told = [_reason(reason, stop) for reason in stop.reasons]
     lines = [Text(_INDENT).append(", ".join(told), style="dim")]
     if not stop.will_run:
-        lines.append(Text(_INDENT).append("its `if` says no: it will be skipped", style="yellow"))
+        lines.append(Text(_INDENT).append("its `if` is false: it will be skipped", style="yellow"))
     outcome = stop.outcome
     if outcome is not None and outcome.error_type is not None:
         told_lines = f"{outcome.error_type}: {outcome.error}".splitlines()
@@ -167,9 +167,9 @@ def file_lines(found: FileChanges) -> list[Text]:
 
 def file_diff_lines(diff: FileDiff) -> list[Text]:
     if not diff.kind:
-        return [Text(f"{_INDENT}{diff.path} is the same", style="dim")]
+        return [Text(f"{_INDENT}{diff.path} is unchanged", style="dim")]
     if not diff.diff:
-        told = "its permissions changed" if diff.kind == "mode" else f"{diff.kind}; it is no text"
+        told = "its permissions changed" if diff.kind == "mode" else f"{diff.kind}; binary file"
         return [Text(f"{_INDENT}{diff.path}: {told}", style="dim")]
     styles = {"+": "green", "-": "red", "@": "cyan"}
     lines = [Text(line, style=styles.get(line[:1], "default")) for line in diff.diff.splitlines()]

@@ -72,7 +72,7 @@ class Screen:
             return
         shown = [_styled(line) for line in lines]
         if self._left_out:
-            note = f"… {self._left_out} lines left out; `log STEP` has the last ones"
+            note = f"… {self._left_out} lines omitted; `log STEP` shows the last ones"
             shown.insert(0, Text(note, style="dim"))
             self._left_out = 0
         if shown:

@@ -20,8 +20,8 @@ from pitstop.service.api import ShellMode, Terminal
 READ_BYTES = 64 * 1024
 MARK = b"\x1e"  # a control character that nobody types, around what a command says
 SHELLS: dict[ShellMode, str] = {
-    "shell": "a shell where {} works, with its environment",
-    "sidecar": "a shell beside {}, which cannot change the workspace",
+    "shell": "shell in the workspace of {}, with its environment",
+    "sidecar": "read-only shell in the workspace of {}",
 }
 _EXIT_CODE = re.compile(rb"\x1e(\d+)\x1e")
 
@@ -38,9 +38,9 @@ async def open_shell(console: Console, command: str | None, mode: ShellMode) -> 
             await terminal.close()
         return
     if not sys.stdin.isatty():
-        raise BadCommand("sh: there is no terminal for a shell; give it a command: sh make test")
+        raise BadCommand("sh: there is no terminal for a shell; pass a command: sh make test")
     terminal = await _open(console, stop.id, mode, size)
-    told = f"{SHELLS[mode].format(stop.occurrence)}; exit or Ctrl-D comes back, @help tells more"
+    told = f"{SHELLS[mode].format(stop.occurrence)}; exit or Ctrl-D returns, @help lists commands"
     console.screen.say(Text(told, style="dim"))
     with console.screen.held():
         try:
@@ -48,7 +48,7 @@ async def open_shell(console: Console, command: str | None, mode: ShellMode) -> 
         finally:
             await terminal.close()
     if console.record is not None:
-        console.screen.say(Text("recorded: it is an artifact of the run, in shells/", style="dim"))
+        console.screen.say(Text("saved the recording as an artifact in shells/", style="dim"))
 
 
 async def _open(console: Console, stop: int, mode: ShellMode, size: tuple[int, int]) -> Terminal:
@@ -96,7 +96,7 @@ async def _run_command(console: Console, shell: Terminal, command: str) -> None:
         console.screen.say(Text.from_ansi(line))
     exit_code = rest.partition(MARK)[0].decode()
     if exit_code != "0":
-        console.screen.say(Text(f"it ended with exit code {exit_code or 'unknown'}", style="yellow"))
+        console.screen.say(Text(f"exit code {exit_code or 'unknown'}", style="yellow"))
 
 
 @contextmanager

@@ -56,7 +56,7 @@ async def run_script(console: Console, commands: Sequence[str]) -> bool:
         await console.wait_settled()
         if console.is_ending:
             left = ", ".join(commands[number:])
-            console.screen.say(Text(f"the run ended before: {left}", style="yellow"))
+            console.screen.say(Text(f"the run ended before these commands: {left}", style="yellow"))
             return True
         console.screen.say(f"({console.frame}) {line}")
         if not await carry_out(console, line):

@@ -24,13 +24,13 @@ class RequestFailed(PitstopError):
         return NOT_STOPPED if self.number == NOT_STOPPED_ID else str(self)
 
 
-def not_stopped(reason: str = "the run is not stopped") -> RequestFailed:
+def not_stopped(reason: str = "the run is not paused") -> RequestFailed:
     return RequestFailed(reason, number=NOT_STOPPED_ID, show_user=False)
 
 
 def stale(what: str) -> RequestFailed:
     """For what belongs to a stop that is over; editors ask for it all the time, and nobody has to see that."""
-    return RequestFailed(f"{what} belongs to a stop that is over", show_user=False)
+    return RequestFailed(f"{what} belongs to a stop that has ended", show_user=False)
 
 
 def error_body(number: int, text: str, *, show_user: bool) -> ErrorBody:

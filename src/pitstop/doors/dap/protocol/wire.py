@@ -38,7 +38,7 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readline()
     except ValueError as error:  # which has thrown away what it had read of the line
-        raise BadFrame(f"a line of more than {LONGEST_LINE} bytes where a header was due") from error
+        raise BadFrame(f"expected a header, but got a line of more than {LONGEST_LINE} bytes") from error
 
 
 async def _read_body(reader: asyncio.StreamReader, length: int) -> bytes | None:

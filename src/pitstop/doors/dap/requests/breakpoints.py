@@ -61,14 +61,14 @@ def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: g
     file = adapter.sources.file_of(source, debuggee.places, adapter.client)
     if file is None:
         name = Path(source.path or source.name or "this file").name
-        return _failed(f"{name} is no file of {Path(debuggee.places.flow.file).name}", asked.line)
+        return _failed(f"{name} is not a file of {Path(debuggee.places.flow.file).name}", asked.line)
     step = debuggee.places.step_for(file, adapter.client.line_in(asked.line))
     if step is None:
         is_code = file.endswith(PYTHON)
-        where = "no function of a node is at this line" if is_code else "there is no step at this line, nor after it"
+        where = "there is no node function on this line" if is_code else "there is no step on or after this line"
         return _failed(where, asked.line)
     if step.path not in debuggee.planned:
-        return _failed(f"step {step.path} was written after the run began: restart to stop there", asked.line)
+        return _failed(f"step {step.path} was added after the run started: restart to pause there", asked.line)
     mode = asked.mode or debuggee.default_mode
     problem = _problem(asked.hit_condition, mode)
     if problem is not None:
@@ -124,7 +124,7 @@ def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoi
             name, {each for step in steps for each in (step.path, step.id, step.kind) if each}, n=1
         )
         hint = f"; did you mean {near[0]}?" if near else ""
-        problem = f"there is no step {name}, nor a type of steps{hint}"
+        problem = f"there is no step or step type {name}{hint}"
     if problem is not None:
         return _failed(problem)
     request = BreakpointRequest(
@@ -164,7 +164,7 @@ async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExcept
 async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpointInfoArguments) -> DataBreakpointInfo:
     path = None if arguments.as_address else path_of(adapter, arguments.variables_reference, arguments.name)
     if path is None:
-        return DataBreakpointInfo(data_id=None, description=f"{arguments.name} is not a value that can be watched")
+        return DataBreakpointInfo(data_id=None, description=f"cannot watch {arguments.name}")
     return DataBreakpointInfo(data_id=path, description=path, access_types=("write",), can_persist=True)
 
 
@@ -178,18 +178,18 @@ async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpo
 def _at_value(asked: given.DataBreakpoint) -> Draft:
     problem = _problem(asked.hit_condition, "before")
     if problem is None and not asked.data_id.startswith("."):
-        problem = f"{asked.data_id} is no jq path: it begins with a dot"
+        problem = f"invalid jq path {asked.data_id}: it must start with a dot"
     if problem is not None:
         return _failed(problem)
     request = BreakpointRequest(
         state=asked.data_id, condition=asked.condition or None, hits=asked.hit_condition or None
     )
-    return Draft((request,), Breakpoint(verified=True, message=f"stops when {asked.data_id} changes"))
+    return Draft((request,), Breakpoint(verified=True, message=f"pauses when {asked.data_id} changes"))
 
 
 def _problem(hits: str | None, mode: str) -> str | None:
     if hits and _HITS.fullmatch(hits) is None:
-        return f"hit condition {hits!r}: write for example >= 3, == 5 or % 2"
+        return f"invalid hit condition {hits!r}: use for example >= 3, == 5 or % 2"
     return None if mode in _POSITIONS else f"there is no mode {mode}: use {', '.join(_POSITIONS)}"
 
 
@@ -198,7 +198,7 @@ def _failed(message: str, line: int | None = None) -> Draft:
 
 
 def _unknown_yet() -> Draft:
-    return Draft((), Breakpoint(verified=False, message="it is looked up when the flow is launched", reason="pending"))
+    return Draft((), Breakpoint(verified=False, message="it will be resolved at launch", reason="pending"))
 
 
 ROUTES = {

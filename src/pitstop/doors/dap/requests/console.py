@@ -52,7 +52,7 @@ async def _log(adapter: Adapter, rest: str, frame_id: int | None) -> str:
         stops = (await session.live()[0].state()).stops
         occurrence = next(stop.occurrence for stop in stops if stop.id == number)
     lines = [] if session.run is None else await session.run.log_tail(occurrence, 100)
-    return "\n".join(lines) or f"{occurrence} has written nothing"
+    return "\n".join(lines) or f"{occurrence} has no output"
 
 
 async def _config(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -67,12 +67,12 @@ async def _config(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 async def _set(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     path, _, value = rest.partition(" ")
     if not value.strip():
-        raise RequestFailed('write: set PATH JSON, as in: set .vars.region "eu"')
+        raise RequestFailed('usage: set PATH JSON, for example: set .vars.region "eu"')
     debugger, _ = adapter.session().live()
     stop = await stop_for(adapter, frame_id)
     await debugger.set(stop, path, read_json(value.removeprefix("= ")))
     adapter.references.forget_under(stop, path)
-    return f"{path} is set"
+    return f"set {path}"
 
 
 async def _unset(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -80,20 +80,20 @@ async def _unset(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     stop = await stop_for(adapter, frame_id)
     await debugger.unset(stop, rest)
     adapter.references.forget_under(stop, rest)
-    return f"{rest} is gone"
+    return f"removed {rest}"
 
 
 async def _undo(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     await adapter.session().live()[0].undo(await stop_for(adapter, frame_id))
-    return "taken back"
+    return "undone"
 
 
 async def _override(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     config = read_json(rest)
     if not isinstance(config, dict):
-        raise RequestFailed('write: override JSON, as in: override {"script": "make"}')
+        raise RequestFailed('usage: override JSON, for example: override {"script": "make"}')
     await adapter.session().live()[0].override_config(await stop_for(adapter, frame_id), config)
-    return "the step runs with this in its config"
+    return "overrode the step's config"
 
 
 async def _inject(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -102,7 +102,7 @@ async def _inject(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     given = read_json(step if word in ("before", "after") else rest)
     debugger, _ = adapter.session().live()
     path = await debugger.inject(await stop_for(adapter, frame_id), given, position)
-    return f"{path} runs {position} this step"
+    return f"{path} will run {position} this step"
 
 
 async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -141,7 +141,7 @@ async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
             await debugger.remove_breakpoint(after.id)
             raise
 
-    return await _move(adapter, frame_id, again, "tried again")
+    return await _move(adapter, frame_id, again, "retried")
 
 
 async def _force(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -161,7 +161,7 @@ async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
         adapter,
         frame_id,
         lambda stop: adapter.session().live()[0].step_back(stop.id, external=is_agreed),
-        "went back",
+        "rewound",
     )
 
 
@@ -173,7 +173,7 @@ async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo]
     async with adapter.turn:
         stop = next((each for each in (await debugger.state()).stops if each.id == number), None)
         if stop is None:
-            raise RequestFailed("that stop is over", show_user=False)
+            raise RequestFailed("that stop has ended", show_user=False)
         with conductor.moving(stop, (number,), is_step=True, expected="step"):
             await act(stop)
         thread = adapter.threads.number(stop.frame)
@@ -183,17 +183,17 @@ async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo]
 
 COMMANDS = {
     "help": Command("help", "List the commands", _help),
-    "frames": Command("frames", "List the branches and where they are", _frames),
-    "log": Command("log [OCCURRENCE]", "Show the end of what a step wrote", _log),
-    "config": Command("config", "Show what the step would do now", _config),
-    "set": Command("set PATH JSON", "Put a value at a path", _set),
-    "unset": Command("unset PATH", "Remove what is at a path", _unset),
-    "undo": Command("undo", "Take back the last change made at this stop", _undo),
-    "override": Command("override JSON", "Put these keys in place of the step's own config", _override),
-    "inject": Command("inject [before|after] JSON", 'Put a step in, such as {"uses": "run", "with": {…}}', _inject),
-    "break": Command("break STEP [if JQ]", "Stop before a step", _break),
-    "skip": Command("skip [JSON]", "Do not run the step; JSON is its outputs", _skip),
-    "retry": Command("retry", "Run the step that has ended again", _retry),
-    "force": Command("force STATUS [JSON]", "Decide how the step ends: passed, failed or skipped", _force),
-    "back": Command("back [external]", "Step back, also over what cannot be undone outside", _back),
+    "frames": Command("frames", "List the frames and where they are", _frames),
+    "log": Command("log [OCCURRENCE]", "Show the end of a step's log", _log),
+    "config": Command("config", "Show the step's resolved config", _config),
+    "set": Command("set PATH JSON", "Set a value", _set),
+    "unset": Command("unset PATH", "Remove a value", _unset),
+    "undo": Command("undo", "Undo the last edit at this stop", _undo),
+    "override": Command("override JSON", "Override keys of the step's config", _override),
+    "inject": Command("inject [before|after] JSON", 'Insert a step, such as {"uses": "run", "with": {…}}', _inject),
+    "break": Command("break STEP [if JQ]", "Pause before a step", _break),
+    "skip": Command("skip [JSON]", "Skip the step; JSON is its outputs", _skip),
+    "retry": Command("retry", "Retry the step", _retry),
+    "force": Command("force STATUS [JSON]", "Force the outcome of the step: passed, failed or skipped", _force),
+    "back": Command("back [external]", "Step back; `external` confirms repeating external effects", _back),
 }

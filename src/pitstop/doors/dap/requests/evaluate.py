@@ -60,7 +60,7 @@ async def _meant(adapter: Adapter, stop: int | None, expression: str) -> str:
         for guess in GUESSES:
             if (await debugger.evaluate(stop, f"{guess}{expression}"))[0] is not None:
                 return f"{guess}{expression}"
-    raise RequestFailed("there is no value of this name", show_user=False)
+    raise RequestFailed("there is no value with this name", show_user=False)
 
 
 def _whole(found: list[Any]) -> str:

@@ -38,7 +38,7 @@ async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debugg
 
 async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debuggee:
     if arguments.run is None or arguments.server is None:
-        raise RequestFailed("attach needs `run`, the id of the run, and `server`, where it is")
+        raise RequestFailed("attach needs `run` (the run ID) and `server` (its URL)")
     service = await _service(adapter, arguments.server, arguments.token)
     return Debuggee(adapter, Attachment(service=service, run=await service.run(arguments.run)), arguments)
 
@@ -53,7 +53,7 @@ def _request(arguments: LaunchArguments) -> RunRequest:
     cwd = Path(arguments.cwd or ".").absolute()
     program = str(cwd / arguments.program)
     if arguments.server is not None and read_target(program) is not None:
-        raise RequestFailed("a graph runs where its code is: launch it without `server`")
+        raise RequestFailed("a graph cannot run on a server: launch it without `server`")
     folder = str(cwd) if arguments.folder is None else str(cwd / arguments.folder)
     return RunRequest(
         flow=program,
@@ -69,7 +69,7 @@ def _set_environment(adapter: Adapter, arguments: LaunchArguments) -> None:
     """What is run here has the environment of this process, which has one client."""
     if arguments.server is not None:
         if arguments.env:
-            raise RequestFailed("the environment is that of the server: launch with inputs in place of `env`")
+            raise RequestFailed("`env` cannot be set on a server: use inputs instead")
         return
     given = arguments.env or {}
     kept = {name: value for name, value in adapter.environment.items() if name not in given}
@@ -82,7 +82,7 @@ def _text(program: str) -> str:
     try:
         return Path(program).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise RequestFailed(f"{program} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise RequestFailed(f"cannot read {program}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _secrets(given: dict[str, str] | list[str] | None) -> dict[str, str]:
@@ -91,7 +91,7 @@ def _secrets(given: dict[str, str] | list[str] | None) -> dict[str, str]:
         return given or {}
     missing = [name for name in given if name not in os.environ]
     if missing:
-        raise RequestFailed(f"secrets that are not in the environment: {', '.join(missing)}")
+        raise RequestFailed(f"secrets missing from the environment: {', '.join(missing)}")
     return {name: os.environ[name] for name in given}
 
 

@@ -25,7 +25,7 @@ from pitstop.errors import PitstopError
 
 async def initialize(adapter: Adapter, arguments: InitializeArguments) -> Capabilities:
     if adapter.is_initialized:
-        raise RequestFailed("initialize came twice", show_user=False)
+        raise RequestFailed("already initialized", show_user=False)
     adapter.client = read_client(arguments)
     adapter.is_initialized = True
     return capabilities_for(adapter.client)
@@ -43,7 +43,7 @@ async def attach(adapter: Adapter, arguments: AttachArguments) -> None:
 
 def _check_free(adapter: Adapter) -> None:
     if adapter.debuggee is not None:
-        raise RequestFailed("this session debugs something already: restart it, or start another one")
+        raise RequestFailed("this session is already debugging: restart it, or start another one")
 
 
 async def _take(adapter: Adapter, debuggee: Debuggee) -> None:
@@ -77,7 +77,7 @@ async def restart(adapter: Adapter, arguments: RestartArguments) -> None:
 async def _restart(adapter: Adapter, arguments: RestartArguments) -> None:
     old = adapter.session()
     if not isinstance(old.origin, Launch) or not isinstance(old.options, LaunchArguments):
-        raise RequestFailed("only what was launched can be restarted: this run was attached to")
+        raise RequestFailed("cannot restart an attached run: launch it instead")
     options = old.options
     if arguments.arguments is not None:
         options = msgspec.convert(arguments.arguments, LaunchArguments)

@@ -42,7 +42,7 @@ async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) ->
     stop = next((each for each in state.stops if each.frame == branch), None)
     frame = next((each for each in state.frames if each.id == branch), None)
     if stop is None and (frame is None or not conductor.stops_all):
-        raise not_stopped(f"branch {branch} is not stopped")
+        raise not_stopped(f"frame {branch} is not paused")
     if stop is not None:
         conductor.has_shown(stop.id)
     shown = _steps(debuggee, stop, frame)
@@ -85,7 +85,7 @@ def _name(stop: StopInfo | None, depth: int, step: StepInfo | None, flow: str) -
     if depth:
         return flow if step is None else step.path
     if stop is None:
-        return flow if step is None else f"{step.path} (at work)"
+        return flow if step is None else f"{step.path} (running)"
     where = stop.occurrence or flow
     return where if stop.position == "before" else f"{where} ({stop.position})"
 
@@ -95,7 +95,7 @@ async def exception_info(adapter: Adapter, arguments: given.ThreadArguments) -> 
     stop = await debuggee.stop_of(arguments.thread_id)
     outcome = None if stop is None else stop.outcome
     if stop is None or outcome is None or outcome.error_type is None or debuggee.run is None:
-        raise RequestFailed("this thread has not stopped at a failure", show_user=False)
+        raise RequestFailed("this thread is not paused at a failure", show_user=False)
     tail = await debuggee.run.log_tail(stop.occurrence, TAIL_LINES)
     return ExceptionInfo(
         exception_id=outcome.error_type,

@@ -37,7 +37,7 @@ async def next_(adapter: Adapter, arguments: given.MoveArguments) -> None:
 async def step_in(adapter: Adapter, arguments: given.StepInArguments) -> None:
     target = None if arguments.target_id is None else adapter.targets.get(arguments.target_id)
     if arguments.target_id is not None and target is None:
-        raise RequestFailed("this target belongs to a stop that is over", show_user=False)
+        raise RequestFailed("this target belongs to a stop that has ended", show_user=False)
     if target is not None:
         await step(adapter, arguments, lambda debugger, stop: debugger.run_to(stop, target))
     else:
@@ -118,7 +118,7 @@ async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsA
             stop = await session.stop_of(thread)
             if stop is not None:
                 conductor.end_branch(stop)
-            await debugger.cancel_frame(branch, "ended in the editor")
+            await debugger.cancel_frame(branch, "cancelled in the editor")
 
 
 async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> Targets:

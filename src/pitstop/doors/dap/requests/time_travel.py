@@ -16,7 +16,7 @@ Travel = Callable[[Debugger, StopInfo], Awaitable[None]]
 async def step_back(adapter: Adapter, arguments: given.MoveArguments) -> None:
     async def travel(debugger: Debugger, stop: StopInfo) -> None:
         if "step_back" not in stop.allowed:
-            raise RequestFailed("this is the first stop of its branch: there is nothing to step back to")
+            raise RequestFailed("cannot step back: this is the first stop of its frame")
         await debugger.step_back(stop.id)
 
     await _travel(adapter, arguments.thread_id, travel, "step")
@@ -29,7 +29,7 @@ async def reverse_continue(adapter: Adapter, arguments: given.MoveArguments) -> 
         points = [point for point in await debugger.history() if _is_before(point, stop)]
         hit = [point for point in points if point.stop is not None and point.stop in adapter.breakpoint_stops]
         if not points:
-            raise RequestFailed("this is the beginning of the run")
+            raise RequestFailed("this is the start of the run")
         await debugger.rewind(stop.id, (hit[-1] if hit else points[0]).number)
 
     await _travel(adapter, arguments.thread_id, travel, "breakpoint")
@@ -42,7 +42,7 @@ async def restart_frame(adapter: Adapter, arguments: given.FrameArguments) -> No
     async def travel(debugger: Debugger, stop: StopInfo) -> None:
         point = _beginning(await debugger.history(), stop, frame.step)
         if point is None:
-            raise RequestFailed(f"{frame.step or 'the run'} has not begun: there is nothing to start again")
+            raise RequestFailed(f"{frame.step or 'the run'} has not started, so it cannot be restarted")
         await debugger.rewind(stop.id, point.number)
 
     await _travel(adapter, adapter.threads.number(frame.branch), travel, "restart")

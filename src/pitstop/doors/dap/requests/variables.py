@@ -136,7 +136,7 @@ async def set_variable(adapter: Adapter, arguments: given.SetVariableArguments) 
     holder = adapter.references.holder(arguments.variables_reference)
     path = path_of(adapter, arguments.variables_reference, arguments.name)
     if path is None or holder.stop is None:
-        raise RequestFailed(f"{arguments.name} cannot be set: it is only told")
+        raise RequestFailed(f"{arguments.name} is read-only")
     return await set_value(adapter, holder.stop, path, arguments.value)
 
 
@@ -165,7 +165,7 @@ def read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise RequestFailed(f'{text!r} is not JSON ({error}); a text is written with quotes, as "text"') from error
+        raise RequestFailed(f'{text!r} is not JSON ({error}); put text in quotes: "text"') from error
 
 
 async def stop_for(adapter: Adapter, frame_id: int | None) -> int:
@@ -176,7 +176,7 @@ async def stop_for(adapter: Adapter, frame_id: int | None) -> int:
     else:
         stop = conductor.current.id if conductor.current is not None else None
     if stop is None:
-        raise not_stopped("nothing can be seen while the step is at work")
+        raise not_stopped("variables are not available while the step is running")
     return stop
 
 

@@ -93,7 +93,7 @@ class Adapter:
     def session(self) -> "Debuggee":
         """What is debugged; RequestFailed when nothing is yet."""
         if self.debuggee is None:
-            raise not_stopped("nothing is debugged yet: launch or attach first")
+            raise not_stopped("nothing is being debugged: launch or attach first")
         return self.debuggee
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str | None = None) -> "asyncio.Task[None]":

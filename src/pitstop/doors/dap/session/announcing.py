@@ -38,7 +38,7 @@ def description_of(stop: StopInfo) -> str:
         return "Paused at the end of the run"
     if stop.position == "error":
         return f"Step {name} failed"
-    skipped = "" if stop.will_run else ", which its `if` skips"
+    skipped = "" if stop.will_run else ", which will be skipped"
     text = f"Paused {stop.position} step {name}{skipped}"
     return f"{text}; {'; '.join(stop.problems)}" if stop.problems else text
 

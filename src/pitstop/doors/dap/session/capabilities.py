@@ -8,9 +8,9 @@ from pitstop.doors.dap.session.exceptions import FILTERS
 MODES = [
     BreakpointMode(mode=mode, label=label, description=description, applies_to=("source",))
     for mode, label, description in (
-        ("before", "Before the step", "Stop before the step runs"),
-        ("after", "After the step", "Stop when the step has ended, before anything is made of its outcome"),
-        ("error", "When the step fails", "Stop when the step has failed"),
+        ("before", "Before the step", "Pause before the step runs"),
+        ("after", "After the step", "Pause when the step has ended, before its outcome takes effect"),
+        ("error", "When the step fails", "Pause when the step has failed"),
     )
 ]
 

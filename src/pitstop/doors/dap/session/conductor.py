@@ -123,8 +123,8 @@ class Conductor:
             return  # that was before the last command
         stop = _first_news(each for each in state.stops if each.id not in self._told) or state.stops[0]
         waiting = ", ".join(each.frame for each in state.stops)
-        self._adapter.say(f"every branch stands still now: {waiting}")
-        await self._announce(stop, state, f"Nothing else can move: waiting for {waiting}")
+        self._adapter.say(f"all frames are paused: {waiting}")
+        await self._announce(stop, state, f"Nothing else can run: waiting for {waiting}")
 
     async def _is_worth_a_stop(self, stop: StopInfo) -> bool:
         """Whether a stop for a failure is one that the client's filters want; all others are."""
@@ -276,7 +276,7 @@ class Conductor:
                 "stopped",
                 bodies.StoppedEvent(
                     reason="pause",
-                    description=f"Pausing: step {frame.occurrence} is still at work and is held when it ends",
+                    description=f"Will pause after the current step {frame.occurrence}",
                     thread_id=self._adapter.threads.number(frame.id),
                     all_threads_stopped=self.stops_all,
                     hit_breakpoint_ids=[],

@@ -124,7 +124,7 @@ class Debuggee:
         """What steers the run; `notStopped` when there is nothing to steer."""
         debugger = self.debugger
         if debugger is None:
-            raise not_stopped("the run has ended" if self.is_over else "the run has not begun")
+            raise not_stopped("the run has ended" if self.is_over else "the run has not started")
         return debugger, self.conductor
 
     async def stop_of(self, thread: int) -> StopInfo | None:
@@ -237,7 +237,7 @@ class Debuggee:
                     await patiently(partial(self._hear_in_turn, event))
             code = 0 if (await patiently(run.wait)).status == "passed" else 1
         except (PitstopError, OSError) as error:  # the server is gone, say
-            self._adapter.say(f"the run cannot be followed any more: {error}", "stderr")
+            self._adapter.say(f"lost the connection to the run: {error}", "stderr")
             code = 1
         async with self._adapter.turn:
             self._tell_end(code)
@@ -272,7 +272,7 @@ class Debuggee:
             case "debug.python_waited":
                 self._tell_python(fields)
             case "debug.lease_ended":
-                self._adapter.say("nobody attended to the stop, so it has ended by itself", "stderr")
+                self._adapter.say("the stop timed out", "stderr")
             case kind if kind in _CHANGES:
                 self.tell_variables_changed()
             case _ if self.is_debugged:
@@ -310,9 +310,7 @@ class Debuggee:
         """The extension of VS Code goes there by itself; whoever has another editor is told how."""
         host, port, line = fields["host"], fields["port"], fields["line"]
         attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
-        self._say_at(
-            fields["step"], f"{fields['occurrence']} waits for a Python debugger at {host}:{port}; attach with {attach}"
-        )
+        self._say_at(fields["step"], f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}")
         self._adapter.tell(
             "pitstop/python",
             bodies.PythonEvent(
@@ -362,7 +360,7 @@ class Debuggee:
             self._tell_end(1)
         elif not self.is_over:
             with contextlib.suppress(NotRunning):  # it has just ended, which is told
-                await self.run.cancel("ended in the editor")
+                await self.run.cancel("cancelled in the editor")
 
     async def kill(self) -> None:
         """End it now, and wait for that a little: its log is written then. One that is about to begin ends then."""

@@ -52,7 +52,7 @@ class Dispatcher:
             try:
                 frame = await read_frame(reader)
             except BadFrame as error:
-                self._adapter.say(f"a message could not be read: {error}", "stderr")
+                self._adapter.say(f"invalid message: {error}", "stderr")
                 continue
             except ConnectionError:
                 return
@@ -66,15 +66,15 @@ class Dispatcher:
         try:
             return _REQUEST.decode(frame)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._adapter.say(f"a message could not be read: {error}", "stderr")
+            self._adapter.say(f"invalid message: {error}", "stderr")
             return None
 
     async def _meet(self, request: Request) -> None:
         route = self._routes.get(request.command)
         if route is None:
-            self._fail(request, f"there is no request {request.command!r}", failures.UNKNOWN_ID, show_user=False)
+            self._fail(request, f"unknown request {request.command!r}", failures.UNKNOWN_ID, show_user=False)
         elif not self._adapter.is_initialized and request.command not in FIRST:
-            self._fail(request, f"{request.command} came before initialize", failures.ARGUMENTS_ID, show_user=False)
+            self._fail(request, f"{request.command} was sent before initialize", failures.ARGUMENTS_ID, show_user=False)
         elif route.is_aside:
             task = self._adapter.spawn(self._answer(request, route), name=request.command)
             self._adapter.open_requests[request.seq] = task
@@ -102,7 +102,7 @@ class Dispatcher:
         except PitstopError as error:
             self._fail(request, str(error), failures.FAILED_ID)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._fail(request, f"bad arguments of {request.command}: {error}", failures.ARGUMENTS_ID)
+            self._fail(request, f"invalid arguments for {request.command}: {error}", failures.ARGUMENTS_ID)
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             self._fail(request, f"{request.command} failed: {type(error).__name__}: {error}", failures.BUG_ID)

@@ -23,10 +23,10 @@ FILTERS = [
         condition_description=_CONDITION,
     )
     for name, label, description in (
-        ("failed", "Any failure", "Stop where a step fails, before anything is made of it"),
-        ("uncaught", "Unhandled failures", "Stop where a failure would end the run"),
-        ("retry", "Failures that are tried again", "Stop where a step failed and has attempts left"),
-        ("timeout", "Timeouts", "Stop where a step took longer than it may"),
+        ("failed", "Any failure", "Pause where a step fails, before the failure takes effect"),
+        ("uncaught", "Unhandled failures", "Pause where a failure would end the run"),
+        ("retry", "Failures that will be retried", "Pause where a step failed and will be retried"),
+        ("timeout", "Timeouts", "Pause where a step timed out"),
     )
 ]
 NAMES = tuple(each.filter for each in FILTERS)

@@ -166,7 +166,7 @@ class TokenAccess:
     async def add_token(self, name: str, role: Role) -> str:
         async with self._changing:
             if _find(await self._keeper.all(), "name", name) is not None:
-                raise CommandRefused(f"there is a token {name!r} already: choose another name, or remove that one")
+                raise CommandRefused(f"token {name!r} already exists: choose another name, or remove that token")
             token = secrets.token_urlsafe(32)
             await self._keeper.add(KeptToken(name, role, digest_of(token), self._now()))
             self._forget()
@@ -178,7 +178,7 @@ class TokenAccess:
             if _find(kept, "name", name) is None:
                 raise Unknown("token", name)
             if not any(each.role == "operator" and each.name != name for each in kept):
-                raise CommandRefused(f"{name!r} is the last operator: nobody could let anybody in any more")
+                raise CommandRefused(f"{name!r} is the last operator token: create another one first")
             await self._keeper.remove(name)
             self._forget()
 

@@ -58,7 +58,7 @@ class Gate:
             raise Foreign("Host", host)
         path: str = scope["path"]
         if "\0" in path:
-            raise BadRequest("an address may not have a NUL character in it")
+            raise BadRequest("a URL must not contain a NUL character")
         if not path.startswith(GUARDED):
             return
         is_socket = scope["type"] == "websocket"

@@ -59,7 +59,7 @@ class BodyLimit:
                 async with asyncio.timeout(None if is_whole else self._limits.body_seconds):
                     message = await receive()
             except TimeoutError:
-                raise HTTPException(408, "the body did not come", {"Connection": "close"}) from None
+                raise HTTPException(408, "the request body did not arrive", {"Connection": "close"}) from None
             if message["type"] == "http.request":
                 read += len(message.get("body", b""))
                 is_whole = not message.get("more_body", False)
@@ -87,9 +87,9 @@ class Places:
     def take(self, name: str) -> Iterator[None]:
         """A place for as long as the context lasts; ServerBusy when all are taken, TooMany when one has too many."""
         if self._taken.total() >= self._most:
-            raise ServerBusy(f"{self._most} {self._what} are open, which is as many as there may be: try again later")
+            raise ServerBusy(f"the server has reached its limit of {self._most} open {self._what}: try again later")
         if self._taken[name] >= self._most_of_one:
-            raise TooMany(f"you have {self._most_of_one} {self._what} open, which is as many as you may: close some")
+            raise TooMany(f"you have reached your limit of {self._most_of_one} open {self._what}: close some")
         self._taken[name] += 1
         try:
             yield

@@ -43,7 +43,7 @@ class Trail:
             try:
                 await self._audit.record([deed])
             except Exception:
-                LOGGER.exception("who did what cannot be kept now: %s", deed)
+                LOGGER.exception("cannot write the audit log: %s", deed)
                 if not self._is_open:
                     return
                 await asyncio.sleep(RETRY_SECONDS)

@@ -18,7 +18,7 @@ def routes(audit: Audit) -> APIRouter:
     @router.get(
         "/audit",
         operation_id="list_audit",
-        summary="Who did what, the newest first",
+        summary="Audit log, newest first",
         response_model=AuditPage,
         responses=problem_responses(),
     )

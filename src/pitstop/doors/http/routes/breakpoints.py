@@ -47,7 +47,7 @@ def routes(service: Service) -> APIRouter:
     @router.get(
         "",
         operation_id="list_breakpoints",
-        summary="The breakpoints of the session",
+        summary="List the breakpoints of the session",
         response_model=list[BreakpointInfo],
         responses=problem_responses(404),
     )
@@ -58,7 +58,7 @@ def routes(service: Service) -> APIRouter:
     @router.post(
         "",
         operation_id="add_breakpoint",
-        summary="Set a breakpoint",
+        summary="Add a breakpoint",
         status_code=201,
         response_model=BreakpointInfo,
         responses=changing,
@@ -72,7 +72,7 @@ def routes(service: Service) -> APIRouter:
     @router.patch(
         "/{breakpoint}",
         operation_id="change_breakpoint",
-        summary="Change a breakpoint; what is left out stays",
+        summary="Change a breakpoint; omitted fields stay as they are",
         response_model=BreakpointInfo,
         responses=changing,
     )
@@ -106,7 +106,7 @@ def routes(service: Service) -> APIRouter:
     @router.post(
         "/groups/{group}",
         operation_id="enable_breakpoint_group",
-        summary="Switch all breakpoints of a group on or off",
+        summary="Enable or disable a breakpoint group",
         response_model=list[BreakpointInfo],
         responses=changing,
     )
@@ -125,7 +125,7 @@ def flow_routes(service: Service) -> APIRouter:
     @router.get(
         "/{name:path}/breakpoints",
         operation_id="get_flow_breakpoints",
-        summary="The breakpoints that are kept with a flow, for its next run that is debugged",
+        summary="List the breakpoints stored with a flow, for its next debugged run",
         response_model=list[BreakpointRequest],
         responses=problem_responses(404),
     )
@@ -136,7 +136,7 @@ def flow_routes(service: Service) -> APIRouter:
     @router.put(
         "/{name:path}/breakpoints",
         operation_id="keep_flow_breakpoints",
-        summary="Keep breakpoints with a flow, in place of those that are kept",
+        summary="Replace the breakpoints stored with a flow",
         response_model=list[BreakpointRequest],
         responses=problem_responses(404, 412),
     )

@@ -41,10 +41,10 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "",
         operation_id="get_debug_state",
-        summary="The whole session at one moment",
-        description="With the events above `last_event`, which is also the ETag, it can be followed from there.",
+        summary="Snapshot of the session",
+        description="Apply the events above `last_event`, which is also the ETag, to follow it from there.",
         response_model=DebugState,
-        responses={304: {"description": "Nothing has happened since."}, **problem_responses(404)},
+        responses={304: {"description": "Not modified."}, **problem_responses(404)},
     )
     async def state(run: RunId, if_none_match: IfNoneMatch = None) -> Response:
         now = await (await service.run(run)).debugger.state()
@@ -55,7 +55,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.delete(
         "",
         operation_id="detach",
-        summary="Let all go on, and stop nowhere again",
+        summary="Resume all frames, and do not pause again",
         status_code=204,
         responses=problem_responses(404, 409),
     )

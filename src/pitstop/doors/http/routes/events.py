@@ -19,7 +19,7 @@ data: {"schema":1,"number":4,"kind":"step.started","at":1767225600.0,"frame":"ma
 
 event: workspace.progress
 data: {"schema":1,"kind":"workspace.progress","at":1767225602.5,"doing":"keeping","files":12,"bytes":3000,\
-"of_files":50,"of_bytes":20000,"text":"keeping the files of the workspace: 12 of 50 files, 3 of 20 kB","is_over":false}
+"of_files":50,"of_bytes":20000,"text":"storing the workspace files: 12 of 50 files, 3 of 20 kB","is_over":false}
 
 event: end
 data: {}
@@ -40,9 +40,9 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     @router.get(
         "/events",
         operation_id="follow_events",
-        summary="Every event above a number, those to come included, until the run has ended",
-        description="While files of the workspace are kept or put back for more than a second, `workspace.progress` "
-        "comes in between, up to four times a second and once when that is over. It is in no log and has no number.",
+        summary="Stream the events above a number, until the run ends",
+        description="While workspace files are stored or restored for more than a second, `workspace.progress` events "
+        "are sent, up to four per second and one at the end. They are not in the log and have no number.",
         response_class=Response,
         responses=_streamed(_EVENTS),
     )
@@ -54,9 +54,9 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     @router.get(
         "/output",
         operation_id="follow_output",
-        summary="What steps write from now on, or after what was heard already",
-        description="An event `lost` says how many pieces came too fast; `told` comes with the end of each step and "
-        "has the number of that event: what was written before it was sent. `end` comes after the run has ended.",
+        summary="Stream the output of steps, from now on or after a number",
+        description="An event `lost` has the number of dropped chunks. `told` is sent when a step ends, after all its "
+        "output, with the number of that event. `end` is sent when the run has ended.",
         response_class=Response,
         responses=_streamed(_OUTPUT),
     )

@@ -26,7 +26,7 @@ def routes(service: Service) -> APIRouter:
     @router.get(
         "",
         operation_id="list_flows",
-        summary="The flows that can be started by name",
+        summary="List the stored flows",
         response_model=list[StoredFlow],
         responses=problem_responses(),
     )
@@ -46,7 +46,7 @@ def routes(service: Service) -> APIRouter:
     @router.post(
         "/check",
         operation_id="check_flow",
-        summary="Every mistake in a flow, or its steps",
+        summary="Validate a flow: its errors, or its steps",
         response_model=CheckedFlow,
         responses=problem_responses(404),
     )
@@ -56,7 +56,7 @@ def routes(service: Service) -> APIRouter:
     @router.post(
         "/resolve",
         operation_id="resolve_flow",
-        summary="The flow as it would run, each step with what it does as far as the inputs tell",
+        summary="Preview a flow with the given inputs",
         response_model=FlowInfo,
         responses=problem_responses(404, 409),
     )

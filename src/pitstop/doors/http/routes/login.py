@@ -7,8 +7,8 @@ from pitstop.doors.http.gate.access import COOKIE, SESSION_SECONDS, Access
 
 USED = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Pitstop</title></head>
-<body><main><h1>This login link is not good any more</h1>
-<p>A link is good once, and for five minutes. <code>pitstop login</code> gives a new one.</p>
+<body><main><h1>This login link has expired</h1>
+<p>A link works once and expires in five minutes. Run <code>pitstop login</code> for a new one.</p>
 </main></body></html>
 """
 

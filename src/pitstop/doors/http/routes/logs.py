@@ -32,8 +32,8 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/log",
         operation_id="get_log",
-        summary="Lines that a step wrote, a page of them",
-        description="A page may have fewer lines than asked for when they are long; `next` says where to go on.",
+        summary="Page of a step's log",
+        description="A page may have fewer lines than requested if they are long; continue with `next`.",
         response_model=LogPage,
         responses=known,
     )
@@ -46,7 +46,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/log/tail",
         operation_id="get_log_tail",
-        summary="The last lines that a step wrote, without escape sequences",
+        summary="Last lines of a step's log, without escape sequences",
         response_model=list[str],
         responses=known,
     )
@@ -56,7 +56,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/log/download",
         operation_id="download_log",
-        summary="All that a step wrote",
+        summary="Download a step's log",
         response_class=Response,
         responses={200: {"description": "The bytes.", "content": {"text/plain; charset=utf-8": {}}}, **known},
     )
@@ -67,7 +67,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/artifacts",
         operation_id="list_artifacts",
-        summary="The files that were handed on",
+        summary="List the artifacts",
         response_model=list[ArtifactInfo],
         responses=known,
     )
@@ -77,7 +77,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/artifacts/{path:path}",
         operation_id="get_artifact",
-        summary="A file that was handed on",
+        summary="Download an artifact",
         response_class=Response,
         responses={**_BYTES, **known},
     )
@@ -92,7 +92,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/tests",
         operation_id="list_tests",
-        summary="The tests that steps reported, compared with the run before",
+        summary="Test results, compared with the previous run",
         response_model=list[TestCase],
         responses=known,
     )
@@ -102,7 +102,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/tests/history",
         operation_id="list_test_history",
-        summary="What the tests of this run and of the runs of its flow before it came to, the newest first",
+        summary="Test history: this run and earlier runs of its flow, newest first",
         response_model=list[TestedRun],
         responses=known,
     )
@@ -112,7 +112,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/questions",
         operation_id="list_questions",
-        summary="What steps want to know from a person",
+        summary="List the open questions of steps",
         response_model=list[Question],
         responses=known,
     )

@@ -26,7 +26,7 @@ from pitstop.service.debugging import (
 from pitstop.service.wire import WholeScope
 
 JqPath = Annotated[str, Query(max_length=4096, description="A jq path, such as `.vars.list[0]`.")]
-Point = Annotated[int | None, Query(ge=0, lt=2**53, description="The number of a point of the history.")]
+Point = Annotated[int | None, Query(ge=0, lt=2**53, description="The number of a point in the history.")]
 
 
 def routes(service: Service, limits: Limits) -> APIRouter:
@@ -39,7 +39,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/variables",
         operation_id="list_variables",
-        summary="One level of what a step sees, a page of it",
+        summary="Page of one level of a step's scope",
         response_model=VariablePage,
         responses=at_stop,
     )
@@ -57,7 +57,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/scope",
         operation_id="get_scope",
-        summary="All that a step sees",
+        summary="A step's whole scope",
         response_model=WholeScope,
         responses=at_stop,
     )
@@ -67,7 +67,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/config",
         operation_id="get_config",
-        summary="A step's config as written, and as it would resolve now",
+        summary="A step's config, raw and resolved",
         response_model=ConfigInfo,
         responses=at_stop,
     )
@@ -77,7 +77,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/watches",
         operation_id="get_watch_values",
-        summary='The watches and their values; one that fails has `{"error": text}`',
+        summary='List the watches and their values; a failed one has `{"error": text}`',
         response_model=dict[str, Any],
         responses=at_stop,
     )
@@ -87,7 +87,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/history",
         operation_id="get_history",
-        summary="The points that can be gone back to",
+        summary="List the points you can rewind to",
         response_model=list[PointInfo],
         responses=problem_responses(404),
     )
@@ -97,7 +97,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/diff",
         operation_id="get_diff",
-        summary="What changed since the stop before, or between two points",
+        summary="Changed values since the previous stop, or between two points",
         response_model=list[ChangeInfo],
         responses=at_stop,
     )
@@ -112,12 +112,12 @@ def routes(service: Service, limits: Limits) -> APIRouter:
             return answer(await debugger.diff(stop))
         if stop is None and before is not None and after is not None:
             return answer(await debugger.diff_points(before, after))
-        raise BadRequest("say `stop`, or `from` and `to`")
+        raise BadRequest("use `stop`, or `from` and `to`")
 
     @router.get(
         "/files",
         operation_id="list_file_changes",
-        summary="What changed in the workspace between two points, or from one until now",
+        summary="Changed files between two points, or since a point",
         response_model=FileChanges,
         responses=at_stop,
     )
@@ -132,13 +132,13 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/files/diff",
         operation_id="get_file_diff",
-        summary="One file of the workspace at two points, or at one and now",
+        summary="Diff of a file between two points, or since a point",
         response_model=FileDiff,
         responses=at_stop,
     )
     async def file_diff(
         run: RunId,
-        path: Annotated[str, Query(max_length=4096, description="As the list of changes has it.")],
+        path: Annotated[str, Query(max_length=4096, description="The path, as in the list of changes.")],
         before: Annotated[int, Query(alias="from", ge=0, lt=2**53)],
         after: Annotated[Point, Query(alias="to")] = None,
     ) -> Response:
@@ -147,7 +147,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/context",
         operation_id="get_context",
-        summary="Where a stop is: commit, machine, image, step, the end of its log, and how to join it",
+        summary="Context of a stop: commit, machine, image, step, log, and how to attach",
         response_model=ContextInfo,
         responses=at_stop,
     )
@@ -159,7 +159,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get(
         "/export",
         operation_id="export_session",
-        summary="The whole session as a file, without secrets",
+        summary="Export the session as a file, without secrets",
         response_model=dict[str, Any],
         responses=problem_responses(404),
     )

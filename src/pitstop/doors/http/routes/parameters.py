@@ -9,27 +9,27 @@ from pitstop.service.wire import of_file_system
 
 _PLAIN = r"^[^\x00-\x1f\x7f]*$"
 
-RunId = Annotated[str, Path(max_length=100, pattern=_PLAIN, description="The id of a run.", examples=["r-01hx"])]
-Occurrence = Annotated[str, Query(max_length=2000, pattern=_PLAIN, description="A step, each time that it runs.")]
-StopId = Annotated[int, Query(alias="stop", ge=1, lt=2**53, description="A stop that lasts.")]
+RunId = Annotated[str, Path(max_length=100, pattern=_PLAIN, description="The run ID.", examples=["r-01hx"])]
+Occurrence = Annotated[str, Query(max_length=2000, pattern=_PLAIN, description="One occurrence of a step.")]
+StopId = Annotated[int, Query(alias="stop", ge=1, lt=2**53, description="A current stop.")]
 After = Annotated[int, Query(ge=0, lt=2**53)]
 Limit = Annotated[int, Query(ge=1, le=5000)]
 Search = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN)]
-Cursor = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN, description="The `next` of the page before.")]
+Cursor = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN, description="`next` from the previous page.")]
 Plain = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN)]
 FlowName = Annotated[
     str, Path(min_length=1, max_length=1000, pattern=_PLAIN, examples=["deploy"]), AfterValidator(of_file_system)
 ]
 IfMatch = Annotated[
     str | None,
-    Header(alias="If-Match", max_length=200, description="The ETag of what is changed; 412 if it is another."),
+    Header(alias="If-Match", max_length=200, description="The ETag of the resource; 412 if it has changed."),
 ]
 IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
         max_length=200,
-        description="The same key with the same request gets the same answer, and acts once.",
+        description="A repeated request with the same key acts once and gets the same response.",
     ),
 ]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)]

@@ -81,7 +81,7 @@ def parse_json(body: bytes) -> Any:
     else:
         if reason is None:
             return value
-    raise json.JSONDecodeError(reason or "no JSON", "", 0)
+    raise json.JSONDecodeError(reason or "invalid JSON", "", 0)
 
 
 def _fault_in(value: Any) -> str | None:
@@ -91,7 +91,7 @@ def _fault_in(value: Any) -> str | None:
         for each in level:
             if isinstance(each, str):
                 if "\0" in each:
-                    return "a NUL character, which no step could be given"
+                    return "a NUL character, which cannot be passed to a step"
             elif isinstance(each, dict):
                 below.extend(each)
                 below.extend(each.values())
@@ -176,7 +176,7 @@ class Once:
         The id of a run that is made is kept before the run is: whoever comes again after a crash finds the same run.
         """
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
-            raise BadRequest(f"an Idempotency-Key has 1 to {LONGEST_KEY} printable characters")
+            raise BadRequest(f"an Idempotency-Key must have 1 to {LONGEST_KEY} printable characters")
         digest = hashlib.sha256(request.url.path.encode() + b"\0" + await request.body()).hexdigest()
         whole_key = f"{request.state.identity.name} {key}"
         lock, users = self._locks.get(whole_key, (asyncio.Lock(), 0))

@@ -15,7 +15,7 @@ from pitstop.service.api import ActiveRun, RunInfo, RunPage, RunQuery, RunStatus
 from pitstop.service.step_views import OccurrenceInfo, occurrences
 from pitstop.service.wire import CancelForm, PinForm, RerunForm, RunDetail, RunForm
 
-Hear = Annotated[bool, Query(description="Keep what steps write, for the output stream that is opened next.")]
+Hear = Annotated[bool, Query(description="Buffer the output of steps for the next output stream.")]
 
 
 def routes(service: Service, streams: Streams) -> APIRouter:
@@ -42,7 +42,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     @router.get(
         "",
         operation_id="list_runs",
-        summary="Runs, the newest first",
+        summary="List runs, newest first",
         response_model=RunPage,
         responses=problem_responses(),
     )
@@ -56,7 +56,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         query = RunQuery(status=tuple(status), flow=flow, search=search, cursor=cursor, limit=limit)
         return answer(await service.runs(query))
 
-    @router.get("/{run}", operation_id="get_run", summary="A run", response_model=RunDetail, responses=known)
+    @router.get("/{run}", operation_id="get_run", summary="Get a run", response_model=RunDetail, responses=known)
     async def get(run: RunId) -> Response:
         found = await service.run(run)
         info = await found.info()
@@ -66,7 +66,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     @router.delete(
         "/{run}",
         operation_id="delete_run",
-        summary="Forget a run that has ended",
+        summary="Delete a run that has ended",
         status_code=204,
         responses=problem_responses(404, 409),
     )
@@ -77,7 +77,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     @router.post(
         "/{run}/cancel",
         operation_id="cancel_run",
-        summary="Ask every step to end, then clean up; with `now`, end at once",
+        summary="Cancel a run and clean up; with `now`, kill it",
         response_model=RunInfo,
         responses=problem_responses(404, 409),
     )
@@ -100,7 +100,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     @router.post(
         "/{run}/rerun",
         operation_id="rerun",
-        summary="A new run on the old one's log",
+        summary="Re-run a run",
         status_code=201,
         response_model=RunInfo,
         responses=problem_responses(404, 409, 413),
@@ -111,7 +111,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     @router.get(
         "/{run}/steps",
         operation_id="list_steps",
-        summary="Each step, each time that it ran",
+        summary="List all occurrences of steps",
         response_model=list[OccurrenceInfo],
         responses=known,
     )

@@ -19,7 +19,7 @@ def routes(secrets: Secrets) -> APIRouter:
     @router.get(
         "",
         operation_id="list_secrets",
-        summary="The names of the secrets that are kept",
+        summary="List the names of stored secrets",
         response_model=SecretNames,
         responses=problem_responses(),
     )
@@ -29,7 +29,7 @@ def routes(secrets: Secrets) -> APIRouter:
     @router.put(
         "/{name}",
         operation_id="put_secret",
-        summary="Keep a secret, in place of one of that name",
+        summary="Set a secret",
         status_code=204,
         responses=problem_responses(),
     )
@@ -40,7 +40,7 @@ def routes(secrets: Secrets) -> APIRouter:
     @router.delete(
         "/{name}",
         operation_id="delete_secret",
-        summary="Forget a secret",
+        summary="Delete a secret",
         status_code=204,
         responses=problem_responses(404),
     )

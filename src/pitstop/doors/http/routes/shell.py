@@ -24,7 +24,7 @@ GOING_AWAY = 1012
 HOW_TO_CONNECT = """\
 Connect to `/api/v1/runs/{run}/shell?token=...&rows=24&cols=80` with a WebSocket. Binary frames are the terminal, both
 ways. Text frames are controls: `{"resize": {"rows": 40, "cols": 120}}` changes its size, `{"close": true}` ends it. The
-first frame is `{"session": id}`: with `?session=id` in place of the token you come back to the same shell.
+first frame is `{"session": id}`: use `?session=id` instead of the token to reconnect to the same shell.
 """
 Size = Annotated[int, Query(ge=1, le=1000)]
 Given = Annotated[str, Query(max_length=200)]
@@ -37,7 +37,7 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
     @router.post(
         "/shell-tokens",
         operation_id="open_shell",
-        summary="A token that opens a shell where a stopped step works: once, within a minute",
+        summary="Create a one-time token for a shell at a stop, valid for a minute",
         description=HOW_TO_CONNECT,
         status_code=201,
         response_model=ShellToken,
@@ -86,7 +86,7 @@ async def _serve(socket: WebSocket, session: ShellSession, streams: Streams) -> 
         tasks = [
             group.create_task(_type(socket, session)),
             group.create_task(_end(socket, session.over, 1000, "the shell has ended")),
-            group.create_task(_end(socket, streams.closing, GOING_AWAY, "the server ends")),
+            group.create_task(_end(socket, streams.closing, GOING_AWAY, "the server is shutting down")),
         ]
         tasks[0].add_done_callback(lambda _: [task.cancel() for task in tasks[1:]])
         try:

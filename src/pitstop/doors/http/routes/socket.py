@@ -63,8 +63,8 @@ class Desk:
         except PitstopError as error:
             return encode({"id": number, "problem": to_problem(error)})
         except Exception as error:
-            LOGGER.error("a message could not be answered", exc_info=error)
-            told = problem("internal", "Internal error", "this is a mistake in Pitstop: its log tells more", 500)
+            LOGGER.error("internal error in a message", exc_info=error)
+            told = problem("internal", "Internal error", "this is a bug in Pitstop: see the server log", 500)
             return encode({"id": number, "problem": told})
 
     async def _carry_out(self, message: dict[str, Any]) -> Any:
@@ -81,10 +81,10 @@ class Desk:
                 form = VERBS[name].form.model_validate(message)
             except ValidationError as error:
                 problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
-                raise BadRequest("the message cannot be understood: " + "; ".join(problems[:3]), problems) from None
+                raise BadRequest("invalid message: " + "; ".join(problems[:3]), problems) from None
             result = await carry_out(self.run, VERBS[name], form, self._limits)
         else:
-            raise BadRequest(f"{name!r} is no verb: there is state, detach, {', '.join(VERBS)}")
+            raise BadRequest(f"unknown verb {name!r}; available: state, detach, {', '.join(VERBS)}")
         if name not in LOOKING:
             await self._trail.tell(self._identity, f"debug_{name}", self.run.id, told_of(message))
         return result
@@ -94,9 +94,9 @@ def _message(text: str) -> dict[str, Any]:
     try:
         message = parse_json(text.encode())
     except (json.JSONDecodeError, UnicodeEncodeError) as error:
-        raise BadRequest(f"this is no JSON: {error}") from None
+        raise BadRequest(f"invalid JSON: {error}") from None
     if not isinstance(message, dict):
-        raise BadRequest('a message is an object: {"id": 1, "verb": "state"}')
+        raise BadRequest('a message must be an object: {"id": 1, "verb": "state"}')
     return message
 
 
@@ -133,7 +133,7 @@ async def _tell_events(socket: WebSocket, run: ActiveRun, streams: Streams, afte
 async def _leave(socket: WebSocket, streams: Streams) -> None:
     await streams.closing.wait()
     with suppress(WebSocketDisconnect, RuntimeError):  # the client has left by itself
-        await socket.close(GOING_AWAY, "the server ends")
+        await socket.close(GOING_AWAY, "the server is shutting down")
 
 
 async def _send(socket: WebSocket, data: bytes) -> None:

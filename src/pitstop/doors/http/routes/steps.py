@@ -15,7 +15,7 @@ def routes(service: Service) -> APIRouter:
     @router.get(
         "/steps",
         operation_id="list_step_types",
-        summary="Every type of step, with the schema of its config",
+        summary="List the step types, with the schemas of their configs",
         response_model=list[StepTypeHelp],
         responses=problem_responses(),
     )
@@ -25,7 +25,7 @@ def routes(service: Service) -> APIRouter:
     @router.get(
         "/steps/{name}",
         operation_id="get_step_type",
-        summary="A type of step",
+        summary="Get a step type",
         response_model=StepTypeHelp,
         responses=problem_responses(404),
     )
@@ -35,7 +35,7 @@ def routes(service: Service) -> APIRouter:
     @router.get(
         "/doctor",
         operation_id="examine",
-        summary="What works on the server's machine, and what is missing",
+        summary="Check the setup of the server's machine",
         response_model=list[Finding],
         responses=problem_responses(),
     )

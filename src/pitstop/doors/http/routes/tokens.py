@@ -18,7 +18,7 @@ VERSION = version("pitstop")
 def routes(access: Access) -> APIRouter:
     router = APIRouter(tags=["access"], route_class=DoorRoute)
 
-    @router.get("/me", operation_id="get_me", summary="Who is asking", response_model=Me, responses=problem_responses())
+    @router.get("/me", operation_id="get_me", summary="Who am I", response_model=Me, responses=problem_responses())
     async def me(request: Request) -> Response:
         identity = request.state.identity
         return answer(Me(identity.name, identity.role, VERSION))
@@ -26,7 +26,7 @@ def routes(access: Access) -> APIRouter:
     @router.get(
         "/tokens",
         operation_id="list_tokens",
-        summary="Who may come in with a token",
+        summary="List the tokens",
         response_model=list[TokenInfo],
         responses=problem_responses(),
     )
@@ -36,7 +36,7 @@ def routes(access: Access) -> APIRouter:
     @router.post(
         "/tokens",
         operation_id="add_token",
-        summary="A new token, shown this once",
+        summary="Create a token; it is shown only once",
         status_code=201,
         response_model=NewToken,
         responses=problem_responses(409),
@@ -47,7 +47,7 @@ def routes(access: Access) -> APIRouter:
     @router.delete(
         "/tokens/{name}",
         operation_id="remove_token",
-        summary="Let nobody in with that token any more",
+        summary="Revoke a token",
         status_code=204,
         responses=problem_responses(404, 409),
     )
@@ -58,7 +58,7 @@ def routes(access: Access) -> APIRouter:
     @router.post(
         "/login-links",
         operation_id="new_login_link",
-        summary="A link that logs a browser in as whoever asks, once and within five minutes",
+        summary="Create a one-time login link for the client, valid for five minutes",
         status_code=201,
         response_model=LoginLink,
         responses=problem_responses(),

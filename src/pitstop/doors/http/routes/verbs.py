@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from pitstop.service.debugging import Debugger
 from pitstop.service.wire import Form, Number, Stop, Text, Values
 
-Pauses = Annotated[bool, Field(description="Stop the frame at the next point it comes to.")]
-External = Annotated[bool, Field(description="Agree to repeat what has effects outside that cannot be undone.")]
+Pauses = Annotated[bool, Field(description="Pause the frame at its next point.")]
+External = Annotated[bool, Field(description="Confirm repeating external effects that cannot be undone.")]
 
 
 class Nothing(Form):
@@ -27,14 +27,14 @@ class AtStop(Form):
 class ContinueForm(Form):
     stop: Stop | None = None
     all: bool = False
-    keeps_step: bool = Field(False, description="As if it had not stopped: a step that it ended is on its way again.")
+    keeps_step: bool = Field(False, description="As if it had not paused: an interrupted step command continues.")
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
         if (self.stop is None) is not self.all:
-            raise ValueError("say the `stop`, or `all`")
+            raise ValueError("use `stop` or `all`")
         if self.all and self.keeps_step:
-            raise ValueError("`keeps_step` goes with a `stop`")
+            raise ValueError("`keeps_step` needs a `stop`")
         return self
 
 
@@ -44,13 +44,13 @@ class PauseForm(Form):
 
 class StepForm(AtStop):
     kind: Literal["into", "over", "out", "to", "back"]
-    step: Text | None = Field(None, description="Where to, for `to`.")
+    step: Text | None = Field(None, description="The target step, for the kind `to`.")
     external: External = False
 
     @model_validator(mode="after")
     def _says_where(self) -> Self:
         if (self.kind == "to") is not (self.step is not None):
-            raise ValueError("`step` goes with the kind `to`, and only with it")
+            raise ValueError("`step` is required for the kind `to`, and not allowed otherwise")
         return self
 
 
@@ -66,7 +66,7 @@ class ForceForm(AtStop):
 
 
 class InjectForm(AtStop):
-    step: Annotated[Values, Field(description="The step: `uses` a type, `with` its config, and an `id` if you like.")]
+    step: Annotated[Values, Field(description="The step: `uses` (type), `with` (config) and optionally `id`.")]
     position: Literal["before", "after"] = "before"
 
 
@@ -100,7 +100,7 @@ class GotoForm(AtStop):
 
 
 class AbortForm(Form):
-    reason: Text = "aborted by hand"
+    reason: Text = "aborted by the user"
 
 
 class ExtendForm(Form):
@@ -152,91 +152,91 @@ _STOP = {"stop": 3}
 VERBS = {
     verb.name: verb
     for verb in (
-        Verb("continue", ContinueForm, _continue, "Let one stopped frame go on, or all", _STOP),
-        Verb("pause", PauseForm, lambda d, f: d.pause(f.frame), "Stop a frame at its next point, or all", {}),
-        Verb("step", StepForm, _step, "Go to the next point: into, over, out, to or back", {**_STOP, "kind": "over"}),
+        Verb("continue", ContinueForm, _continue, "Resume a paused frame, or all", _STOP),
+        Verb("pause", PauseForm, lambda d, f: d.pause(f.frame), "Pause a frame at its next point, or all", {}),
+        Verb("step", StepForm, _step, "Step into, over, out, to or back", {**_STOP, "kind": "over"}),
         Verb(
             "skip",
             SkipForm,
             lambda d, f: d.skip(f.stop, f.outputs, pauses=f.pauses),
-            "Leave the step out",
+            "Skip the step",
             {**_STOP, "outputs": {}},
         ),
-        Verb("retry", AtStop, lambda d, f: d.retry(f.stop), "Run the step again, with what was edited", _STOP),
+        Verb("retry", AtStop, lambda d, f: d.retry(f.stop), "Retry the step, with your edits", _STOP),
         Verb(
             "force",
             ForceForm,
             lambda d, f: d.force(f.stop, f.status, f.outputs, pauses=f.pauses),
-            "Decide how the step ended",
+            "Force the outcome of the step",
             {**_STOP, "status": "passed"},
         ),
         Verb(
             "inject",
             InjectForm,
             lambda d, f: d.inject(f.stop, f.step, f.position),
-            "Put a step in that runs once",
+            "Inject a step that runs once",
             {**_STOP, "step": {"uses": "run", "with": {"script": "ls -l"}}, "position": "before"},
         ),
         Verb(
             "set",
             SetForm,
             lambda d, f: d.set(f.stop, f.path, f.value, layer=f.layer),
-            "Set a value of the scope",
+            "Set a value in the scope",
             {**_STOP, "path": ".vars.region", "value": "us"},
         ),
         Verb(
             "unset",
             UnsetForm,
             lambda d, f: d.unset(f.stop, f.path, layer=f.layer),
-            "Remove a value of the scope",
+            "Remove a value from the scope",
             {**_STOP, "path": ".vars.region"},
         ),
-        Verb("undo", AtStop, lambda d, f: d.undo(f.stop), "Take the last edit back", _STOP),
+        Verb("undo", AtStop, lambda d, f: d.undo(f.stop), "Undo the last edit", _STOP),
         Verb(
             "config",
             ConfigForm,
             lambda d, f: d.override_config(f.stop, f.config),
-            "Change the step's config for this time",
+            "Override the step's config for this execution",
             {**_STOP, "config": {"script": "make test"}},
         ),
         Verb(
             "rewind",
             RewindForm,
             lambda d, f: d.rewind(f.stop, f.point, external=f.external),
-            "Go back to a point of the history",
+            "Rewind to a point in the history",
             {**_STOP, "point": 12},
         ),
         Verb(
             "restart",
             RestartForm,
             lambda d, f: d.restart_frame(f.stop, external=f.external),
-            "Go back to the beginning of the frame",
+            "Restart the frame",
             _STOP,
         ),
         Verb(
             "goto",
             GotoForm,
             lambda d, f: d.goto(f.stop, f.step, external=f.external),
-            "Go to another step of the same sequence",
+            "Jump to another step of the same sequence",
             {**_STOP, "step": "deploy"},
         ),
-        Verb("abort", AbortForm, lambda d, f: d.abort(f.reason), "End the run as cancelled, cleaning up", {}),
-        Verb("extend", ExtendForm, lambda d, f: d.extend(f.seconds), "Let the stops last longer", {"seconds": 3600}),
+        Verb("abort", AbortForm, lambda d, f: d.abort(f.reason), "Cancel and clean up", {}),
+        Verb(
+            "extend", ExtendForm, lambda d, f: d.extend(f.seconds), "Extend the timeout of the stops", {"seconds": 3600}
+        ),
         Verb(
             "evaluate",
             EvaluateForm,
             lambda d, f: d.evaluate(f.stop, f.expression),
-            "Every value that a jq expression gives at a stop",
+            "Evaluate a jq expression at a stop",
             {**_STOP, "expression": ".vars"},
         ),
-        Verb(
-            "watch", ExpressionForm, lambda d, f: d.watch(f.expression), "Watch an expression", {"expression": ".vars"}
-        ),
+        Verb("watch", ExpressionForm, lambda d, f: d.watch(f.expression), "Add a watch", {"expression": ".vars"}),
         Verb(
             "unwatch",
             ExpressionForm,
             lambda d, f: d.unwatch(f.expression),
-            "Watch an expression no more",
+            "Remove a watch",
             {"expression": ".vars"},
         ),
     )

@@ -40,7 +40,7 @@ class Website:
         if path.startswith(("api/", "assets/")) and path not in self._files:
             raise HTTPException(404, "there is nothing at this address")
         if scope["method"] not in ("GET", "HEAD"):
-            raise HTTPException(405, "this address can only be looked at", {"Allow": "GET, HEAD"})
+            raise HTTPException(405, "only GET and HEAD are allowed here", {"Allow": "GET, HEAD"})
         await self._page(path, Headers(scope=scope))(scope, receive, send)
 
     def _page(self, path: str, asked: Headers) -> Response:

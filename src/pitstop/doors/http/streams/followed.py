@@ -72,4 +72,4 @@ async def _carry_on(feed: RunFeed, run: str) -> None:
     try:
         await feed.carry_on()
     except Exception:
-        LOGGER.exception("run %s cannot be followed any more", run)
+        LOGGER.exception("cannot follow run %s any longer", run)

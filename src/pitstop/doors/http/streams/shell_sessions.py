@@ -45,7 +45,7 @@ class ShellTokens:
         now = self._now()
         self._tickets = {token: each for token, each in self._tickets.items() if each.ends_at > now}
         if len(self._tickets) >= MOST_TOKENS:
-            raise TooMany(f"{MOST_TOKENS} shells were asked for and not opened: open some")
+            raise TooMany(f"there are {MOST_TOKENS} unused shell tokens: open some of these shells first")
         token = secrets.token_urlsafe(32)
         self._tickets[token] = Ticket(run, stop, mode, who, now + TOKEN_SECONDS, record)
         return token, now + TOKEN_SECONDS
@@ -54,7 +54,7 @@ class ShellTokens:
         """AccessDenied for a token that was used, is too old, or was made for another run or by somebody else."""
         ticket = self._tickets.pop(token, None)
         if ticket is None or ticket.ends_at <= self._now() or (ticket.run, ticket.who) != (run, who):
-            raise AccessDenied("this token opens no shell: it is good once, for a minute, and for who made it")
+            raise AccessDenied("invalid shell token: it works once, for its creator, and expires after a minute")
         return ticket
 
 
@@ -177,7 +177,7 @@ class ShellSessions:
                 pumping.add_done_callback(lambda _: watching.cancel())
                 watching.add_done_callback(lambda _: pumping.cancel())
         except Exception:
-            LOGGER.exception("a shell ended badly")
+            LOGGER.exception("a shell failed")
         finally:
             del self._sessions[session.id]
             place.close()

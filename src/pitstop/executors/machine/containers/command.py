@@ -33,12 +33,12 @@ DRAINED_BYTES = 1024 * 1024
 RECONNECT_SECONDS = 30.0
 RETRY_SECONDS = 0.1
 KILL_AGAIN_SECONDS = 1.0
-ENGINE_GONE = "the container engine went away while the command ran, and how that ended is not known"
-NOT_TOLD = "the container engine does not tell how the command ended"
-CUT_OFF = "the container engine did not pass on all that the command said last"
-OUT_OF_TOUCH = "the container engine was away for a moment: what the command said meanwhile is missing here"
+ENGINE_GONE = "the container engine became unavailable while the command ran, so its result is unknown"
+NOT_TOLD = "the container engine does not report how the command ended"
+CUT_OFF = "the container engine did not deliver the end of the command's output"
+OUT_OF_TOUCH = "the container engine was unavailable for a moment: output of the command is missing here"
 NO_CONTAINER = {"Running": False}
-REMOVED = "its container was removed by somebody else"
+REMOVED = "its container was removed by another program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class ContainerCommand:
             if self._may_have_run:
                 self._seen = replace(self._seen, is_lost=True, problem=f"{NOT_TOLD}: {error.message}")
             else:
-                self._refuse(f"the container of image {self._image_name} could not be made: {error.message}")
+                self._refuse(f"could not create a container of image {self._image_name}: {error.message}")
         except NotRun as error:
             self._refuse(error.reason, error.exit_code)
         except OSError as error:  # of this machine: a disk is full, or the workspace is not there any more
@@ -221,7 +221,7 @@ class ContainerCommand:
         try:
             await yard.engine.ask("POST", f"/containers/{self.name}/start")
         except EngineRefused as error:
-            raise NotRun(f"the container of image {self._image_name} could not be started: {error.message}") from error
+            raise NotRun(f"could not start the container of image {self._image_name}: {error.message}") from error
         except EngineGone as gone:
             await self._wait_back(yard, gone)
         self._is_running = True
@@ -233,7 +233,7 @@ class ContainerCommand:
         except ConnectionError:  # the engine is gone, which is seen elsewhere
             pass
         except OSError as error:
-            problem = f"its output could not be written to {self.log.path}: {error.strerror}"
+            problem = f"could not write its output to {self.log.path}: {error.strerror}"
             self._seen = replace(self._seen, problem=problem)
             self._end_within(0.0)
             await drain(connection)  # else the engine would wait for us, and not end it
@@ -298,13 +298,13 @@ class ContainerCommand:
     def _why_nothing_ran(self, image: Image, info: EngineInfo, why: str) -> str:
         program = self._argv[0]
         if "format" in why and image.arch != info.arch:
-            return f"image {image.name} is for {image.arch}, and this machine is {info.arch}: name another `platform`"
+            return f"image {image.name} is for {image.arch}, but this machine is {info.arch}: set `platform`"
         if "No such file" not in why:
             return f"cannot run {program} in image {image.name}: {why}"
         if self._command.script is None:
             return f"command not found: {program}, in image {image.name}"
         return (
-            f"image {image.name} has no {program} to run the script with: name a shell that it has with `shell:`, or a "
+            f"image {image.name} has no {program} to run the script with: set `shell:` to a shell that it has, or to a "
             'program of its own with its arguments: `shell: [/program, "{script}"]`'
         )
 
@@ -313,7 +313,7 @@ class ContainerCommand:
             labels, since = self._labels, self._seen.started_at
             problem = await keep_owner(yard.engine, yard.info, self._workspace, self._image_name, labels, since=since)
             if problem:
-                self.log.say(f"files that it wrote as {self._command.container.user} stay that user's: {problem}")
+                self.log.say(f"files that it wrote still belong to {self._command.container.user}: {problem}")
 
     # --- Ending it
 

@@ -133,7 +133,7 @@ class ContainerEngine:
         except BaseException as error:
             connection.close()
             if isinstance(error, OSError):
-                raise EngineGone(f"the container engine at {self.path} went away: {error}") from error
+                raise EngineGone(f"lost the connection to the container engine at {self.path}: {error}") from error
             raise
 
     async def info(self) -> EngineInfo:
@@ -181,7 +181,7 @@ class ContainerEngine:
         except OSError as error:  # a TimeoutError is one too
             connection.close()
             reason = error.strerror or "it does not answer"
-            raise EngineGone(f"the container engine at {self.path} cannot be reached: {reason}") from error
+            raise EngineGone(f"cannot reach the container engine at {self.path}: {reason}") from error
         except BaseException:
             connection.close()
             raise
@@ -226,7 +226,7 @@ def told_gone(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, asyncio.LimitOverrunError) as error:
-        raise EngineGone(f"the container engine at {path} broke off: {error}") from error
+        raise EngineGone(f"lost the connection to the container engine at {path}: {error}") from error
 
 
 async def ask_exit(engine: ContainerEngine, info: EngineInfo, name: str, stack: AsyncExitStack) -> Answer | None:

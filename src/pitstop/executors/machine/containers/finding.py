@@ -11,8 +11,9 @@ from pitstop.executors.machine.containers.engine import ContainerEngine, EngineG
 
 UNIX = "unix://"
 INSTALL = (
-    "install Docker (https://docs.docker.com/engine/install/) or Podman (https://podman.io/docs/installation), and let "
-    "your user use its socket: for Podman `systemctl --user enable --now podman.socket`, for Docker the group `docker`"
+    "install Docker (https://docs.docker.com/engine/install/) or Podman (https://podman.io/docs/installation), and "
+    "give your user access to its socket: for Podman `systemctl --user enable --now podman.socket`, "
+    "for Docker the group `docker`"
 )
 
 

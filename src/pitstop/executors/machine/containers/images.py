@@ -41,7 +41,7 @@ class Images:
                 await self._pull(name, platform, say)
                 found = await self._find(name)
         if found is None:
-            why = "`pull: never` forbids to pull it" if policy == "never" else "it was pulled, and is not there"
+            why = "`pull: never` does not allow pulling it" if policy == "never" else "it was pulled, but is missing"
             raise NotRun(f"image {name} is not on this machine: {why}")
         return _image(name, found)
 
@@ -57,7 +57,7 @@ class Images:
         try:
             found: dict[str, Any] | None = await self._engine.find(f"/images/{name}/json")
         except EngineRefused as error:
-            raise NotRun(f"image {name!r} cannot be looked up: {error.message}") from error
+            raise NotRun(f"cannot inspect image {name!r}: {error.message}") from error
         return found
 
     async def _pull(self, name: str, platform: str | None, say: Callable[[str], None]) -> None:
@@ -70,13 +70,13 @@ class Images:
             headers = await credentials_for(name)
             async for message in self._engine.stream("POST", "/images/create", query, headers):
                 if "error" in message:
-                    raise NotRun(f"image {name} cannot be pulled: {message['error']}")
+                    raise NotRun(f"cannot pull image {name}: {message['error']}")
                 progress.hear(message)
                 if time.monotonic() - told_at >= TELL_SECONDS:
                     told_at = time.monotonic()
                     say(str(progress))
         except EngineRefused as error:
-            raise NotRun(f"image {name} cannot be pulled: {error.message}") from error
+            raise NotRun(f"cannot pull image {name}: {error.message}") from error
         say(f"pulled image {name} in {time.monotonic() - began:.1f} s")
 
 

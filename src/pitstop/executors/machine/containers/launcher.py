@@ -69,7 +69,7 @@ class ContainerLauncher:
         try:
             await remove_all_in(yard.engine, workspace.id)
         except EngineRefused as error:
-            raise Unavailable(f"what runs in workspace {workspace.id!r} cannot be removed: {error.message}") from error
+            raise Unavailable(f"cannot remove the containers of workspace {workspace.id!r}: {error.message}") from error
         labels = labels_of(self._owner, workspace)
         await keep_owner(yard.engine, yard.info, workspace, await any_image(yard.engine), labels)
         await asyncio.to_thread(shutil.rmtree, traces_of(workspace), ignore_errors=True)
@@ -127,7 +127,7 @@ class ContainerLauncher:
             folder = folder_in_repo(workspace, command.cwd)
             yard = await self._open_yard()
         except ValueError as error:
-            started.refuse(f"cannot work in the folder {command.cwd}: {error}")
+            started.refuse(f"cannot run in the folder {command.cwd}: {error}")
         except (Unavailable, EngineRefused, OSError) as error:
             started.refuse(str(error))
         else:
@@ -159,7 +159,7 @@ class ContainerLauncher:
         try:
             folder = folder_in_repo(workspace, request.cwd)
         except ValueError as error:
-            raise Unavailable(f"a shell cannot work in the folder {request.cwd}: {error}") from error
+            raise Unavailable(f"cannot open a shell in the folder {request.cwd}: {error}") from error
         yard = await self._open_yard()
         env, argv, options = {**TERMINAL, **request.env}, request.argv or BASH_OR_SH, request.container
         try:

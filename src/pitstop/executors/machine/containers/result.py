@@ -78,13 +78,13 @@ def _reason(seen: Seen, signal_number: int | None) -> str:
     if seen.problem:
         return seen.problem
     if seen.ending:
-        return "it took too long and was ended" if seen.ending == "timeout" else "it was cancelled"
+        return "it timed out" if seen.ending == "timeout" else "it was cancelled"
     if seen.out_of_memory and seen.exit_code != 0:
-        return "it was killed because it wanted more memory than it may have"
+        return "it was killed because it exceeded its memory limit"
     if signal_number == signal.SIGTERM:
-        return "it was ended by SIGTERM: somebody stopped its container, or the container engine"
+        return "it was killed by SIGTERM: its container or the container engine was stopped"
     if signal_number is not None:
-        return f"it was ended by {signal.Signals(signal_number).name}"
+        return f"it was killed by {signal.Signals(signal_number).name}"
     return f"it exited with code {seen.exit_code}" if seen.exit_code else ""
 
 

@@ -79,7 +79,7 @@ class _Group:
                 for service in new:
                     await self._wait_ready(service, say)
                 if self._is_left:
-                    raise NotRun("the workspace was released while its services were started")
+                    raise NotRun("the workspace was released while its services were starting")
             except BaseException:
                 await self._remove(*(service.name for service in new))  # who comes next shall not take them for ready
                 if self._is_left:  # it was taken down before all of it was there
@@ -102,7 +102,7 @@ class _Group:
     def _is_new(self, service: Service) -> bool:
         known = self._up.get(service.name)
         if known is not None and known != service:
-            raise NotRun(f"service {service.name} is up already, and not as it is asked for here: give it another name")
+            raise NotRun(f"service {service.name} is already running with another config: use another name")
         return known is None
 
     def _container(self, service: str) -> str:
@@ -118,7 +118,7 @@ class _Group:
             await self._engine.make("/containers/create", {"name": self._container(service.name)}, config)
             await self._engine.make(f"/containers/{self._container(service.name)}/start")
         except EngineRefused as error:
-            raise NotRun(f"service {service.name} could not be started: {error.message}") from error
+            raise NotRun(f"could not start service {service.name}: {error.message}") from error
 
     async def _make_network(self) -> None:
         config = {"Name": self._name, "Driver": "bridge", "Labels": self._labels}
@@ -131,7 +131,7 @@ class _Group:
         except EngineRefused as error:
             self._has_network = False
             raise NotRun(
-                f"services need a network of their own, and this container engine cannot make one: {error.message}"
+                f"services need their own network, but this container engine cannot create one: {error.message}"
             ) from error
 
     async def _wait_ready(self, service: Service, say: Say) -> None:
@@ -170,7 +170,7 @@ class _Group:
 
     async def _why(self, service: Service, what: str) -> str:
         said = await self._last_lines(service)
-        return f"service {service.name} ({service.image}) {what}" + (f"; it said last:\n{said}" if said else "")
+        return f"service {service.name} ({service.image}) {what}" + (f"; last output:\n{said}" if said else "")
 
     async def _last_lines(self, service: Service) -> str:
         path = f"/containers/{self._container(service.name)}/logs"

@@ -147,7 +147,7 @@ class ContainerShell:
         try:
             await self._place.wait_exit()
         except EngineGone as gone:  # the next engine would tell anything of how it ended
-            self._seen = replace(self._seen, is_lost=True, problem=f"the container engine went away: {gone}")
+            self._seen = replace(self._seen, is_lost=True, problem=f"lost the container engine: {gone}")
         except EngineRefused:  # its container has been removed
             pass
         return await self._finish()
@@ -171,7 +171,7 @@ class ContainerShell:
                 seen = replace(seen, exit_code=exit_code, ending="cancelled" if exit_code is None else "")
                 await self._place.end()
             except (EngineGone, EngineRefused) as error:
-                seen = replace(seen, is_lost=True, problem=f"the container engine did not end it: {error}")
+                seen = replace(seen, is_lost=True, problem=f"the container engine could not stop it: {error}")
             self._result = result_of(replace(seen, ended_at=time.time()))
             return self._result
 

@@ -51,7 +51,7 @@ LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
 RELEASE_GRACE_SECONDS = 1.0
 LEASE_SECONDS = 15.0
 OTHER_NAMES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}  # of architectures
-LAPSED = "Pitstop stood still for {seconds:g} s, so its commands were ended and others may use the workspace"
+LAPSED = "Pitstop was suspended for {seconds:g} s, so its commands were killed and its workspaces released"
 
 
 class ProcessExecutor:
@@ -110,7 +110,7 @@ class ProcessExecutor:
             self._supervisors.begin(epoch)
         except OSError as error:
             workspace.keep() if workspace.named else workspace.destroy()
-            raise Unavailable(f"the keeper of commands could not be started: {error}") from error
+            raise Unavailable(f"could not start the process keeper: {error}") from error
         given = {
             "HOME": str(workspace.home),
             "PITSTOP_ARTIFACTS": str(workspace.artifacts),
@@ -186,18 +186,18 @@ class ProcessExecutor:
         try:
             self._started[command.key] = ref, self._start(held, command)
         except OSError as error:
-            raise Unavailable(f"command {command.key!r} could not be handed to a supervisor: {error}") from error
+            raise Unavailable(f"could not start a supervisor for command {command.key!r}: {error}") from error
         return ref
 
     def _start(self, held: "_Held", command: Command) -> Supervised:
         held.started_count += 1
         log = f"{held.workspace.logs}/{held.started_count}"
         if command.image is not None:
-            return _refused(log, f"image {command.image}: this executor runs processes and no containers")
+            return _refused(log, f"image {command.image}: this executor cannot run containers")
         try:
             cwd = held.workspace.path_in_repo(command.cwd)
         except ValueError as error:
-            return _refused(log, f"cannot work in the folder {command.cwd}: {error}")
+            return _refused(log, f"cannot run in the folder {command.cwd}: {error}")
         request = Request(
             log=log,
             argv=[os.fsencode(argument) for argument in _argv(command, log)],
@@ -249,7 +249,7 @@ class ProcessExecutor:
         from pitstop.executors.machine.processes.terminal import TerminalShell, open_terminal
 
         if request.image is not None:
-            raise NoRunner(f"image {request.image}", [f"{self._runner}, which runs processes and no containers"])
+            raise NoRunner(f"image {request.image}", [f"{self._runner}, which cannot run containers"])
         held = self._find(workspace)
         folder = os.fsencode(held.workspace.path_in_repo(request.cwd))
         words = [os.fsencode(word) for word in request.argv] or [held.env.get(b"SHELL", b"/bin/sh")]
@@ -271,7 +271,7 @@ class ProcessExecutor:
             supervised = self._supervisors.start(spawned, [inner])
         except OSError as error:
             os.close(outer)
-            raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
+            raise Unavailable(f"could not start a supervisor for the shell: {error}") from error
         finally:
             os.close(inner)
         shell = TerminalShell(outer, supervised)
@@ -286,11 +286,11 @@ class ProcessExecutor:
             try:
                 supervised = self._supervisors.start(Request(log=log, argv=argv, env=held.env, cwd=b"/"))
             except OSError as error:
-                raise Unavailable(f"the shell could not be handed to a supervisor: {error}") from error
+                raise Unavailable(f"could not start a supervisor for the shell: {error}") from error
             result = result_of(await supervised.wait_ended())
             self._find(workspace)  # one that was released meanwhile tells nothing of this machine
             if result.state == "lost":
-                raise Unavailable(f"whether a read-only view can be had here is not known: {result.reason}")
+                raise Unavailable(f"could not check for read-only mounts: {result.reason}")
             self._not_read_only = "" if result.state == "completed" else _text_of(log) or result.reason
         if self._not_read_only:
             there = f"{self._runner}, where that needs {NEEDED}, and failed: {self._not_read_only}"
@@ -324,7 +324,7 @@ class ProcessExecutor:
 
     def _why_lost(self) -> str:
         if self._lease_seconds is None:
-            return f"somebody has removed what is in {self._workspaces.folder}"
+            return f"the contents of {self._workspaces.folder} were removed"
         return LAPSED.format(seconds=self._lease_seconds)
 
     def _notice_lapse(self) -> None:

@@ -39,15 +39,15 @@ def _reason(end: End, exit_code: int | None, signal_number: int | None) -> str:
     if end.reason:
         reasons.append(end.reason)
     elif end.ending:
-        reasons.append("it took too long and was ended" if end.ending == "timeout" else "it was cancelled")
+        reasons.append("it timed out" if end.ending == "timeout" else "it was cancelled")
     elif end.out_of_memory:
-        reasons.append("the kernel killed it for want of memory")
+        reasons.append("the kernel killed it because it ran out of memory")
     elif signal_number is not None:
-        reasons.append(f"it was ended by {_name(signal_number)}")
+        reasons.append(f"it was killed by {_name(signal_number)}")
     elif exit_code:
         reasons.append(f"it exited with code {exit_code}")
     if end.out_of_reach:
-        reasons.append(f"processes of another user could not be ended: {', '.join(map(str, end.out_of_reach))}")
+        reasons.append(f"could not kill processes of another user: {', '.join(map(str, end.out_of_reach))}")
     return "; ".join(reasons)
 
 

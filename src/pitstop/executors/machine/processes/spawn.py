@@ -94,7 +94,7 @@ def _start(request: Request, actions: FileActions) -> int:
         os.chdir(request.cwd)
     except OSError as error:
         folder = os.fsdecode(request.cwd)
-        raise NotStarted(EXIT_NOT_EXECUTABLE, f"cannot work in the folder {folder}: {error.strerror}") from error
+        raise NotStarted(EXIT_NOT_EXECUTABLE, f"cannot run in the folder {folder}: {error.strerror}") from error
     name = os.fsdecode(request.argv[0])
     program = _find(request.argv[0], request.env.get(b"PATH", os.fsencode(os.defpath)))
     if program is None:
@@ -110,9 +110,9 @@ def _start(request: Request, actions: FileActions) -> int:
             setsigdef=NOT_IGNORED,
         )
     except FileNotFoundError as error:
-        raise NotStarted(EXIT_NOT_FOUND, f"{name} is there, but the interpreter that it names is not") from error
+        raise NotStarted(EXIT_NOT_FOUND, f"{name} exists, but its interpreter does not") from error
     except OSError as error:
-        hint = " (is its first line an interpreter, #!/bin/sh?)" if error.errno == errno.ENOEXEC else ""
+        hint = " (is a #! line missing?)" if error.errno == errno.ENOEXEC else ""
         raise NotStarted(EXIT_NOT_EXECUTABLE, f"cannot run {name}: {error.strerror}{hint}") from error
     except ValueError as error:  # a NUL in an argument, or a name in the environment that cannot be one
         raise NotStarted(EXIT_NOT_EXECUTABLE, f"cannot run {name}: {error}") from error

@@ -262,7 +262,7 @@ class _Supervision:
             self._log.append(stream, time.time(), chunk)
         except OSError as error:
             self._log_works = False
-            self._reason = f"its output could not be written to {self._request.log}: {error.strerror}"
+            self._reason = f"could not write its output to {self._request.log}: {error.strerror}"
             self._end_within(0.0)
         self._tell_growth()
 

@@ -69,7 +69,7 @@ class SnapshotObjects:
     def _add(self, fd: int, amount: Amount) -> Stored:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode):
-            raise OSError(errno.EAGAIN, "it is no file any more")
+            raise OSError(errno.EAGAIN, "it is no longer a file")
         clone = self._clone(fd, before)
         id, new_bytes = clone if clone is not None else self._copy(fd, before, amount)
         after = os.fstat(fd)
@@ -93,7 +93,7 @@ class SnapshotObjects:
                         write_all(target, chunk)
                         amount.bytes += len(chunk)
                     if digest.digest() != id[1:]:
-                        raise Unavailable(f"the snapshot is damaged: object {self._path(id).name} is not what it was")
+                        raise Unavailable(f"the snapshot is damaged: object {self._path(id).name} has changed")
                 else:
                     _copy_with_holes(source, target, amount)
             finally:
@@ -240,7 +240,7 @@ class SnapshotObjects:
         try:
             fd = os.open(self._path(id), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
-            raise Unavailable(f"the snapshot is damaged: object {self._path(id).name} is gone") from error
+            raise Unavailable(f"the snapshot is damaged: object {self._path(id).name} is missing") from error
         try:
             yield fd
         finally:

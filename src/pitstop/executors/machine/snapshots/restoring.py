@@ -68,7 +68,7 @@ def restore(
         needed = sum(restoring.needed_bytes for restoring in restorings)
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         hint = f" ({needed:,} bytes are needed)" if full else ""
-        raise Unavailable(f"the snapshot could not be made ready, so nothing was changed: {error}{hint}") from error
+        raise Unavailable(f"could not prepare the snapshot, so nothing was changed: {error}{hint}") from error
     for restoring in restorings:
         restoring.apply()
     for restoring in restorings:  # a file may have names in two folders

@@ -192,7 +192,7 @@ class SnapshotStore:
             self._root.mkdir(parents=True, exist_ok=True)
             lock = os.open(self._root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise Unavailable(f"the snapshots in {self._root} cannot be used: {error}") from error
+            raise Unavailable(f"cannot use the snapshots in {self._root}: {error}") from error
         try:
             how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
             fcntl.flock(lock, how | fcntl.LOCK_NB if at_once else how)

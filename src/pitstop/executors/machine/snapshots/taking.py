@@ -232,7 +232,7 @@ class _Taking:
         except FileNotFoundError:
             return None
         except PermissionError:
-            self._taken.left_out[self._path(folder, name)] = "it may not be read"
+            self._taken.left_out[self._path(folder, name)] = "permission denied"
             return entry_of(name, status, UNREAD), (name, status.st_mode, 0, 0, 0, UNTRUSTED_NS, 0)
 
     def _read_file(
@@ -251,7 +251,7 @@ class _Taking:
             except (FileNotFoundError, PermissionError):
                 raise
             except OSError as error:
-                raise Unavailable(f"{os.fsdecode(path)} could not be put into the snapshot: {error}") from error
+                raise Unavailable(f"could not add {os.fsdecode(path)} to the snapshot: {error}") from error
             if status.st_nlink > 1:
                 stored[identity] = known
             self._taken.new_bytes += known.new_bytes

@@ -47,7 +47,7 @@ class Workspaces:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._epoch = begin_epoch(str(self.folder.resolve()))
             except OSError as error:
-                raise Unavailable(f"no workspace could be made in {self.folder}: {error}") from error
+                raise Unavailable(f"could not create a workspace in {self.folder}: {error}") from error
         return self._epoch
 
     def close(self) -> None:

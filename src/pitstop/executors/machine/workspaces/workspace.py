@@ -154,7 +154,7 @@ class Workspace:
         with _locked(self.root, waits=True):
             record = _read_record(self.root)
             if record is not None and record.epoch != self.epoch:
-                raise WorkspaceLost(self.id, f"process {record.owner} has taken it up")
+                raise WorkspaceLost(self.id, f"process {record.owner} has taken it over")
             yield
 
     def destroy_locked(self) -> None:
@@ -169,7 +169,7 @@ class Workspace:
             _lock_file(self.root).unlink()
         except OSError as error:
             self.move_to(_S.FAILED)
-            raise Unavailable(f"workspace {self.id} could not be removed: {error}") from error
+            raise Unavailable(f"could not remove workspace {self.id}: {error}") from error
         self.move_to(_S.DESTROYED)
 
     def make_folders(self) -> None:
@@ -208,7 +208,7 @@ def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: 
             workspace.make_folders()
             workspace.use(epoch)
     except OSError as error:
-        raise Unavailable(f"no workspace could be made in {workspaces}: {error}") from error
+        raise Unavailable(f"could not create a workspace in {workspaces}: {error}") from error
     return workspace
 
 
@@ -308,7 +308,7 @@ def _check_free(root: Path, record: Record | None) -> WorkspaceState:
     if record is None:  # it was not made to the end, or is removed but for its lock
         return _S.ORPHANED
     if record.state == _S.IN_USE and lasts(_epoch_file(root, record)):
-        by = f"process {record.owner}" if record.owner_lives else f"what process {record.owner} left"
+        by = f"process {record.owner}" if record.owner_lives else f"processes left by process {record.owner}"
         raise WorkspaceBusy(root.name, by, soon_over=not record.owner_lives)
     return _S.READY if record.state == _S.READY else _S.ORPHANED
 
@@ -325,7 +325,7 @@ def _same_folder(id: str, record: Record | None, asked: Path | None) -> Path | N
     if asked is not None and asked != had:
         raise Unavailable(f"workspace {id!r} belongs to {had or 'no folder'}, so it cannot be used for {asked}")
     if had is not None and not had.is_dir():
-        raise Unavailable(f"{had} is not a folder any more, so nothing can run in it")
+        raise Unavailable(f"{had} is no longer a folder, so nothing can run in it")
     return had
 
 
@@ -373,7 +373,7 @@ def _lock(root: Path, *, waits: bool) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(lock)
-            raise WorkspaceBusy(root.name, "another process, which makes or removes it", soon_over=True) from error
+            raise WorkspaceBusy(root.name, "another process that creates or removes it", soon_over=True) from error
         if os.fstat(lock).st_nlink:  # else it was removed before it was locked
             return lock
         os.close(lock)
@@ -381,7 +381,7 @@ def _lock(root: Path, *, waits: bool) -> int:
 
 def _root(workspaces: Path, id: str | None) -> Path:
     if id is not None and not ID.fullmatch(id):
-        raise ValueError(f"{id!r} cannot be the id of a workspace: only letters, digits, - and _ can be in it")
+        raise ValueError(f"invalid workspace id {id!r}: use letters, digits, - and _")
     return workspaces / (id or UNNAMED + os.urandom(6).hex())
 
 

@@ -47,7 +47,7 @@ def _file_named(console: Console, name: str) -> str:
 
 def _not_found(console: Console, wanted: BreakpointRequest) -> str:
     if wanted.line is not None:
-        return f"no step is written at {wanted.file}:{wanted.line}"
+        return f"there is no step at {wanted.file}:{wanted.line}"
     if wanted.kind is not None:
         return f"the flow has no step of type {wanted.kind!r}"
     names = {name for step in console.run.flow.steps for name in (step.path, step.id) if name}
@@ -62,7 +62,7 @@ async def clear(console: Console, which: tuple[int, ...] | str) -> None:
         known = console.state.breakpoints
         chosen = [each.id for each in known if which in ("all", each.request.group, each.request.step)]
         if not chosen:
-            raise BadCommand(f"no breakpoint is at {which!r}, or in a group of that name")
+            raise BadCommand(f"there is no breakpoint at {which!r}, and no group with that name")
         which = tuple(chosen)
     for number in which:
         await console.debugger.remove_breakpoint(number)

@@ -17,12 +17,12 @@ async def set_value(console: Console, given: Assignment) -> None:
 
 async def unset_value(console: Console, given: Assignment) -> None:
     await console.debugger.unset(console.stopped().id, given.path, layer=given.layer)
-    _done(console, f"{given.path} is gone")
+    _done(console, f"removed {given.path}")
 
 
 async def undo(console: Console, _: None) -> None:
     await console.debugger.undo(console.stopped().id)
-    _done(console, "the last edit is undone")
+    _done(console, "undid the last edit")
 
 
 async def config(console: Console, keys: dict[str, Any] | None) -> None:
@@ -30,14 +30,14 @@ async def config(console: Console, keys: dict[str, Any] | None) -> None:
     if keys is not None:
         await console.debugger.override_config(stop.id, keys)
         when = "when it runs" if stop.position == "before" else "with `retry`"
-        _done(console, f"{', '.join(keys)} holds {when}" if keys else "the step's own config holds")
+        _done(console, f"{', '.join(keys)} applies {when}" if keys else "restored the step's own config")
     console.screen.say(*config_lines(await console.debugger.config(stop.id)))
 
 
 async def inject(console: Console, given: Injection) -> None:
     stop = console.stopped()
     path = await console.debugger.inject(stop.id, given.step, given.position)
-    _done(console, f"{path} runs {given.position} {stop.occurrence}, when the frame goes on")
+    _done(console, f"{path} will run {given.position} {stop.occurrence}")
 
 
 async def shell(console: Console, command: str | None) -> None:

@@ -40,7 +40,7 @@ async def list_source(console: Console, line: int | None) -> None:
     centre = go_on if line is None else line or current
     lines = console.source_around(step, centre, LISTED_AROUND)
     if not lines:
-        raise BadCommand("there is no more of the flow to show; `list .` goes to the current line")
+        raise BadCommand("no more lines; `list .` shows the current line")
     console.listed_to = centre + LISTED_AROUND
     console.screen.say(*lines)
 
@@ -68,7 +68,7 @@ async def show_log(console: Console, part: LogPart) -> None:
     if occurrence is None:
         raise BadCommand(f"no step {part.step!r} has run yet")
     lines = await console.run.log_tail(occurrence, part.lines)
-    console.screen.say(*lines or [f"{occurrence} has written nothing"])
+    console.screen.say(*lines or [f"{occurrence} has no output"])
 
 
 async def show_diff(console: Console, points: tuple[int, int] | None) -> None:
@@ -86,7 +86,7 @@ async def show_files(console: Console, wanted: FilesWanted) -> None:
         points = await console.debugger.history()
         earlier = [point.number for point in points if point.has_snapshot and point.number < stop.after_event]
         if not earlier:
-            raise NoFiles("anything before this stop")
+            raise NoFiles("an earlier stop of this frame")
         before = earlier[-1]
     if wanted.path is not None:
         diff = await console.debugger.file_diff(wanted.path, before, wanted.after)
@@ -114,13 +114,13 @@ async def watch(console: Console, expression: str) -> None:
 async def unwatch(console: Console, expression: str) -> None:
     await console.look()
     if expression not in console.state.watches:
-        raise BadCommand(f"{expression!r} is not watched; `watches` shows what is")
+        raise BadCommand(f"{expression!r} is not watched; `watches` lists all watches")
     await console.debugger.unwatch(expression)
 
 
 async def watches(console: Console, _: None) -> None:
     values = await console.debugger.watch_values(console.stopped().id)
-    console.screen.say(*(render.watch_lines(values) or [Text("nothing is watched", style="dim")]))
+    console.screen.say(*(render.watch_lines(values) or [Text("no watches", style="dim")]))
 
 
 ACTIONS: dict[str, Action] = {

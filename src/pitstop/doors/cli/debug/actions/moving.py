@@ -42,7 +42,7 @@ async def pause(console: Console, _: None) -> None:
     await console.look()
     running = [frame.id for frame in console.state.frames if frame.state == "pausing"]
     if running:
-        told = f"pausing {', '.join(running)}: each stops at the next step it comes to"
+        told = f"pausing {', '.join(running)}: each will pause at its next step"
         console.screen.say(Text(told, style="yellow"))
 
 
@@ -89,7 +89,7 @@ async def goto(console: Console, where: Destination) -> None:
 def _ask_to_agree(error: ExternalEffects, command: str) -> BadCommand:
     steps = ", ".join(error.steps)
     return BadCommand(
-        f"this would run {steps} again, whose effects outside cannot be undone: agree with `{command} {AGREED}`"
+        f"this would repeat the external effects of {steps}, which cannot be undone: confirm with `{command} {AGREED}`"
     )
 
 
@@ -100,7 +100,7 @@ async def show_history(console: Console, _: None) -> None:
 async def answer(console: Console, given: Answer) -> None:
     questions = await console.run.questions()
     if not questions:
-        raise BadCommand("no step asks anything now")
+        raise BadCommand("no step is waiting for an answer")
     await console.run.answer(questions[0].occurrence, approved=given.approved, comment=given.comment)
 
 
@@ -113,22 +113,22 @@ async def export(console: Console, file: str) -> None:
     try:
         await asyncio.to_thread(Path(file).write_text, text, encoding="utf-8")
     except OSError as error:
-        raise BadCommand(f"{file} cannot be written: {error.strerror}") from error
-    console.screen.say(f"the session is in {file}")
+        raise BadCommand(f"cannot write {file}: {error.strerror}") from error
+    console.screen.say(f"exported the session to {file}")
 
 
 async def detach(console: Console, _: None) -> None:
     await console.debugger.detach()
     where = f" on the server: `logs {console.run.id} --follow` shows it" if console.is_on_server else ""
-    console.screen.say(Text(f"detached: the run goes on to its end, and stops no more{where}", style="dim"))
+    console.screen.say(Text(f"detached: the run continues without pausing{where}", style="dim"))
     if console.is_on_server:
         console.leave()
 
 
 async def leave(console: Console, _: None) -> None:
     if not console.is_on_server:
-        raise BadCommand("this run is in this process and ends with it: quit ends it, detach lets it go on to its end")
-    console.screen.say(Text(f"left as it is: `debug {console.run.id}` comes back to it", style="dim"))
+        raise BadCommand("this run belongs to this process: `quit` cancels it, `detach` lets it finish")
+    console.screen.say(Text(f"left paused: `debug {console.run.id}` returns to it", style="dim"))
     console.leave()
 
 
@@ -137,8 +137,8 @@ async def quit_run(console: Console, _: None) -> None:
         return
     await console.look()
     alive = [frame.id for frame in console.state.frames if frame.state != "done"]
-    if await console.ask(f"End the run? {', '.join(alive)} would be cancelled, then cleanup runs."):
-        await console.end("quit by hand")
+    if await console.ask(f"Cancel the run? {', '.join(alive)} will be cancelled, then cleanup runs."):
+        await console.end("cancelled in the debugger")
 
 
 async def show_help(console: Console, name: str | None) -> None:
