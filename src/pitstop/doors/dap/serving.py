@@ -63,4 +63,4 @@ async def _end(adapter: Adapter) -> None:
     if adapter.debuggee is not None:
         await adapter.debuggee.outlive()
     await adapter.services.close()
-    adapter.cancel_work()
+    adapter.editor.cancel_work()

@@ -36,33 +36,33 @@ async def set_breakpoints(adapter: Adapter, arguments: given.SetBreakpointsArgum
     if asked is None:
         asked = [given.SourceBreakpoint(line=line) for line in arguments.lines or ()]
     name = arguments.source.path or str(arguments.source.source_reference)
-    adapter.asked_at_lines[name] = (arguments.source, asked)
+    adapter.editor.asked_at_lines[name] = (arguments.source, asked)
     return Breakpoints(breakpoints=await _set_at_lines(adapter, name))
 
 
 async def look_up_again(adapter: Adapter) -> None:
     """What was asked for before there was a flow, or when it was another one; what has changed is told."""
-    for name in adapter.asked_at_lines:
-        before = [mark.told for file, mark in adapter.breakpoints.at_lines() if file == name]
+    for name in adapter.editor.asked_at_lines:
+        before = [mark.told for file, mark in adapter.editor.breakpoints.at_lines() if file == name]
         for old, told in zip(before, await _set_at_lines(adapter, name, is_same=True), strict=True):
             if told != old:
-                adapter.tell("breakpoint", BreakpointEvent(reason="changed", breakpoint=told))
+                adapter.editor.tell("breakpoint", BreakpointEvent(reason="changed", breakpoint=told))
 
 
 async def _set_at_lines(adapter: Adapter, name: str, *, is_same: bool = False) -> list[Breakpoint]:
-    source, asked = adapter.asked_at_lines[name]
+    source, asked = adapter.editor.asked_at_lines[name]
     debuggee = adapter.debuggee
     drafts = [_unknown_yet() if debuggee is None else _at_line(adapter, debuggee, source, each) for each in asked]
     debugger = None if debuggee is None else debuggee.debugger
-    return await adapter.breakpoints.replace(("line", name), drafts, debugger, is_same=is_same)
+    return await adapter.editor.breakpoints.replace(("line", name), drafts, debugger, is_same=is_same)
 
 
 def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: given.SourceBreakpoint) -> Draft:
-    file = adapter.sources.file_of(source, debuggee.places, adapter.client)
+    file = adapter.editor.sources.file_of(source, debuggee.places, adapter.editor.client)
     if file is None:
         name = Path(source.path or source.name or "this file").name
         return _failed(f"{name} is not a file of {Path(debuggee.places.flow.file).name}", asked.line)
-    step = debuggee.places.step_for(file, adapter.client.line_in(asked.line))
+    step = debuggee.places.step_for(file, adapter.editor.client.line_in(asked.line))
     if step is None:
         is_code = file.endswith(PYTHON)
         where = "there is no node function on this line" if is_code else "there is no step on or after this line"
@@ -84,12 +84,12 @@ def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: g
         for twin in debuggee.places.twins(step)
         if twin.path in debuggee.planned
     )
-    return Draft(requests, tell_place(adapter, step), step.path)
+    return Draft(requests, tell_place(adapter.editor.client, adapter.editor.sources, step), step.path)
 
 
 async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLocationsArguments) -> BreakpointLocations:
-    debuggee, client = adapter.debuggee, adapter.client
-    file = None if debuggee is None else adapter.sources.file_of(arguments.source, debuggee.places, client)
+    debuggee, client = adapter.debuggee, adapter.editor.client
+    file = None if debuggee is None else adapter.editor.sources.file_of(arguments.source, debuggee.places, client)
     if debuggee is None or file is None:
         return BreakpointLocations(breakpoints=[])
     first, last = client.line_in(arguments.line), client.line_in(arguments.end_line or arguments.line)
@@ -102,11 +102,14 @@ async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLoca
 
 async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctionBreakpointsArguments) -> Breakpoints:
     debuggee = adapter.debuggee
-    adapter.asked_by_name = arguments.breakpoints or []
+    adapter.editor.asked_by_name = arguments.breakpoints or []
     drafts = [
-        _unknown_yet() if debuggee is None else _at_name(adapter, debuggee, each) for each in adapter.asked_by_name
+        _unknown_yet() if debuggee is None else _at_name(adapter, debuggee, each)
+        for each in adapter.editor.asked_by_name
     ]
-    told = await adapter.breakpoints.replace(("function", ""), drafts, None if debuggee is None else debuggee.debugger)
+    told = await adapter.editor.breakpoints.replace(
+        ("function", ""), drafts, None if debuggee is None else debuggee.debugger
+    )
     return Breakpoints(breakpoints=told)
 
 
@@ -134,7 +137,12 @@ def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoi
         condition=asked.condition or None,
         hits=asked.hit_condition or None,
     )
-    return Draft((request,), Breakpoint(verified=True) if len(found) != 1 else tell_place(adapter, found[0]))
+    return Draft(
+        (request,),
+        Breakpoint(verified=True)
+        if len(found) != 1
+        else tell_place(adapter.editor.client, adapter.editor.sources, found[0]),
+    )
 
 
 # --- At failures -----------------------------------------------------------------------------------------------------
@@ -146,8 +154,8 @@ async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExcept
     known = {name: condition for name, condition in asked if name in NAMES}
     drafts = [Draft((BreakpointRequest(position="error"),), Breakpoint(verified=True))] if known else []
     debuggee = adapter.debuggee
-    adapter.wanted_failures = known
-    await adapter.breakpoints.replace(("exception", ""), drafts, None if debuggee is None else debuggee.debugger)
+    adapter.editor.wanted_failures = known
+    await adapter.editor.breakpoints.replace(("exception", ""), drafts, None if debuggee is None else debuggee.debugger)
     return Breakpoints(
         breakpoints=[
             Breakpoint(verified=True)
@@ -171,7 +179,9 @@ async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpoint
 async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpointsArguments) -> Breakpoints:
     debuggee = adapter.debuggee
     drafts = [_at_value(each) for each in arguments.breakpoints or ()]
-    told = await adapter.breakpoints.replace(("data", ""), drafts, None if debuggee is None else debuggee.debugger)
+    told = await adapter.editor.breakpoints.replace(
+        ("data", ""), drafts, None if debuggee is None else debuggee.debugger
+    )
     return Breakpoints(breakpoints=told)
 
 

@@ -28,7 +28,7 @@ _WORD = re.compile(r"(?<![.\w])(?P<begun>[a-z_]\w*)$", re.ASCII)
 
 
 async def completions(adapter: Adapter, arguments: given.CompletionsArguments) -> Completions:
-    column = adapter.client.column_in(arguments.column)
+    column = adapter.editor.client.column_in(arguments.column)
     text = arguments.text.split("\n")[max(0, (arguments.line or 1) - 1)] if arguments.line else arguments.text
     before = text[: max(0, column - 1)]
     key = _KEY.search(before)

@@ -71,7 +71,7 @@ async def _set(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     debugger, _ = adapter.session().live()
     stop = await stop_for(adapter, frame_id)
     await debugger.set(stop, path, read_json(value.removeprefix("= ")))
-    adapter.references.forget_under(stop, path)
+    adapter.editor.references.forget_under(stop, path)
     return f"set {path}"
 
 
@@ -79,7 +79,7 @@ async def _unset(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     debugger, _ = adapter.session().live()
     stop = await stop_for(adapter, frame_id)
     await debugger.unset(stop, rest)
-    adapter.references.forget_under(stop, rest)
+    adapter.editor.references.forget_under(stop, rest)
     return f"removed {rest}"
 
 
@@ -170,14 +170,14 @@ async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo]
     session = adapter.session()
     debugger, conductor = session.live()
     number = await stop_for(adapter, frame_id)
-    async with adapter.turn:
+    async with adapter.editor.turn:
         stop = next((each for each in (await debugger.state()).stops if each.id == number), None)
         if stop is None:
             raise RequestFailed("that stop has ended", show_user=False)
         with conductor.moving(stop, (number,), is_step=True, expected="step"):
             await act(stop)
-        thread = adapter.threads.number(stop.frame)
-        adapter.tell("continued", ContinuedEvent(thread_id=thread, all_threads_continued=False))
+        thread = adapter.editor.threads.number(stop.frame)
+        adapter.editor.tell("continued", ContinuedEvent(thread_id=thread, all_threads_continued=False))
     return f"{stop.occurrence} {done}"
 
 

@@ -44,7 +44,7 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
     told = tell_value(adapter, "", value, kept, path if kept is not None else None)
     return Evaluated(
         result=told.value,
-        type=values.type_of(value) if adapter.client.shows_types else None,
+        type=values.type_of(value) if adapter.editor.client.shows_types else None,
         variables_reference=told.variables_reference,
         named_variables=told.named_variables,
         indexed_variables=told.indexed_variables,

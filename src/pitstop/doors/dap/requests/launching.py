@@ -33,14 +33,14 @@ async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debugg
         stops_at_entry=bool(arguments.stop_on_entry),
         stops_at_end=bool(arguments.stop_at_end),
     )
-    return Debuggee(adapter, launch, arguments)
+    return Debuggee(adapter.editor, launch, arguments)
 
 
 async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debuggee:
     if arguments.run is None or arguments.server is None:
         raise RequestFailed("attach needs `run` (the run ID) and `server` (its URL)")
     service = await _service(adapter, arguments.server, arguments.token)
-    return Debuggee(adapter, Attachment(service=service, run=await service.run(arguments.run)), arguments)
+    return Debuggee(adapter.editor, Attachment(service=service, run=await service.run(arguments.run)), arguments)
 
 
 async def _service(adapter: Adapter, server: str | None, token: str | None) -> Service:
@@ -97,5 +97,5 @@ def _secrets(given: dict[str, str] | list[str] | None) -> dict[str, str]:
 
 def _show_mistakes(adapter: Adapter, error: BadFlow) -> None:
     for mistake in error.found:
-        source = adapter.sources.tell(mistake.file, adapter.client)
-        adapter.say(str(mistake), "stderr", source, mistake.line)
+        source = adapter.editor.sources.tell(mistake.file, adapter.editor.client)
+        adapter.editor.say(str(mistake), "stderr", source, mistake.line)

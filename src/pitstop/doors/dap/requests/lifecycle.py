@@ -26,9 +26,9 @@ from pitstop.errors import PitstopError
 async def initialize(adapter: Adapter, arguments: InitializeArguments) -> Capabilities:
     if adapter.is_initialized:
         raise RequestFailed("already initialized", show_user=False)
-    adapter.client = read_client(arguments)
+    adapter.editor.client = read_client(arguments)
     adapter.is_initialized = True
-    return capabilities_for(adapter.client)
+    return capabilities_for(adapter.editor.client)
 
 
 async def launch(adapter: Adapter, arguments: LaunchArguments) -> None:
@@ -49,8 +49,8 @@ def _check_free(adapter: Adapter) -> None:
 async def _take(adapter: Adapter, debuggee: Debuggee) -> None:
     _check_free(adapter)  # once more: it took a while to prepare
     adapter.debuggee = debuggee
-    adapter.tell("initialized")
-    async with adapter.turn:
+    adapter.editor.tell("initialized")
+    async with adapter.editor.turn:
         await look_up_again(adapter)
     _begin_if_ready(adapter)
     if adapter.is_launch_answered_late:
@@ -83,7 +83,7 @@ async def _restart(adapter: Adapter, arguments: RestartArguments) -> None:
         options = msgspec.convert(arguments.arguments, LaunchArguments)
     new = await prepare_launch(adapter, options)
     await old.kill_for_restart()
-    async with adapter.turn:
+    async with adapter.editor.turn:
         old.give_way()
         adapter.debuggee = new
         await look_up_again(adapter)
@@ -92,7 +92,7 @@ async def _restart(adapter: Adapter, arguments: RestartArguments) -> None:
 
 async def terminate(adapter: Adapter, arguments: NoArguments) -> None:
     if adapter.debuggee is None:
-        adapter.tell("terminated", TerminatedEvent())
+        adapter.editor.tell("terminated", TerminatedEvent())
     else:
         await adapter.debuggee.cancel()
 
@@ -101,7 +101,7 @@ async def disconnect(adapter: Adapter, arguments: DisconnectArguments) -> None:
     try:
         await leave(adapter, terminates=arguments.terminate_debuggee, suspends=bool(arguments.suspend_debuggee))
     except PitstopError as error:  # a server that is gone is left, too
-        adapter.say(str(error), "stderr")
+        adapter.editor.say(str(error), "stderr")
     adapter.leave()
 
 
@@ -121,7 +121,7 @@ async def cancel(adapter: Adapter, arguments: CancelArguments) -> None:
     """Give a request up, or what is shown as progress; one that is answered already is no mistake."""
     number = arguments.request_id
     if arguments.progress_id is not None:
-        number = adapter.cancellable.get(arguments.progress_id, number)
+        number = adapter.editor.cancellable.get(arguments.progress_id, number)
     task = adapter.open_requests.get(number) if number is not None else None
     if task is not None:
         task.cancel()

@@ -29,13 +29,13 @@ async def threads(adapter: Adapter, arguments: given.NoArguments) -> Threads:
     debuggee, current = adapter.debuggee, None
     if debuggee is not None and debuggee.run is not None and not debuggee.is_over:
         current = debuggee.conductor.current
-    return Threads(threads=adapter.threads.tell(None if current is None else current.frame))
+    return Threads(threads=adapter.editor.threads.tell(None if current is None else current.frame))
 
 
 async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) -> StackTrace:
     debuggee = adapter.session()
     debugger, conductor = debuggee.live()
-    branch = adapter.threads.frame(arguments.thread_id)
+    branch = adapter.editor.threads.frame(arguments.thread_id)
     if not conductor.may_stand or branch is None:
         raise not_stopped()
     state = await debugger.state()
@@ -60,9 +60,9 @@ def _steps(debuggee: Debuggee, stop: StopInfo | None, frame: FrameInfo | None) -
 
 
 def _tell(adapter: Adapter, stop: StopInfo | None, branch: str, depth: int, step: StepInfo | None) -> StackFrame:
-    client, flow = adapter.client, adapter.session().places.flow
+    client, flow = adapter.editor.client, adapter.session().places.flow
     path = None if step is None else step.path
-    number = adapter.references.number_frame(FrameRef(None if stop is None else stop.id, branch, path, depth))
+    number = adapter.editor.references.number_frame(FrameRef(None if stop is None else stop.id, branch, path, depth))
     file, line, column = flow.file, 1, 1
     if step is not None and step.file is not None and step.line is not None:
         file, line, column = step.file, step.line, step.column or 1
@@ -71,11 +71,11 @@ def _tell(adapter: Adapter, stop: StopInfo | None, branch: str, depth: int, step
     return StackFrame(
         id=number,
         name=_name(stop, depth, step, flow.name),
-        source=adapter.sources.tell(file, client) if is_on_disk else None,
+        source=adapter.editor.sources.tell(file, client) if is_on_disk else None,
         line=client.line_out(line),
         column=client.column_out(column),
         end_line=client.line_out(end_line),
-        end_column=client.column_out(adapter.sources.end_column(file, end_line)),
+        end_column=client.column_out(adapter.editor.sources.end_column(file, end_line)),
         can_restart=stop is not None and "rewind" in stop.allowed and (depth > 0 or stop.position != "before"),
         presentation_hint="subtle" if step is None else None,
     )
@@ -114,7 +114,7 @@ async def source(adapter: Adapter, arguments: given.SourceArguments) -> SourceTe
     reference = arguments.source_reference
     if not reference and arguments.source is not None:
         reference = arguments.source.source_reference
-    text = adapter.sources.text(reference or 0)
+    text = adapter.editor.sources.text(reference or 0)
     if text is None:
         raise RequestFailed("there is no such source", show_user=False)
     return SourceText(content=text, mime_type="text/x-yaml")
@@ -122,7 +122,9 @@ async def source(adapter: Adapter, arguments: given.SourceArguments) -> SourceTe
 
 async def loaded_sources(adapter: Adapter, arguments: given.NoArguments) -> LoadedSources:
     files = adapter.debuggee.places.files if adapter.debuggee is not None else ()
-    return LoadedSources(sources=[adapter.sources.tell(os.fspath(file), adapter.client) for file in files if file])
+    return LoadedSources(
+        sources=[adapter.editor.sources.tell(os.fspath(file), adapter.editor.client) for file in files if file]
+    )
 
 
 ROUTES = {

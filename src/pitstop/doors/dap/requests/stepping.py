@@ -53,7 +53,7 @@ async def step(adapter: Adapter, arguments: given.MoveArguments, command: Comman
     session = adapter.session()
     debugger, conductor = session.live()
     stop = await session.stop_of(arguments.thread_id)
-    branch = adapter.threads.frame(arguments.thread_id)
+    branch = adapter.editor.threads.frame(arguments.thread_id)
     if stop is None and branch is None:
         stop = conductor.current
     if stop is None:
@@ -102,8 +102,8 @@ async def pause(adapter: Adapter, arguments: given.ThreadArguments) -> None:
     if conductor.is_stopped and conductor.stops_all:
         return
     conductor.want_pause()
-    await debugger.pause(None if conductor.stops_all else adapter.threads.frame(arguments.thread_id))
-    adapter.spawn(conductor.tell_pause_later(arguments.thread_id), name="pause")
+    await debugger.pause(None if conductor.stops_all else adapter.editor.threads.frame(arguments.thread_id))
+    adapter.editor.spawn(conductor.tell_pause_later(arguments.thread_id), name="pause")
 
 
 async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsArguments) -> None:
@@ -111,7 +111,7 @@ async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsA
     session = adapter.session()
     debugger, conductor = session.live()
     for thread in arguments.thread_ids or ():
-        branch = adapter.threads.frame(thread)
+        branch = adapter.editor.threads.frame(thread)
         if branch == MAIN:
             await session.cancel()
         elif branch is not None:
@@ -123,11 +123,11 @@ async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsA
 
 async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> Targets:
     """The steps directly inside the one that is stopped before: for a parallel step its branches."""
-    frame = adapter.references.frame(arguments.frame_id)
+    frame = adapter.editor.references.frame(arguments.frame_id)
     stop: StopInfo | None = await stop_at(adapter, frame)
     if stop is None or frame.depth or stop.position != "before":
         return Targets(targets=[])
-    places, client = adapter.session().places, adapter.client
+    places, client = adapter.session().places, adapter.editor.client
     children = [each for each in places.flow.steps if each.parent == stop.step and not each.is_cleanup]
     return Targets(
         targets=[

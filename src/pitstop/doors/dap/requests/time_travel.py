@@ -27,7 +27,7 @@ async def reverse_continue(adapter: Adapter, arguments: given.MoveArguments) -> 
 
     async def travel(debugger: Debugger, stop: StopInfo) -> None:
         points = [point for point in await debugger.history() if _is_before(point, stop)]
-        hit = [point for point in points if point.stop is not None and point.stop in adapter.breakpoint_stops]
+        hit = [point for point in points if point.stop is not None and point.stop in adapter.editor.breakpoint_stops]
         if not points:
             raise RequestFailed("this is the start of the run")
         await debugger.rewind(stop.id, (hit[-1] if hit else points[0]).number)
@@ -37,7 +37,7 @@ async def reverse_continue(adapter: Adapter, arguments: given.MoveArguments) -> 
 
 async def restart_frame(adapter: Adapter, arguments: given.FrameArguments) -> None:
     """Run the step of a stack frame again, with everything as it was before it."""
-    frame = adapter.references.frame(arguments.frame_id)
+    frame = adapter.editor.references.frame(arguments.frame_id)
 
     async def travel(debugger: Debugger, stop: StopInfo) -> None:
         point = _beginning(await debugger.history(), stop, frame.step)
@@ -45,7 +45,7 @@ async def restart_frame(adapter: Adapter, arguments: given.FrameArguments) -> No
             raise RequestFailed(f"{frame.step or 'the run'} has not started, so it cannot be restarted")
         await debugger.rewind(stop.id, point.number)
 
-    await _travel(adapter, adapter.threads.number(frame.branch), travel, "restart")
+    await _travel(adapter, adapter.editor.threads.number(frame.branch), travel, "restart")
 
 
 def _is_before(point: PointInfo, stop: StopInfo) -> bool:
@@ -64,9 +64,9 @@ def _beginning(points: tuple[PointInfo, ...], stop: StopInfo, step: str | None) 
 
 async def goto_targets(adapter: Adapter, arguments: given.GotoTargetsArguments) -> Targets:
     """The step at a line, if a branch stands beside it."""
-    session, client = adapter.session(), adapter.client
+    session, client = adapter.session(), adapter.editor.client
     debugger, conductor = session.live()
-    file = adapter.sources.file_of(arguments.source, session.places, client)
+    file = adapter.editor.sources.file_of(arguments.source, session.places, client)
     step = None if file is None else session.places.step_for(file, client.line_in(arguments.line))
     if step is None or not conductor.is_stopped:
         return Targets(targets=[])

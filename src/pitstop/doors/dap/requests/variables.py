@@ -20,7 +20,7 @@ LOOKED_AT = 200
 
 async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Scopes:
     debugger = _stopped(adapter)
-    frame = adapter.references.frame(arguments.frame_id)
+    frame = adapter.editor.references.frame(arguments.frame_id)
     stop = await stop_at(adapter, frame)
     if stop is None:  # a long step that is at work: nothing can be seen until it ends
         return Scopes(scopes=[])
@@ -67,7 +67,7 @@ def _scope(
     *,
     expensive: bool = False,
 ) -> Scope:
-    reference = adapter.references.number_holder(PathHolder(adapter, debugger, stop.id, path, kind, size))
+    reference = adapter.editor.references.number_holder(PathHolder(adapter, debugger, stop.id, path, kind, size))
     return Scope(
         name=name,
         presentation_hint=hint,
@@ -79,7 +79,7 @@ def _scope(
 
 
 def _facts(adapter: Adapter, stop: StopInfo, name: str, facts: Any, hint: str | None = None) -> Scope:
-    reference = adapter.references.number_holder(ValueHolder(adapter, facts, stop.id))
+    reference = adapter.editor.references.number_holder(ValueHolder(adapter, facts, stop.id))
     kind, size = values.type_of(facts), values.size_of(facts)
     return Scope(
         name=name,
@@ -113,9 +113,9 @@ async def _config_facts(adapter: Adapter, debugger: Debugger, stop: StopInfo, fr
 
 
 async def variables(adapter: Adapter, arguments: given.VariablesArguments) -> Variables:
-    if not adapter.references.is_kept(arguments.variables_reference):
+    if not adapter.editor.references.is_kept(arguments.variables_reference):
         _stopped(adapter)
-    holder = adapter.references.holder(arguments.variables_reference)
+    holder = adapter.editor.references.holder(arguments.variables_reference)
     if arguments.filter is not None and (arguments.filter == "indexed") != (holder.kind == "array"):
         return Variables(variables=[])
     count = arguments.count or None
@@ -126,14 +126,14 @@ def path_of(adapter: Adapter, reference: int | None, name: str) -> str | None:
     """The jq path of a variable that was shown, or of an expression that is one; None for what can be at no path."""
     if not reference:
         return name.strip() if name.strip().startswith(".") else None
-    holder = adapter.references.holder(reference)
+    holder = adapter.editor.references.holder(reference)
     if holder.path is None:
         return None
     return values.child_path(holder.path, name, is_array=holder.kind == "array")
 
 
 async def set_variable(adapter: Adapter, arguments: given.SetVariableArguments) -> ValueSet:
-    holder = adapter.references.holder(arguments.variables_reference)
+    holder = adapter.editor.references.holder(arguments.variables_reference)
     path = path_of(adapter, arguments.variables_reference, arguments.name)
     if path is None or holder.stop is None:
         raise RequestFailed(f"{arguments.name} is read-only")
@@ -149,7 +149,7 @@ async def set_value(adapter: Adapter, stop: int, path: str, text: str) -> ValueS
     """Put a JSON value at a path; what was inside the old one is gone."""
     debugger, _ = adapter.session().live()
     await debugger.set(stop, path, read_json(text))
-    adapter.references.forget_under(stop, path)
+    adapter.editor.references.forget_under(stop, path)
     (value,) = await debugger.evaluate(stop, path)
     told = tell_value(adapter, "", value, stop, path)
     return ValueSet(
@@ -172,7 +172,7 @@ async def stop_for(adapter: Adapter, frame_id: int | None) -> int:
     """The stop that an expression is for: that of the stack frame, or the one that was told last."""
     _, conductor = adapter.session().live()
     if frame_id is not None:
-        stop = adapter.references.frame(frame_id).stop
+        stop = adapter.editor.references.frame(frame_id).stop
     else:
         stop = conductor.current.id if conductor.current is not None else None
     if stop is None:

@@ -7,9 +7,10 @@ from functools import partial
 
 from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.failures import RequestFailed
-from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.announcing import description_of, has_news, is_only_paused, reason_of, text_of
+from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.exceptions import is_wanted
+from pitstop.doors.dap.session.outputs import Outputs, Placed
 from pitstop.doors.dap.session.patience import patiently
 from pitstop.errors import CommandRefused, PitstopError
 from pitstop.service.api import EventInfo
@@ -26,12 +27,16 @@ class Conductor:
     its own.
     """
 
-    def __init__(self, adapter: Adapter, debugger: Debugger, *, stops_all: bool) -> None:
+    def __init__(
+        self, editor: Editor, debugger: Debugger, placed: Placed, outputs: Outputs, *, stops_all: bool
+    ) -> None:
         self.stops_all = stops_all
         self.current: StopInfo | None = None  # the one that the client was told of last
         self.is_stopped = False  # whether the client takes the run for stopped
-        self._adapter = adapter
+        self._editor = editor
         self._debugger = debugger
+        self._placed = placed
+        self._outputs = outputs
         self._told: set[int] = set()
         self._heard: set[int] = set()  # what the run has by now may be further than what we have heard of it
         self._ours: set[int] = set()  # the stops that we have ended ourselves
@@ -97,7 +102,7 @@ class Conductor:
 
     async def _hear_end_of_stop(self, number: int, frame: str) -> None:
         """One that others ended, or that went with its branch."""
-        self._adapter.references.forget((number,))
+        self._editor.references.forget((number,))
         self._heard.discard(number)
         if number in self._ours:
             self._ours.discard(number)
@@ -106,9 +111,9 @@ class Conductor:
             return
         # One that we are yet to hear of is told then: taken for one of these, it would never be.
         left = [stop for stop in (await self._debugger.state()).stops if stop.id in self._heard]
-        self._adapter.tell(
+        self._editor.tell(
             "continued",
-            bodies.ContinuedEvent(thread_id=self._adapter.threads.number(frame), all_threads_continued=not left),
+            bodies.ContinuedEvent(thread_id=self._editor.threads.number(frame), all_threads_continued=not left),
         )
         self.is_stopped = bool(left)
         if self.current is not None and self.current.id == number:
@@ -123,41 +128,40 @@ class Conductor:
             return  # that was before the last command
         stop = _first_news(each for each in state.stops if each.id not in self._told) or state.stops[0]
         waiting = ", ".join(each.frame for each in state.stops)
-        self._adapter.say(f"all frames are paused: {waiting}")
+        self._editor.say(f"all frames are paused: {waiting}")
         await self._announce(stop, state, f"Nothing else can run: waiting for {waiting}")
 
     async def _is_worth_a_stop(self, stop: StopInfo) -> bool:
         """Whether a stop for a failure is one that the client's filters want; all others are."""
         if set(stop.reasons) != {"failure"}:
             return True
-        session = self._adapter.session()
-        marks = self._adapter.breakpoints.hit(stop.breakpoints)
+        marks = self._editor.breakpoints.hit(stop.breakpoints)
         if not marks or any(mark.kind != "exception" for mark in marks):
             return True
-        return await is_wanted(stop, self._adapter.wanted_failures, session.places, self._debugger)
+        return await is_wanted(stop, self._editor.wanted_failures, self._placed.places, self._debugger)
 
     async def _announce(self, stop: StopInfo, state: DebugState, description: str | None = None) -> None:
-        adapter = self._adapter
-        hit = adapter.breakpoints.hit(stop.breakpoints)
+        editor = self._editor
+        hit = editor.breakpoints.hit(stop.breakpoints)
         if self.stops_all:  # first, for it may have to be asked again
             await self._park(state)
         self.current, self.is_stopped = stop, True
         self._told.add(stop.id)
         if "breakpoint" in stop.reasons:
-            adapter.breakpoint_stops.add(stop.id)
+            editor.breakpoint_stops.add(stop.id)
         self._stepping = self._is_pause_wanted = False
         self._passing.clear()
         expected, self._expected = self._expected, None
-        adapter.session().outputs.flush()
+        self._outputs.flush()
         self._tell_threads(state.frames)
         for problem in stop.problems:
-            adapter.say(problem, "stderr")
-        adapter.tell(
+            editor.say(problem, "stderr")
+        editor.tell(
             "stopped",
             bodies.StoppedEvent(
                 reason=reason_of(stop, hit, expected),
                 description=description or description_of(stop),
-                thread_id=adapter.threads.number(stop.frame),
+                thread_id=editor.threads.number(stop.frame),
                 text=text_of(stop),
                 all_threads_stopped=self.stops_all,
                 hit_breakpoint_ids=[
@@ -192,19 +196,19 @@ class Conductor:
         self.tell_thread(frame, name)
 
     def tell_thread(self, frame: str, name: str) -> None:
-        if self._adapter.threads.open(frame, name) and self._adapter.client.quirks.hears_threads:
-            number = self._adapter.threads.number(frame)
-            self._adapter.tell("thread", bodies.ThreadEvent(reason="started", thread_id=number))
+        if self._editor.threads.open(frame, name) and self._editor.client.quirks.hears_threads:
+            number = self._editor.threads.number(frame)
+            self._editor.tell("thread", bodies.ThreadEvent(reason="started", thread_id=number))
 
     def tell_thread_ended(self, frame: str) -> None:
-        if self._adapter.threads.close(frame) and self._adapter.client.quirks.hears_threads:
-            number = self._adapter.threads.number(frame)
-            self._adapter.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
+        if self._editor.threads.close(frame) and self._editor.client.quirks.hears_threads:
+            number = self._editor.threads.number(frame)
+            self._editor.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
 
     def _tell_invalidated(self, frame: str) -> None:
-        if self._adapter.client.hears_invalidated:
-            number = self._adapter.threads.number(frame)
-            self._adapter.tell("invalidated", bodies.InvalidatedEvent(areas=("threads", "stacks"), thread_id=number))
+        if self._editor.client.hears_invalidated:
+            number = self._editor.threads.number(frame)
+            self._editor.tell("invalidated", bodies.InvalidatedEvent(areas=("threads", "stacks"), thread_id=number))
 
     # What the client wants
 
@@ -212,7 +216,7 @@ class Conductor:
         """A command of the client is about to end these stops. `expected` is what the stop after it is told as."""
         ended = set(stops)
         self._ours |= ended
-        self._adapter.references.forget_all() if self.stops_all else self._adapter.references.forget(ended)
+        self._editor.references.forget_all() if self.stops_all else self._editor.references.forget(ended)
         self.is_stopped = False
         self.current = None
         self._stepping = is_step
@@ -258,26 +262,26 @@ class Conductor:
             await patiently(partial(self._tell_at_work, thread))
 
     async def _tell_at_work(self, thread: int) -> None:
-        async with self._adapter.turn:
+        async with self._editor.turn:
             if self.is_stopped or self._is_silent or not self._is_pause_wanted:
                 return
             state = await self._debugger.state()
             at_work = [frame for frame in state.frames if frame.state == "pausing"]
             moving = [frame for frame in at_work if not _waits(frame, state.frames)]
-            named = self._adapter.threads.frame(thread)
+            named = self._editor.threads.frame(thread)
             frame = next((each for each in moving if each.id == named), next(iter(moving), None))
             if frame is None:
                 return
             self.is_stopped = True
             self._is_pause_wanted = False
             self._parking |= {each.id for each in at_work}
-            self._adapter.session().outputs.flush()
-            self._adapter.tell(
+            self._outputs.flush()
+            self._editor.tell(
                 "stopped",
                 bodies.StoppedEvent(
                     reason="pause",
                     description=f"Will pause after the current step {frame.occurrence}",
-                    thread_id=self._adapter.threads.number(frame.id),
+                    thread_id=self._editor.threads.number(frame.id),
                     all_threads_stopped=self.stops_all,
                     hit_breakpoint_ids=[],
                 ),
@@ -297,7 +301,7 @@ class Conductor:
             for number in going:
                 with contextlib.suppress(CommandRefused):  # somebody else was quicker
                     await self._debugger.continue_(number)
-        self._adapter.spawn(self._announce_later(untold[0].id), name="announce")
+        self._editor.spawn(self._announce_later(untold[0].id), name="announce")
 
     async def _announce_later(self, number: int) -> None:
         """After the answer to what was asked."""
@@ -305,7 +309,7 @@ class Conductor:
             await patiently(partial(self._announce_if_it_lasts, number))
 
     async def _announce_if_it_lasts(self, number: int) -> None:
-        async with self._adapter.turn:
+        async with self._editor.turn:
             state = await self._debugger.state()
             stop = _stop(state.stops, number)
             if stop is not None and not self.is_stopped and not self._is_silent:

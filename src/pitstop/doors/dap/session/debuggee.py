@@ -11,8 +11,8 @@ from typing import Any, Literal
 from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.arguments import Mode, SessionOptions
 from pitstop.doors.dap.protocol.failures import not_stopped
-from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.conductor import Conductor
+from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.file_watch import watch_files
 from pitstop.doors.dap.session.outputs import Outputs
 from pitstop.doors.dap.session.patience import patiently
@@ -62,16 +62,16 @@ class Attachment:
 class Debuggee:
     """One run of a session. It begins when it is both launched (or found) and configured."""
 
-    def __init__(self, adapter: Adapter, origin: Launch | Attachment, options: SessionOptions) -> None:
+    def __init__(self, editor: Editor, origin: Launch | Attachment, options: SessionOptions) -> None:
         self.origin = origin
         self.options = options
         self.run: ActiveRun | None = None
         self.is_over = False
         self.places = Places(origin.flow if isinstance(origin, Launch) else origin.run.flow)
         self.planned = frozenset(self.places.by_path)  # the steps that can run, whatever the file has now
-        self.outputs = Outputs(adapter, self)
+        self.outputs = Outputs(editor, self)
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._adapter = adapter
+        self._editor = editor
         self._conductor: Conductor | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._is_wanted = True
@@ -95,6 +95,14 @@ class Debuggee:
         origin = self.origin
         is_ours = isinstance(origin, Launch) and origin.is_local and read_target(origin.request.flow) is None
         return origin.request.flow if isinstance(origin, Launch) and is_ours else None
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Each file as it was read when the run began."""
+        return {} if self.run is None else self.run.texts
+
+    async def read_again(self, flow: str) -> FlowInfo:
+        return await self.origin.service.check(flow)
 
     @property
     def is_here(self) -> bool:
@@ -130,7 +138,7 @@ class Debuggee:
     async def stop_of(self, thread: int) -> StopInfo | None:
         """Where a thread stands; None when it moves, or waits for others, or nobody was told yet that it stands."""
         debugger, conductor = self.live()
-        frame = self._adapter.threads.frame(thread)
+        frame = self._editor.threads.frame(thread)
         stops = (await debugger.state()).stops
         return next((stop for stop in stops if stop.frame == frame and conductor.has_heard(stop.id)), None)
 
@@ -141,18 +149,18 @@ class Debuggee:
     def renew(self, flow: FlowInfo) -> None:
         """The files have changed: the same steps may be at other lines."""
         self.places = self.places.renewed(flow)
-        self._adapter.sources.forget_lines()
+        self._editor.sources.forget_lines()
 
     # Its life
 
     def begin(self) -> None:
         """Start the run, or begin to follow it, and tell the client until it is over. Said again, it is nothing new."""
         if self._beginning is None and self._is_wanted and not self.is_over:
-            self._beginning = self._adapter.spawn(self._live_through(), name="run")
+            self._beginning = self._editor.spawn(self._live_through(), name="run")
 
     async def _live_through(self) -> None:
         try:
-            async with self._adapter.turn:
+            async with self._editor.turn:
                 if self.is_over or not self._is_wanted:  # somebody has ended it before it could begin
                     self.is_over = True
                     self._ended.set()
@@ -162,13 +170,13 @@ class Debuggee:
                     self._launch(self.origin) if isinstance(self.origin, Launch) else self._attach(self.origin)
                 )
         except (PitstopError, OSError) as error:
-            async with self._adapter.turn:
-                self._adapter.say(str(error), "stderr")
+            async with self._editor.turn:
+                self._editor.say(str(error), "stderr")
                 self._tell_begun(error)
                 self._tell_end(1)
             return
         self._tell_begun()
-        watch = self._adapter.spawn(watch_files(self._adapter, self), name="files")
+        watch = self._editor.spawn(watch_files(self._editor, self), name="files")
         try:
             await self._follow(state)
         finally:
@@ -185,7 +193,7 @@ class Debuggee:
 
     async def _launch(self, launch: Launch) -> DebugState:
         debug = DebugRequest(
-            breakpoints=self._adapter.breakpoints.requests(),
+            breakpoints=self._editor.breakpoints.requests(),
             flow_breakpoints=False,  # the editor shows all that there are
             stop_at_entry=launch.stops_at_entry,
             stop_on_error=False,
@@ -197,7 +205,7 @@ class Debuggee:
         if not self._is_wanted:
             await self._kill(self.run)
         state = await patiently(self.run.debugger.state)
-        self._adapter.breakpoints.bind(state.breakpoints)
+        self._editor.breakpoints.bind(state.breakpoints)
         self._prepare(self.run, is_local=launch.is_local)
         return replace(state, last_event=self.run.carried_over)
 
@@ -210,16 +218,18 @@ class Debuggee:
                 self.conductor.tell_thread(frame.id, frame.name)
         if not state.is_ended:
             with contextlib.suppress(NotRunning):  # it has just ended, which is heard
-                await self._adapter.breakpoints.set_all(run.debugger)
+                await self._editor.breakpoints.set_all(run.debugger)
             await self.conductor.begin(state)
         return state
 
     def _prepare(self, run: ActiveRun, *, is_local: bool) -> None:
-        self._adapter.sources.take(run.texts, is_local=is_local)
-        self._conductor = Conductor(self._adapter, run.debugger, stops_all=self.options.stop_mode != "one")
+        self._editor.sources.take(run.texts, is_local=is_local)
+        self._conductor = Conductor(
+            self._editor, run.debugger, self, self.outputs, stops_all=self.options.stop_mode != "one"
+        )
         self._stop_hearing = run.hear_output(self.outputs.hear)
         run.hear_progress(self._hear_progress)
-        self._adapter.tell(
+        self._editor.tell(
             "process",
             bodies.ProcessEvent(
                 name=run.flow.file or run.flow.name, is_local_process=is_local, start_method=self.start_method
@@ -237,21 +247,21 @@ class Debuggee:
                     await patiently(partial(self._hear_in_turn, event))
             code = 0 if (await patiently(run.wait)).status == "passed" else 1
         except (PitstopError, OSError) as error:  # the server is gone, say
-            self._adapter.say(f"lost the connection to the run: {error}", "stderr")
+            self._editor.say(f"lost the connection to the run: {error}", "stderr")
             code = 1
-        async with self._adapter.turn:
+        async with self._editor.turn:
             self._tell_end(code)
 
     def _hear_progress(self, progress: WorkspaceProgress) -> None:
         key, size = "workspace", progress.of_bytes
         if progress.is_over or self.is_over:
-            self._adapter.progress.end(key)
+            self._editor.progress.end(key)
         else:
             percentage = 100 * min(progress.bytes, size) / size if size else None
-            self._adapter.progress.report(key, "Snapshot", progress.text, percentage)
+            self._editor.progress.report(key, "Snapshot", progress.text, percentage)
 
     async def _hear_in_turn(self, event: EventInfo) -> None:
-        async with self._adapter.turn:
+        async with self._editor.turn:
             await self._hear(event)
 
     async def _hear(self, event: EventInfo) -> None:
@@ -262,17 +272,17 @@ class Debuggee:
             case "frame.ended":
                 self.conductor.tell_thread_ended(fields["frame"])
             case "step.started":
-                self._adapter.progress.begin(fields["occurrence"], f"Step {fields['occurrence']}")
+                self._editor.progress.begin(fields["occurrence"], f"Step {fields['occurrence']}")
                 self._started[fields["occurrence"]] = event.at
             case "step.finished":
-                self._adapter.progress.end(fields["occurrence"])
+                self._editor.progress.end(fields["occurrence"])
                 self._hear_finished(fields, event.at)
             case "debug.logged":
                 self._say_at(fields["step"], fields["message"])
             case "debug.python_waited":
                 self._tell_python(fields)
             case "debug.lease_ended":
-                self._adapter.say("the stop timed out", "stderr")
+                self._editor.say("the stop timed out", "stderr")
             case kind if kind in _CHANGES:
                 self.tell_variables_changed()
             case _ if self.is_debugged:
@@ -293,14 +303,14 @@ class Debuggee:
     def _tell_step(self, fields: Mapping[str, Any], at: float) -> None:
         step, error = self.places.step(fields["step"]), fields["outcome"].get("error")
         started = self._started.pop(fields["occurrence"], None)
-        self._adapter.tell(
+        self._editor.tell(
             "pitstop/step",
             bodies.StepEvent(
                 path=fields["step"],
                 occurrence=fields["occurrence"],
                 status=fields["outcome"]["status"],
                 file=None if step is None else step.file,
-                line=None if step is None or step.line is None else self._adapter.client.line_out(step.line),
+                line=None if step is None or step.line is None else self._editor.client.line_out(step.line),
                 seconds=None if started is None else round(at - started, 3),
                 error=None if error is None else error["message"],
             ),
@@ -311,26 +321,26 @@ class Debuggee:
         host, port, line = fields["host"], fields["port"], fields["line"]
         attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
         self._say_at(fields["step"], f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}")
-        self._adapter.tell(
+        self._editor.tell(
             "pitstop/python",
             bodies.PythonEvent(
                 host=host,
                 port=port,
                 file=fields["file"],
-                line=None if line is None else self._adapter.client.line_out(line),
+                line=None if line is None else self._editor.client.line_out(line),
             ),
         )
 
     def tell_variables_changed(self) -> None:
-        if self._adapter.client.hears_invalidated and self._conductor is not None and self._conductor.is_stopped:
-            self._adapter.tell("invalidated", bodies.InvalidatedEvent(areas=("variables",)))
+        if self._editor.client.hears_invalidated and self._conductor is not None and self._conductor.is_stopped:
+            self._editor.tell("invalidated", bodies.InvalidatedEvent(areas=("variables",)))
 
     def _say_at(self, path: str, text: str, category: Literal["console", "stderr"] = "console") -> None:
         step = self.places.step(path)
         source = (
-            None if step is None or step.file is None else self._adapter.sources.tell(step.file, self._adapter.client)
+            None if step is None or step.file is None else self._editor.sources.tell(step.file, self._editor.client)
         )
-        self._adapter.say(text, category, source, None if step is None else step.line)
+        self._editor.say(text, category, source, None if step is None else step.line)
 
     def _tell_end(self, code: int) -> None:
         """Once, and nothing of the run is told after it."""
@@ -339,18 +349,18 @@ class Debuggee:
         self._ended.set()
         if not self._is_restarting and not self._is_ending_told:
             self._is_ending_told = True
-            self._adapter.tell("exited", bodies.ExitedEvent(exit_code=code))
-            self._adapter.tell("terminated", bodies.TerminatedEvent())
+            self._editor.tell("exited", bodies.ExitedEvent(exit_code=code))
+            self._editor.tell("terminated", bodies.TerminatedEvent())
 
     def _tell_gone(self) -> None:
         """Whatever the client was told of the run is no more."""
         self.outputs.flush()
-        self._adapter.progress.end_all()
-        self._adapter.references.forget_all()
-        for frame in self._adapter.threads.close_all():
-            if self._adapter.client.quirks.hears_threads:
-                number = self._adapter.threads.number(frame)
-                self._adapter.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
+        self._editor.progress.end_all()
+        self._editor.references.forget_all()
+        for frame in self._editor.threads.close_all():
+            if self._editor.client.quirks.hears_threads:
+                number = self._editor.threads.number(frame)
+                self._editor.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
 
     # Its end
 
@@ -398,12 +408,12 @@ class Debuggee:
     async def leave(self, *, suspended: bool) -> None:
         """Let a run go on without us: what we have set in it is taken out, and what stands still goes on."""
         await self.wait_begun()
-        async with self._adapter.turn:
+        async with self._editor.turn:
             debugger = self.debugger
             if debugger is None:
                 return
             with contextlib.suppress(CommandRefused):
-                await self._adapter.breakpoints.withdraw(debugger)
+                await self._editor.breakpoints.withdraw(debugger)
                 state = await debugger.state()
                 if not suspended and (state.stops or any(frame.state == "pausing" for frame in state.frames)):
                     await debugger.continue_all()

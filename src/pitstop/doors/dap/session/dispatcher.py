@@ -52,7 +52,7 @@ class Dispatcher:
             try:
                 frame = await read_frame(reader)
             except BadFrame as error:
-                self._adapter.say(f"invalid message: {error}", "stderr")
+                self._adapter.editor.say(f"invalid message: {error}", "stderr")
                 continue
             except ConnectionError:
                 return
@@ -66,7 +66,7 @@ class Dispatcher:
         try:
             return _REQUEST.decode(frame)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._adapter.say(f"invalid message: {error}", "stderr")
+            self._adapter.editor.say(f"invalid message: {error}", "stderr")
             return None
 
     async def _meet(self, request: Request) -> None:
@@ -76,11 +76,11 @@ class Dispatcher:
         elif not self._adapter.is_initialized and request.command not in FIRST:
             self._fail(request, f"{request.command} was sent before initialize", failures.ARGUMENTS_ID, show_user=False)
         elif route.is_aside:
-            task = self._adapter.spawn(self._answer(request, route), name=request.command)
+            task = self._adapter.editor.spawn(self._answer(request, route), name=request.command)
             self._adapter.open_requests[request.seq] = task
             task.add_done_callback(lambda task: self._close(request, task))
         else:
-            async with self._adapter.turn:
+            async with self._adapter.editor.turn:
                 await self._answer(request, route)
 
     def _close(self, request: Request, task: "asyncio.Task[None]") -> None:
@@ -107,13 +107,15 @@ class Dispatcher:
             traceback.print_exc(file=sys.stderr)
             self._fail(request, f"{request.command} failed: {type(error).__name__}: {error}", failures.BUG_ID)
         else:
-            self._adapter.answer(messages.Response(0, request.seq, success=True, command=request.command, body=body))
+            self._adapter.editor.answer(
+                messages.Response(0, request.seq, success=True, command=request.command, body=body)
+            )
 
     def _fail(self, request: Request, text: str, number: int, *, show_user: bool = True) -> None:
         self._refuse(request, text, text, number, show_user=show_user)
 
     def _refuse(self, request: Request, message: str, text: str, number: int, *, show_user: bool) -> None:
         body = error_body(number, text, show_user=show_user)
-        self._adapter.answer(
+        self._adapter.editor.answer(
             messages.Response(0, request.seq, success=False, command=request.command, message=message, body=body)
         )

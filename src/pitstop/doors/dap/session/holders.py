@@ -29,14 +29,14 @@ class PathHolder:
         shown = [self._tell(each) for each in page.variables]
         if count is None and page.next is not None:
             rest = PathHolder(self.adapter, self.debugger, self.stop, self.path, self.kind, self.size, page.next)
-            shown.append(values.more(page.total - page.next, self.adapter.references.number_holder(rest)))
+            shown.append(values.more(page.total - page.next, self.adapter.editor.references.number_holder(rest)))
         return shown
 
     def _tell(self, variable: VariableInfo) -> Variable:
-        client, reference = self.adapter.client, 0
+        client, reference = self.adapter.editor.client, 0
         if variable.size:
             holder = PathHolder(self.adapter, self.debugger, self.stop, variable.path, variable.type, variable.size)
-            reference = self.adapter.references.number_holder(holder)
+            reference = self.adapter.editor.references.number_holder(holder)
         return Variable(
             name=variable.name,
             value=variable.preview,
@@ -68,7 +68,7 @@ class ValueHolder:
         shown = [self._tell(name, child) for name, child in children[start:end]]
         if count is None and end < len(children):
             rest = ValueHolder(self.adapter, self.value, self.stop, self.path, end)
-            shown.append(values.more(len(children) - end, self.adapter.references.number_holder(rest)))
+            shown.append(values.more(len(children) - end, self.adapter.editor.references.number_holder(rest)))
         return shown
 
     def _tell(self, name: str, child: Any) -> Variable:
@@ -80,11 +80,11 @@ def tell_value(
     adapter: Adapter, name: str, value: Any, stop: int | None, path: str | None = None, *, is_read_only: bool = False
 ) -> Variable:
     size, kind = values.size_of(value), values.type_of(value)
-    reference = adapter.references.number_holder(ValueHolder(adapter, value, stop, path)) if size else 0
+    reference = adapter.editor.references.number_holder(ValueHolder(adapter, value, stop, path)) if size else 0
     return Variable(
         name=name,
         value=values.preview(value),
-        type=kind if adapter.client.shows_types else None,
+        type=kind if adapter.editor.client.shows_types else None,
         presentation_hint=PresentationHint(attributes=("readOnly",)) if is_read_only else None,
         evaluate_name=path,
         variables_reference=reference,

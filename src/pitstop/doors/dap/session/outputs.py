@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple, Protocol
 
 from pitstop.doors.dap.protocol import bodies
-from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.places import Places
 from pitstop.service.api import Output, Stream
 
@@ -30,8 +30,8 @@ class _Pending(NamedTuple):
 class Outputs:
     """Lines are told whole: what has no end yet waits until the step is over or somebody looks at a stop."""
 
-    def __init__(self, adapter: Adapter, placed: Placed) -> None:
-        self._adapter = adapter
+    def __init__(self, editor: Editor, placed: Placed) -> None:
+        self._editor = editor
         self._placed = placed
         self._pending: dict[tuple[str, Stream], _Pending] = {}
 
@@ -69,12 +69,12 @@ class Outputs:
             self._tell(occurrence, stream, text)
 
     def _tell(self, occurrence: str, stream: Stream, text: str) -> None:
-        client = self._adapter.client
+        client = self._editor.client
         shown = text if client.shows_colours else _ESCAPES.sub("", text)
         step = self._placed.places.step(_INDICES.sub("", occurrence))
-        source = None if step is None or step.file is None else self._adapter.sources.tell(step.file, client)
+        source = None if step is None or step.file is None else self._editor.sources.tell(step.file, client)
         line = None if step is None or step.line is None else client.line_out(step.line)
-        self._adapter.tell(
+        self._editor.tell(
             "output",
             bodies.OutputEvent(category=stream, output=shown.replace("\r\n", "\n") + "\n", source=source, line=line),
         )

@@ -1,13 +1,12 @@
 """Progress: what takes long enough to be asked about is told, if the client shows such things."""
 
 import asyncio
+from collections.abc import Callable, MutableMapping
 from itertools import count
-from typing import TYPE_CHECKING
 
 from pitstop.doors.dap.protocol import bodies
-
-if TYPE_CHECKING:
-    from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.doors.dap.protocol.messages import Message
+from pitstop.doors.dap.session.client import Client
 
 STEP_SECONDS = 1.0
 REQUEST_SECONDS = 0.5
@@ -16,27 +15,31 @@ REQUEST_SECONDS = 0.5
 class Progress:
     """Each has an id of its own, and an end whatever becomes of it."""
 
-    def __init__(self, adapter: "Adapter") -> None:
-        self._adapter = adapter
+    def __init__(
+        self, client: Client, tell: Callable[[str, Message], None], cancellable: MutableMapping[str, int]
+    ) -> None:
+        self._client = client
+        self._tell = tell
+        self._cancellable = cancellable
         self._numbers = count(1)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._shown: dict[str, str] = {}
 
     def begin(self, key: str, title: str, *, seconds: float = STEP_SECONDS, request: int | None = None) -> None:
         """Tell of it if it is not over in so many seconds. One that a request makes can be cancelled with it."""
-        if self._adapter.client.shows_progress and key not in self._timers:
+        if self._client.shows_progress and key not in self._timers:
             loop = asyncio.get_running_loop()
             self._timers[key] = loop.call_later(seconds, self._show, key, title, request)
 
     def report(self, key: str, title: str, message: str, percentage: float | None) -> None:
         """Tell at once how far something is that has taken long already; it lasts until its `end`."""
-        if not self._adapter.client.shows_progress:
+        if not self._client.shows_progress:
             return
         if key not in self._shown:
             self._show(key, title, None, message, percentage)
             return
         update = bodies.ProgressUpdateEvent(progress_id=self._shown[key], message=message, percentage=percentage)
-        self._adapter.tell("progressUpdate", update)
+        self._tell("progressUpdate", update)
 
     def end(self, key: str) -> None:
         timer = self._timers.pop(key, None)
@@ -44,7 +47,7 @@ class Progress:
             timer.cancel()
         shown = self._shown.pop(key, None)
         if shown is not None:
-            self._adapter.tell("progressEnd", bodies.ProgressEndEvent(progress_id=shown))
+            self._tell("progressEnd", bodies.ProgressEndEvent(progress_id=shown))
 
     def end_all(self) -> None:
         for key in [*dict.fromkeys((*self._timers, *self._shown))]:
@@ -61,8 +64,8 @@ class Progress:
         progress_id = f"progress-{next(self._numbers)}"
         self._shown[key] = progress_id
         if request is not None:
-            self._adapter.cancellable[progress_id] = request
-        self._adapter.tell(
+            self._cancellable[progress_id] = request
+        self._tell(
             "progressStart",
             bodies.ProgressStartEvent(
                 progress_id=progress_id,

@@ -1,0 +1,72 @@
+"""The editor at the other end: what it was told, what it asked for, and the numbers that it knows things by."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from pitstop.doors.dap.protocol import bodies
+from pitstop.doors.dap.protocol.arguments import FunctionBreakpoint, SourceBreakpoint
+from pitstop.doors.dap.protocol.messages import Event, GivenSource, Message, Response, Source
+from pitstop.doors.dap.protocol.wire import to_frame
+from pitstop.doors.dap.session.breakpoint_book import BreakpointBook
+from pitstop.doors.dap.session.client import Client
+from pitstop.doors.dap.session.progress import Progress
+from pitstop.doors.dap.session.references import References
+from pitstop.doors.dap.session.sources import Sources
+from pitstop.doors.dap.session.threads import Threads
+
+Category = Literal["console", "stdout", "stderr"]
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class Editor:
+    """What a session shares with its client. `turn` is held while a request is handled: nothing overtakes it."""
+
+    def __init__(self, send: Callable[[bytes], None], tasks: asyncio.TaskGroup) -> None:
+        self.client = Client()
+        self.turn = asyncio.Lock()
+        self.threads = Threads()
+        self.references = References()
+        self.sources = Sources()
+        self.breakpoints = BreakpointBook()
+        self.asked_at_lines: dict[str, tuple[GivenSource, list[SourceBreakpoint]]] = {}  # by file, as the client has it
+        self.asked_by_name: list[FunctionBreakpoint] = []
+        self.wanted_failures: Mapping[str, str | None] = {}  # the filters that are on, and their conditions
+        self.breakpoint_stops: set[int] = set()  # the stops at which a breakpoint was hit
+        self.cancellable: dict[str, int] = {}  # the requests behind the progress that is shown
+        self.progress = Progress(self.client, self.tell, self.cancellable)
+        self._send = send
+        self._tasks = tasks
+        self._work: set[asyncio.Task[None]] = set()
+        self._last_seq = 0
+
+    def tell(self, event: str, body: Message | None = None) -> None:
+        self._last_seq += 1
+        self._send(to_frame(_ENCODER.encode(Event(self._last_seq, event, body))))
+
+    def answer(self, response: Response) -> None:
+        self._last_seq += 1
+        response.seq = self._last_seq
+        self._send(to_frame(_ENCODER.encode(response)))
+
+    def say(
+        self, text: str, category: Category = "console", source: Source | None = None, line: int | None = None
+    ) -> None:
+        """A line in the console of the client."""
+        told_line = None if line is None else self.client.line_out(line)
+        self.tell("output", bodies.OutputEvent(category=category, output=f"{text}\n", source=source, line=told_line))
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str | None = None) -> "asyncio.Task[None]":
+        """Do it beside everything else, until the client leaves."""
+        task = self._tasks.create_task(work, name=name)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
+
+    def cancel_work(self) -> None:
+        """End whatever is done beside."""
+        for task in self._work:
+            task.cancel()
