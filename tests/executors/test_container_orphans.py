@@ -73,7 +73,7 @@ def test_when_pitstop_is_killed_its_guard_removes_its_containers(
 async def test_when_the_guard_is_killed_too_the_next_pitstop_removes_them(
     docker: Docker, pitstop: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    guards = [pid for pid in descendants_of(pitstop.pid) if "container_guard" in command_line(pid)]
+    guards = [pid for pid in descendants_of(pitstop.pid) if "containers/guard.py" in command_line(pid)]
     for pid in (*guards, pitstop.pid):
         os.kill(pid, signal.SIGKILL)
     pitstop.wait()

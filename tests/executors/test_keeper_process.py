@@ -13,7 +13,7 @@ from tests.executors.processes import PATIENCE_SECONDS, wait_ended
 
 PROGRAM = textwrap.dedent("""
     import sys
-    from pitstop.executors import keeper_process
+    from pitstop.executors.machine.processes import keeper_process
 
     keeper = getattr(keeper_process, sys.argv[1])()
     print(keeper.pid, flush=True)

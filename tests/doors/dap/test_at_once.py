@@ -152,7 +152,7 @@ async def test_a_flow_that_is_edited_before_its_files_are_looked_at_has_its_brea
     env = changed(
         folder,
         "from pathlib import Path\n"
-        "from pitstop.doors.dap import file_watch\n"
+        "from pitstop.doors.dap.session import file_watch\n"
         "look = file_watch._stamps\n"
         "def edit_and_look(files):\n"
         "    file_watch._stamps = look\n"
