@@ -1,6 +1,5 @@
 """A snapshot that stands still half-way, so that what is told meanwhile can be looked at without any hurry."""
 
-import asyncio
 import fcntl
 import threading
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 
 from pitstop.engine.amount import Amount
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects, Stored
+from tests.patience import wait_until
 
 
 class HeldFiles:
@@ -41,8 +41,7 @@ class HeldFiles:
 
     async def came(self) -> None:
         """Wait until somebody waits at the file."""
-        while not self._came.is_set():  # noqa: ASYNC110 - a thread sets it
-            await asyncio.sleep(0.005)
+        await wait_until(self._came.is_set)
 
     def let_go(self) -> None:
         self._may_go.set()

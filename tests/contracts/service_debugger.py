@@ -16,7 +16,8 @@ from pitstop.errors import (
 )
 from pitstop.service.api import BreakpointRequest, DebugRequest
 from pitstop.service.debugging import DebugState
-from tests.contracts.service_desk import PATIENCE_SECONDS, Desk, collected, next_stop, wait_for
+from tests.contracts.service_desk import Desk, collected, next_stop, wait_for
+from tests.patience import PATIENCE_SECONDS
 
 
 class DebuggerContract:

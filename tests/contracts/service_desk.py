@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, RunRequest, Service
 from pitstop.service.debugging import StopInfo
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 90  # a busy machine may stand still for a while
 SHOP = """\
     name: shop
     inputs: {who: {default: world}}
@@ -67,12 +67,8 @@ async def collected(items: AsyncIterator[Any]) -> list[Any]:
 
 async def until(ask: Callable[[], Awaitable[T]]) -> T:
     """The first answer that there is anything in."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            answer = await ask()
-            if answer:
-                return answer
-            await asyncio.sleep(0.01)
+    answer: T = await wait_until(ask)
+    return answer
 
 
 async def wait_for(run: ActiveRun, kind: str, after: int = 0) -> EventInfo:

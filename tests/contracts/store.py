@@ -16,8 +16,8 @@ from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import AnyEvent, RunEnded, RunStarted, StepFinished, StepRouted, StepStarted, Stopped
 from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.store.port import LONGEST_LINE, Artifact, FileChunk, KeptRun, OutputLine, RunFilter, RunRecord, RunStore
+from tests.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 90  # a busy machine may stand still for a while
 STARTED = RunStarted(1.0, "build", {"count": 3, "names": ["a", "b"], "nothing": None})
 ENDED = RunEnded(9.0, Outcome(Status.PASSED, {"done": True}))
 

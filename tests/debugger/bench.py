@@ -21,11 +21,10 @@ from pitstop.executors.jq_worker import JqWorker
 from pitstop.plan.plan import Plan
 from tests.engine.flows import DoType, GiveType, LoopClock
 from tests.engine.virtual_time import VirtualTimeLoop
+from tests.patience import PATIENCE_SECONDS
 
 T = TypeVar("T")
 State = dict[str, Any]
-
-PATIENCE_SECONDS = 90.0
 
 
 # --- Graphs in one line ----------------------------------------------------------------------------------------------

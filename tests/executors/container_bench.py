@@ -1,6 +1,5 @@
 """An executor with containers, a workspace, and short ways to use them."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from pitstop.executors.machine.containers.launcher import ContainerLauncher
 from pitstop.executors.machine.placing import PlacingExecutor
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.containers import BOX, Docker
+from tests.patience import wait_until
 
 WAIT_SECONDS = 90.0
 
@@ -51,21 +51,14 @@ class Bench:
 
     async def wait_container(self) -> str:
         """The id of the one container that runs: a command may say something before its engine tells that it runs."""
-        async with asyncio.timeout(WAIT_SECONDS):
-            while True:
-                if found := self.docker.says("ps", "--quiet"):
-                    return found
-                await asyncio.sleep(0.05)
+        found: str = await wait_until(lambda: self.docker.says("ps", "--quiet"))
+        return found
 
     async def wait_process(self, pattern: str) -> None:
         """Until there is a process in the one container of whose state and command line this is the pattern."""
         container = await self.wait_container()
-        async with asyncio.timeout(WAIT_SECONDS):
-            while True:
-                processes = self.docker.says("top", container, "-o", "pid,stat,args")
-                if re.search(rf"^\d+ +{pattern}$", processes, re.MULTILINE):
-                    return
-                await asyncio.sleep(0.05)
+        line = re.compile(rf"^\d+ +{pattern}$", re.MULTILINE)
+        await wait_until(lambda: line.search(self.docker.says("top", container, "-o", "pid,stat,args")))
 
     def inspect(self, template: str) -> str:
         """What the daemon tells of the one container that is there."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-PATIENCE_SECONDS = 90.0
+from tests.patience import PATIENCE_SECONDS
 
 
 def processes_with(text: str) -> dict[int, str]:

@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from pitstop.executors.machine.containers.labels import is_dead, new_owner
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import open_bench
 from tests.executors.processes import descendants_of
+from tests.patience import wait_here_until
 
 PITSTOP = """
     import asyncio, sys
@@ -67,7 +67,7 @@ def test_when_pitstop_is_killed_its_guard_removes_its_containers(
 ) -> None:
     pitstop.kill()
 
-    wait_until(lambda: docker.left() == {})
+    wait_here_until(lambda: docker.left() == {})
 
 
 async def test_when_the_guard_is_killed_too_the_next_pitstop_removes_them(
@@ -156,7 +156,7 @@ async def test_containers_of_those_who_live_are_left_alone(
 
     assert docker.left() == theirs
     pitstop.kill()
-    wait_until(lambda: docker.left() == {})
+    wait_here_until(lambda: docker.left() == {})
 
 
 def test_an_owner_is_dead_when_his_process_has_ended() -> None:
@@ -174,10 +174,3 @@ def command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     except OSError:
         return ""
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.executors.processes import PATIENCE_SECONDS, wait_ended
+from tests.executors.processes import wait_ended
+from tests.patience import wait_here_until
 
 PROGRAM = textwrap.dedent("""
     import sys
@@ -56,7 +56,4 @@ def test_it_has_nothing_of_the_process_that_started_it_and_ends_with_it(start: s
 
 def wait_named(pid: int) -> None:
     """Its name is what it takes last."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"pitstop-keeper\0"):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_here_until(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"pitstop-keeper\0"))

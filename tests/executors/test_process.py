@@ -18,6 +18,7 @@ from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.processes.read_only import read_only_argv
 from pitstop.executors.machine.snapshots.store import SnapshotStore
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
+from tests.patience import wait_until
 
 
 class Bench:
@@ -110,9 +111,7 @@ async def test_a_command_that_closes_its_outputs_goes_on(bench: Bench) -> None:
 async def test_a_stopped_command_can_be_cancelled(bench: Bench) -> None:
     command = await bench.start("trap 'exit 7' TERM; echo $$; kill -STOP $$; sleep 1000")
     pid = int(await bench.wait_said(command, "\n"))
-    async with asyncio.timeout(60):
-        while descendants_of(os.getpid())[pid] != "T":  # noqa: ASYNC110 - nothing tells of it
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: descendants_of(os.getpid())[pid] == "T")
 
     await bench.executor.cancel(command, grace=60)
 
@@ -123,9 +122,7 @@ async def test_orphans_that_end_while_their_command_runs_leave_no_zombie(bench: 
     command = await bench.start("for i in 1 2 3 4 5; do (setsid true &); done; sleep 0.1; echo up; exec sleep 1000")
     await bench.wait_said(command, "up")
 
-    async with asyncio.timeout(60):
-        while "Z" in descendants_of(os.getpid()).values():  # noqa: ASYNC110 - nothing tells of it
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: "Z" not in descendants_of(os.getpid()).values())
 
 
 async def test_commands_at_the_same_time_do_not_end_each_other(bench: Bench) -> None:

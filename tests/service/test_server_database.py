@@ -21,6 +21,7 @@ from pitstop.store.port import FileChunk
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import open_sql_store
 from tests.databases import Postgres, postgres, postgres_url
+from tests.patience import wait_until
 
 __all__ = ["postgres", "postgres_url"]
 
@@ -81,12 +82,6 @@ class Server:
         return file.read_text().split() if file.exists() else []
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(90):
-        while not is_so():  # noqa: ASYNC110 - there is no event for it
-            await asyncio.sleep(0.01)
-
-
 async def check_that_it_goes_on(
     server: Server, take_away: Callable[[], Awaitable[None]], bring_back: Callable[[], Awaitable[None]]
 ) -> None:
@@ -94,10 +89,10 @@ async def check_that_it_goes_on(
     async with server.open() as service:
         run = await service.start(server.request(WAITS))
         assert isinstance(run, LiveRun)
-        await until(lambda: server.done() == ["first", "second"])
+        await wait_until(lambda: server.done() == ["first", "second"])
         await take_away()
         server.let_go()
-        await until(lambda: run.kept.problem is not None)
+        await wait_until(lambda: run.kept.problem is not None)
         done_meanwhile = server.done()
         with pytest.raises(StoreUnavailable):
             await service.start(server.request(WAITS))
@@ -153,7 +148,7 @@ async def test_a_run_goes_on_after_its_database_was_full(tmp_path: Path) -> None
     async with server.open() as service:
         run = await service.start(server.request(WRITES))
         assert isinstance(run, LiveRun)
-        await until(lambda: "full" in str(run.kept.problem))
+        await wait_until(lambda: "full" in str(run.kept.problem))
         done_meanwhile = server.done()
         await service.delete(old.id)
         summary = await run.wait()
@@ -206,7 +201,7 @@ async def test_what_a_step_floods_a_locked_database_with_is_all_kept_in_the_end(
                 break
         async with locked(tmp_path / "pitstop.db"):
             sqlite_server.let_go()
-            await until(lambda: (sqlite_server.folder / "written").exists() and run.kept.problem is not None)
+            await wait_until(lambda: (sqlite_server.folder / "written").exists() and run.kept.problem is not None)
             for _ in range(2000):  # rounds of the loop, in which all of it could be read
                 await asyncio.sleep(0)
             held = heard
@@ -221,10 +216,10 @@ async def test_a_log_has_ended_only_when_all_of_it_can_be_read(tmp_path: Path, s
     async with sqlite_server.open() as service:
         run = await service.start(sqlite_server.request(WAITS))
         assert isinstance(run, LiveRun)
-        await until(lambda: sqlite_server.done() == ["first", "second"])
+        await wait_until(lambda: sqlite_server.done() == ["first", "second"])
         async with locked(tmp_path / "pitstop.db"):
             sqlite_server.let_go()
-            await until(
+            await wait_until(
                 lambda: [each.step for each in run.journal.read() if isinstance(each, StepFinished)][-1:] == ["second"]
             )
             meanwhile = await run.log("second")
@@ -252,7 +247,7 @@ async def test_what_steps_hand_on_is_kept_when_the_database_is_back(
     monkeypatch.setattr(SqlRun, "keep_artifacts", keep_or_tell)
     async with sqlite_server.open() as service, asyncio.timeout(90):
         run = await service.start(sqlite_server.request(HANDS_ON))
-        await until(lambda: sqlite_server.done() == ["made"])
+        await wait_until(lambda: sqlite_server.done() == ["made"])
         async with locked(tmp_path / "pitstop.db"):
             sqlite_server.let_go()
             await was_refused.wait()

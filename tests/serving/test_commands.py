@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.patience import PATIENCE_SECONDS, wait_here_until
 from tests.ports import free_port
 
 PITSTOP = [sys.executable, "-m", "pitstop"]
-PATIENCE_SECONDS = 90.0  # a busy machine may stand still for a while
 HELLO = {"flow": {"text": "steps: [{id: a, run: echo hello}]", "name": "hello.yaml"}}
 
 
@@ -50,16 +49,16 @@ class House:
 
     def _wait_ready(self) -> None:
         assert self.process is not None
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
+        process = self.process
+
+        def is_ready() -> bool:
+            assert process.poll() is None, process.communicate()
             try:
-                if httpx.get(f"{self.url}/ready").status_code == 200:
-                    return
+                return httpx.get(f"{self.url}/ready").status_code == 200
             except httpx.TransportError:
-                pass
-            assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < deadline, "it does not get ready"
-            time.sleep(0.02)
+                return False
+
+        wait_here_until(is_ready, "it does not get ready")
 
     def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         token = (self.state / "token").read_text().strip()

@@ -3,12 +3,11 @@
 import json
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.serving.test_commands import PATIENCE_SECONDS, House
+from tests.patience import PATIENCE_SECONDS, wait_here_until
+from tests.serving.test_commands import House
 
 
 def test_a_server_that_is_told_twice_to_end_ends_at_once_and_its_runs_go_on_in_the_next(tmp_path: Path) -> None:
@@ -19,7 +18,7 @@ cleanup: [{{run: "echo cleaned >> {done}"}}]
 """
     with House(tmp_path, command="serve").open() as first:
         run = first.ask("POST", "/runs", json={"flow": {"text": text, "name": "wait.yaml"}}).json()["id"]
-        wait_until(done.exists)
+        wait_here_until(done.exists)
         assert first.process is not None
         assert first.process.stderr is not None
         first.process.send_signal(signal.SIGTERM)
@@ -32,13 +31,6 @@ cleanup: [{{run: "echo cleaned >> {done}"}}]
 
     go.touch()
     with House(tmp_path, command="serve").open() as second:
-        wait_until(lambda: second.ask("GET", f"/runs/{run}").json()["status"] == "passed")
+        wait_here_until(lambda: second.ask("GET", f"/runs/{run}").json()["status"] == "passed")
 
     assert done.read_text().split() == ["began", "began", "cleaned"]
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -1,10 +1,10 @@
 """SQLite's log, which is carried over into the database while runs go on."""
 
-import asyncio
 from pathlib import Path
 
 from pitstop.store.sql.store import open_sql_store
-from tests.contracts.store import PATIENCE_SECONDS, record, step
+from tests.contracts.store import record, step
+from tests.patience import wait_until
 
 
 async def test_what_was_kept_comes_into_the_database_file_while_the_store_is_open(tmp_path: Path) -> None:
@@ -17,8 +17,6 @@ async def test_what_was_kept_comes_into_the_database_file_while_the_store_is_ope
         kept.log.append(step(1))
         await kept.log.settled()
 
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while b"carried-over" not in database.read_bytes():  # noqa: ASYNC110 - nobody tells of it
-                await asyncio.sleep(0.01)
+        await wait_until(lambda: b"carried-over" in database.read_bytes())
     finally:
         await store.close()

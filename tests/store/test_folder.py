@@ -18,7 +18,8 @@ from pitstop.events.types import RunEnded, RunStarted, StepFinished
 from pitstop.store import folder as folder_module
 from pitstop.store.folder import KILLED, FolderStore, is_locked
 from pitstop.store.port import Artifact, RunRecord
-from tests.contracts.store import PATIENCE_SECONDS, handed_on
+from tests.contracts.store import handed_on
+from tests.patience import PATIENCE_SECONDS
 
 RECORD = RunRecord(id="r1", flow="shop", file="/work/flow.yaml", created_at=1.0)
 

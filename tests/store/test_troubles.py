@@ -6,7 +6,7 @@ import random
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from pitstop.errors import StoreUnavailable, UnknownRun
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import StepFinished
 from pitstop.store.sql.store import SqlStore, open_sql_store
-from tests.contracts.store import ENDED, PATIENCE_SECONDS, collect, lines_of, record, step, write
+from tests.contracts.store import ENDED, collect, lines_of, record, step, write
 from tests.databases import Postgres, database_of
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 WRITER = Path(__file__).parent / "writing_process.py"
 KILLS = 8
@@ -32,12 +33,6 @@ async def opened(url: str) -> AsyncIterator[SqlStore]:
         yield store
     finally:
         await store.close()
-
-
-async def wait_until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not is_so():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0.01)
 
 
 def path_of(url: str) -> Path:

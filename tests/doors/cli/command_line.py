@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from tests.patience import PATIENCE_SECONDS, wait_here_until
+
 PITSTOP = (sys.executable, "-m", "pitstop")
-PATIENCE_SECONDS = 90.0  # a busy machine may stand still for a while
 
 # Orphans come to the one who watches, so it sees whatever outlives the command, whoever its parent was.
 WATCHER = """
@@ -82,9 +83,7 @@ class Started:
 
     def wait_listening(self) -> None:
         """Wait until it hears signals: before that, one ends Python itself, in Python's own words."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self._catches(signal.SIGTERM):
-            assert time.monotonic() < deadline, "it hears no signals"
+        wait_here_until(lambda: self._catches(signal.SIGTERM), "it hears no signals")
 
     def _catches(self, number: signal.Signals) -> bool:
         status = Path(f"/proc/{self._pid_file.read_text()}/status").read_text()
@@ -99,9 +98,11 @@ class Started:
         """Wait until nobody has read its output for so long that no more of it can be written."""
         pipe = self.out.fileno()
         full = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) - 2 * select.PIPE_BUF
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder) < full:
-            assert time.monotonic() < deadline, "it can still write"
+
+        def is_full() -> bool:
+            return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder) >= full
+
+        wait_here_until(is_full, "it can still write")
 
     def is_over(self) -> bool:
         return self._process.poll() is not None

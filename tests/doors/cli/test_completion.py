@@ -8,7 +8,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.doors.cli.command_line import PATIENCE_SECONDS, PITSTOP, CommandLine
+from tests.doors.cli.command_line import PITSTOP, CommandLine
+from tests.patience import PATIENCE_SECONDS
 
 PROMPT = "ready> "
 STARTS = {

@@ -23,8 +23,9 @@ from pitstop.doors.cli.debug.steering import run_script
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, EventInfo, Output
 from pitstop.service.debugging import ChangeInfo, DebugState
-from tests.contracts.service_desk import PATIENCE_SECONDS, next_stop, wait_for
+from tests.contracts.service_desk import next_stop, wait_for
 from tests.doors.cli.debug_bench import WAITING
+from tests.patience import PATIENCE_SECONDS
 from tests.service.desk import Desk
 
 FLOW = """\

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.cli.command_line import PATIENCE_SECONDS, CommandLine
+from tests.doors.cli.command_line import CommandLine
 from tests.executors.processes import descendants_of, parent_of, wait_ended
+from tests.patience import PATIENCE_SECONDS
 
 FLOW = "steps: [{run: echo done}]"
 

@@ -11,7 +11,8 @@ import pytest
 
 from pitstop.doors.cli.interrupts import BEAT_SECONDS
 from tests.amounts import amount
-from tests.doors.cli.command_line import PATIENCE_SECONDS, CommandLine
+from tests.doors.cli.command_line import CommandLine
+from tests.patience import PATIENCE_SECONDS
 
 FORKING = """\
     steps:

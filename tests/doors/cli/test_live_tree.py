@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import pexpect
 import pytest
 
-from tests.doors.cli.command_line import PATIENCE_SECONDS, PITSTOP, CommandLine
+from tests.doors.cli.command_line import PITSTOP, CommandLine
+from tests.patience import PATIENCE_SECONDS
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

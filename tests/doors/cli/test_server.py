@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pitstop.service.live_run import LiveRun
-from tests.doors.cli.command_line import PATIENCE_SECONDS, PITSTOP
+from tests.doors.cli.command_line import PITSTOP
 from tests.doors.http.bench import Bench
+from tests.patience import PATIENCE_SECONDS
 
 BOTH = """\
 steps:

@@ -11,8 +11,9 @@ import pytest
 from pitstop.doors.cli.plain import PlainDisplay
 from pitstop.doors.cli.watching import Watch
 from pitstop.service.api import BreakpointRequest, DebugRequest
-from tests.contracts.service_desk import PATIENCE_SECONDS, next_stop
+from tests.contracts.service_desk import next_stop
 from tests.doors.cli.debug_bench import WAITING
+from tests.patience import PATIENCE_SECONDS
 from tests.service.desk import Desk
 
 

@@ -6,17 +6,15 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
 from tests.doors.dap.protocol import check_conversation
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 Message = dict[str, Any]
 Body = dict[str, Any]
-
-PATIENCE_SECONDS = 90.0
 
 
 class Refused(AssertionError):
@@ -313,17 +311,22 @@ def frame(body: bytes) -> bytes:
 
 async def written(file: Path, end: str = "") -> str:
     """What a step writes to a file, once it has. A file tells nobody, so it is looked at again and again."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
+
+    def is_written() -> bool:
         text = _text_of(file)
-        if text is not None and text.endswith(end):
-            return text
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"nobody has written {file}")
+        return text is not None and text.endswith(end)
+
+    await wait_until(is_written, f"nobody has written {file}")
+    return _text_of(file) or ""
 
 
 def _text_of(file: Path) -> str | None:
     return file.read_text() if file.exists() else None
+
+
+async def wait_run_ended(home: Path) -> None:
+    """Until the end of a run is kept there, whoever is told of it."""
+    await wait_until(lambda: any('"run.ended"' in log.read_text() for log in home.glob("runs/*/events.jsonl")))
 
 
 async def gone(pid: int) -> bool:
@@ -333,9 +336,5 @@ async def gone(pid: int) -> bool:
 
 async def comes_true(is_so: Callable[[], bool]) -> bool:
     """Whether it is so before long. Nobody tells when, so it is looked at again and again."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        if time.monotonic() > deadline:
-            return False
-        await asyncio.sleep(0.02)
+    await wait_until(is_so)
     return True

@@ -5,7 +5,7 @@ import json
 from contextlib import suppress
 from typing import Any, Self
 
-PATIENCE_SECONDS = 90.0
+from tests.patience import PATIENCE_SECONDS
 
 Body = dict[str, Any]
 

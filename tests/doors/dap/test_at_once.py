@@ -9,7 +9,7 @@ import pytest
 
 from pitstop.service.api import ActiveRun, RunQuery, RunRequest
 from pitstop.service.live_run import LiveRun
-from tests.doors.dap.adapter_client import AdapterClient, written
+from tests.doors.dap.adapter_client import AdapterClient, wait_run_ended, written
 from tests.doors.http.bench import Bench
 
 TWO = "name: two\nsteps:\n  - run: touch one\n  - run: touch two\n"
@@ -203,7 +203,7 @@ async def test_a_client_that_is_busy_for_a_while_has_all_that_it_was_told_in_the
         adapter.send("continue", {"threadId": 1})
         await written(folder / "done")
         leaving = adapter.send("disconnect", {})
-        await asyncio.sleep(2)  # it is busy
+        await wait_run_ended(folder / "home")  # the client is busy for so long
 
     assert await adapter.exit_code() == 0
     assert (await adapter.answer(leaving))["success"]

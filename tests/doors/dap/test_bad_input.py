@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.doors.dap.adapter_client import PATIENCE_SECONDS, AdapterClient, comes_true, frame, written
+from tests.doors.dap.adapter_client import AdapterClient, comes_true, frame, written
 from tests.doors.dap.flows import line_of
+from tests.patience import PATIENCE_SECONDS
 
 BAD_FRAMES = {
     "no length": b"Content-Type: x\r\n\r\n",

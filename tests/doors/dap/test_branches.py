@@ -4,8 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.doors.dap.adapter_client import PATIENCE_SECONDS, AdapterClient, written
+from tests.doors.dap.adapter_client import AdapterClient, written
 from tests.doors.dap.flows import BRANCHES, line_of
+from tests.patience import PATIENCE_SECONDS
 
 CHECKS = line_of("shop.yaml", "id: checks")
 

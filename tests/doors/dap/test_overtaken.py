@@ -13,10 +13,11 @@ from pitstop.errors import ServerBusy
 from pitstop.service.api import RunQuery, Service
 from pitstop.service.local_debugger import LocalDebugger
 from pitstop.service.remote_http import Connection
-from tests.doors.dap.adapter_client import PATIENCE_SECONDS, AdapterClient, frame
+from tests.doors.dap.adapter_client import AdapterClient, frame
 from tests.doors.dap.flows import line_of
 from tests.doors.dap.test_attach import attach, paused_run
 from tests.doors.http.bench import Bench
+from tests.patience import PATIENCE_SECONDS
 
 LAST = line_of("shop.yaml", "id: last")
 

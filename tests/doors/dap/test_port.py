@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.doors.dap.adapter_client import PATIENCE_SECONDS, frame, written
+from tests.doors.dap.adapter_client import frame, wait_run_ended, written
 from tests.doors.dap.protocol import check_messages
+from tests.patience import PATIENCE_SECONDS
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -79,7 +80,7 @@ async def test_a_client_that_is_busy_for_a_while_has_all_that_it_was_told_in_the
         await written(folder / "done")
         asked = {"seq": 77, "type": "request", "command": "disconnect", "arguments": {"terminateDebuggee": False}}
         writer.write(frame(json.dumps(asked).encode()))
-        await asyncio.sleep(2)  # it is busy
+        await wait_run_ended(folder / "home")  # the client is busy for so long
         transport.resume_reading()
 
         said = await reader.read()

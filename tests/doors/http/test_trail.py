@@ -11,7 +11,7 @@ from pitstop.doors.http.gate.ports import Deed
 from pitstop.doors.http.gate.trail import Trail
 from pitstop.serving.keeping import StoredAudit
 from pitstop.store.sql.store import open_sql_store
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 ANN = Identity("ann", "operator")
 
@@ -75,9 +75,7 @@ async def test_nobody_waits_for_ever_for_what_cannot_be_kept(monkeypatch: pytest
         await trail.tell(ANN, "one", None, {})
         assert await actions(audit) == []
         audit.refusals = 0
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not await actions(audit):  # noqa: ASYNC110 - the audit is asked
-                await asyncio.sleep(0.01)
+        await wait_until(lambda: actions(audit))
 
 
 async def test_a_client_that_leaves_leaves_its_trail() -> None:
