@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts import NEEDED_BY_FIXTURE
+from tests.parts import NEEDED_BY_FIXTURE, find_missing
 from tests.suite.conftest import ROOT, Run
 
 SUITE = """
@@ -50,11 +50,8 @@ def test_what_could_not_run_is_listed_with_its_package_and_fails_the_run(
     )
 
 
-def test_one_who_is_not_root_is_told_what_needs_it(run_suite: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    if os.geteuid() == 0:
-        monkeypatch.setattr(os, "geteuid", lambda: 1000)
-
-    from tests.parts import find_missing
+def test_one_who_is_not_root_is_told_what_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
     assert find_missing()["root"] == "run as root"
 
