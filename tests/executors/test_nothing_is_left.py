@@ -1,4 +1,4 @@
-"""Commands that fork, hide and refuse to end, each of them ended in a random way at a random moment."""
+"""500 commands that fork, hide and refuse to end, each of them ended in a random way at a random moment."""
 
 import asyncio
 import contextlib
@@ -12,10 +12,9 @@ import pytest
 
 from pitstop.engine.executor import Command, CommandRef, Placement, WorkspaceRef
 from pitstop.executors.machine.processes.executor import ProcessExecutor
-from tests.amounts import amount
 from tests.executors.processes import descendants_of, parent_of, processes_with
 
-RUNS = amount(100, soak=500)
+RUNS = 500
 AT_ONCE = 16
 SEED = 20
 
@@ -96,9 +95,8 @@ class Storm:
                 os.kill(pid, signal_number)
 
 
-@pytest.mark.repeats
 @pytest.mark.timeout(900)
-async def test_after_many_random_ends_no_process_is_left(tmp_path: Path) -> None:
+async def test_after_500_random_ends_no_process_is_left(tmp_path: Path) -> None:
     others = descendants_of(os.getpid())
     executor = ProcessExecutor(tmp_path)
     storm = Storm(executor, await executor.acquire(Placement()), SEED)
