@@ -31,7 +31,8 @@
     │   ├── WorkspaceInUse       going back would change files under the hands of frames that run
     │   ├── NotAsked             the answer belongs to no question that is open
     │   ├── NotEnded             the run has to end first
-    │   └── RunExists            there is a run with that id already
+    │   ├── RunExists            there is a run with that id already
+    │   └── GraphRefused         a server was asked to import a graph
     ├── Unknown                  something was named that is not there
     │   ├── UnknownRun           no run has that id
     │   ├── UnknownFlow          no stored flow has that name
@@ -556,6 +557,19 @@ class RunExists(CommandRefused):
     def __init__(self, run: str) -> None:
         super().__init__(f"run {run!r} already exists")
         self.run = run
+
+
+class GraphRefused(CommandRefused):
+    """A server was asked to import a graph, which would run the code of a user inside it."""
+
+    code = "refused.graph"
+
+    def __init__(self, graph: str) -> None:
+        super().__init__(
+            f"a server does not import Python, so the graph {graph} cannot run there: "
+            f"run it on your own machine, with `pitstop debug {graph}`"
+        )
+        self.graph = graph
 
 
 class NotEnded(CommandRefused):

@@ -9,7 +9,7 @@ from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow
 from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
 from pitstop.service.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
-from pitstop.service.flow_files import FlowFiles
+from pitstop.service.flow_files import FlowFiles, PlanGraph
 from pitstop.service.info import tell_flow
 from pitstop.service.preview import resolved_configs
 from pitstop.service.run_maker import RunMaker, address_of
@@ -34,12 +34,12 @@ class FlowDesk:
         new_masker: NewMasker,
         examine: Callable[[], Awaitable[tuple[Finding, ...]]],
         flow_folders: Sequence[Path],
-        takes_graphs: bool,
+        plan_graph: PlanGraph,
     ) -> None:
         self._store = store
         self._new_evaluator = new_evaluator
         self._examine = examine
-        self._files = FlowFiles(takes_graphs=takes_graphs)
+        self._files = FlowFiles(plan_graph)
         self._stored = StoredFlows(flow_folders or (FLOW_FOLDER,))
         self._maker = RunMaker(store, self._files, new_masker)
 

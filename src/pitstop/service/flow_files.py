@@ -6,7 +6,7 @@ from contextlib import suppress
 from errno import ENOENT
 from pathlib import Path
 from posixpath import normpath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pitstop.definition.flow import Flow, StepSpec
 from pitstop.definition.mistakes import in_order
@@ -17,13 +17,10 @@ from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
 from pitstop.plan.planner import call_mistakes, plan_flow
-from pitstop.service.graph_targets import read_target
+from pitstop.service.graph_targets import GraphTarget, read_target
 from pitstop.service.planned_flow import PlannedFlow
 from pitstop.steps.described import DescribedStepType
 from pitstop.steps.registry import StepTypes
-
-if TYPE_CHECKING:  # what a flow in YAML need not pay for
-    from pitstop.service.graphs import Graphs
 
 MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
 CHECKED_TOGETHER = 200
@@ -34,17 +31,19 @@ CheckExpression = Callable[[str], str | None]
 ReadFile = Callable[[str], bytes]
 
 
+PlanGraph = Callable[[str, GraphTarget], PlannedFlow]  # what was written, and the graph that it names
+
+
 class FlowFiles:
     """Reads flows. The types of other packages are looked for only where a flow does not do without.
 
-    A flow whose every file was read before, word for word and for the same inputs, is not planned again. With
-    `takes_graphs` it imports those of users, too: their code then runs in this process.
+    A flow whose every file was read before, word for word and for the same inputs, is not planned again. A graph is
+    planned by `plan_graph`.
     """
 
-    def __init__(self, *, takes_graphs: bool = False) -> None:
+    def __init__(self, plan_graph: PlanGraph) -> None:
         self._known = KnownPlans()
-        self._takes_graphs = takes_graphs
-        self._graphs: Graphs | None = None
+        self._import_graph = plan_graph
 
     def plan(self, path: str, inputs: Mapping[str, Any] | None, text: str | None = None) -> PlannedFlow:
         """The plan of the flow in a file, or in a text; None asks for no inputs. BadFlow, BadInputs."""
@@ -61,15 +60,9 @@ class FlowFiles:
         return self._plan_graph(path) or self._plan_once(path, texts, inputs, read_from(texts))
 
     def _plan_graph(self, path: str) -> PlannedFlow | None:
-        """The plan of a graph, if the path names one that can be had here."""
-        target = read_target(path) if self._takes_graphs else None
-        if target is None:
-            return None
-        if self._graphs is None:
-            from pitstop.service.graphs import Graphs
-
-            self._graphs = Graphs()
-        return self._graphs.plan(target)
+        """The plan of a graph, if the path names one."""
+        target = read_target(path)
+        return None if target is None else self._import_graph(path, target)
 
     def _plan_once(
         self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None, read: ReadFile

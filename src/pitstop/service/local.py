@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadDefinition, CommandRefused, NoScopes, NotEnded, UnknownRun
@@ -13,7 +13,7 @@ from pitstop.plan.plan import Plan
 from pitstop.service.api import ENDED, Finding, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
 from pitstop.service.cursors import cursor_after, read_cursor
 from pitstop.service.flow_desk import FlowDesk
-from pitstop.service.graph_targets import read_target
+from pitstop.service.graph_targets import GraphTarget, read_target
 from pitstop.service.info import tell_flow
 from pitstop.service.live_run import LiveRun
 from pitstop.service.past_run import EndElsewhere, PastRun, tell_run
@@ -22,6 +22,9 @@ from pitstop.service.run_maker import PreparedRun
 from pitstop.service.run_snapshots import SnapshotKeeping
 from pitstop.service.workplaces import NewExecutor, NewMasker, make_workplace
 from pitstop.store.port import RunFilter, RunRecord, RunStore
+
+if TYPE_CHECKING:  # what a flow in YAML need not pay for
+    from pitstop.service.graphs import Graphs
 
 LEFT_ALONE = "the client that started it is gone"
 
@@ -47,8 +50,9 @@ class LocalService(FlowDesk):
             new_masker=new_masker,
             examine=examine,
             flow_folders=flow_folders,
-            takes_graphs=True,
+            plan_graph=self._plan_graph,
         )
+        self._graphs: Graphs | None = None
         self._new_snapshots = new_snapshots
         self._open_workplace = partial(make_workplace, new_executor, new_masker)
         self._end_elsewhere = end_elsewhere
@@ -139,6 +143,14 @@ class LocalService(FlowDesk):
         if run in self._carrying_out:  # it gives up its workspace yet
             await asyncio.wait([self._carrying_out[run]])
         await self._store.delete(run)
+
+    def _plan_graph(self, path: str, target: GraphTarget) -> PlannedFlow:
+        """Import the user's code into this process and plan its graph; BadFlow."""
+        if self._graphs is None:
+            from pitstop.service.graphs import Graphs
+
+            self._graphs = Graphs()
+        return self._graphs.plan(target)
 
     async def _plan_of(self, record: RunRecord) -> Plan:
         """The plan of a run as it was then; NoScopes for a graph, whose code may be another by now."""

@@ -12,6 +12,7 @@ MEDIA_TYPE = "application/problem+json"
 _OWN_MEMBERS = ("type", "title", "status", "detail", "code")
 _STATUS = {
     "refused": 409,
+    "refused.graph": 422,
     "elsewhere": 421,
     "unknown": 404,
     "step_type.unknown": 404,

@@ -22,6 +22,7 @@ from pitstop.service.api import (
     StepTypeHelp,
     StoredFlow,
 )
+from pitstop.service.graph_targets import read_target
 from pitstop.service.remote_http import Background, Connection
 from pitstop.service.remote_run import RemoteRun
 from pitstop.service.wire import CheckedFlow, FlowDetail, Me, RunDetail
@@ -137,6 +138,8 @@ class RemoteService:
             return {"text": path.read_text(encoding="utf-8"), "name": path.name}
         if path.suffix in FLOW_ENDINGS or path.is_file():
             return {"path": str(path.absolute())}
+        if read_target(flow) is not None:  # which the server refuses, and says why
+            return {"path": flow}
         return {"name": flow}
 
     def _flow_key(self, flow: str) -> str:

@@ -12,13 +12,15 @@ from typing import Any, Self
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Executor, Placement
 from pitstop.engine.ports import Clock, Evaluator
-from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
+from pitstop.errors import Elsewhere, GraphRefused, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.service.api import Finding
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
+from pitstop.service.graph_targets import GraphTarget
 from pitstop.service.local import LocalService
 from pitstop.service.past_run import PastRun
+from pitstop.service.planned_flow import PlannedFlow
 from pitstop.service.run_maker import PreparedRun
 from pitstop.service.run_snapshots import SnapshotKeeping
 from pitstop.service.run_watch import RunWatch
@@ -245,6 +247,10 @@ class ServerService(LocalService):
         sealed = await self._server_store.sealed_secrets()
         words = set(re.findall(r"\w+", texts))
         return {name: self._seal.open(value)[name] for name, value in sealed.items() if name in words}
+
+    def _plan_graph(self, path: str, target: GraphTarget) -> PlannedFlow:
+        """A server never imports the code of a user: it would run with the rights of every run."""
+        raise GraphRefused(path)
 
     # Whatever happens to servers
 
