@@ -259,6 +259,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         text = """\
             steps:
               - id: leak
+                secrets: [TOKEN]
                 run: |
                   echo "it is $TOKEN"
                   echo "token=$TOKEN" >> "$PITSTOP_OUTPUT"

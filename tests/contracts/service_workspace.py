@@ -130,7 +130,7 @@ class WorkspaceContract:
     async def test_secrets_are_not_in_what_changed(self, desk: Desk) -> None:
         text = """\
             steps:
-              - {id: write, run: "echo token=$TOKEN > conf; touch $TOKEN.txt"}
+              - {id: write, secrets: [TOKEN], run: "echo token=$TOKEN > conf; touch $TOKEN.txt"}
               - {id: fail, run: exit 1}
             """
         debug = DebugRequest(stop_at_entry=True)
@@ -242,11 +242,12 @@ class WorkspaceContract:
 
     @pytest.mark.parametrize("record", ["screen", "keys"])
     async def test_a_shell_is_recorded_without_secrets(self, desk: Desk, record: str) -> None:
-        run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False, secrets={"KEY": "sesame99"})
+        text = "steps: [{id: a, secrets: [KEY], run: exit 1}]"
+        run, stop = await desk.debug(text, stop_at_entry=False, secrets={"KEY": "sesame99", "OTHER": "sesame98"})
         shell = await run.shell(stop.id, rows=30, cols=100, record=record)  # type: ignore[arg-type]
         shell.resize(40, 120)
-        await shell.write("stty -echo; echo grün $KEY; read x; exit\r".encode())
-        await said_by(shell, "grün sesame99".encode())
+        await shell.write("stty -echo; echo grün $KEY ${OTHER-none}; read x; exit\r".encode())
+        await said_by(shell, "grün sesame99 none".encode())
         await shell.write(b"unseen\r")
         await said_until_end(shell)
         await shell.close()

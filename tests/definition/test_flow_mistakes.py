@@ -10,6 +10,10 @@ from pitstop.errors import BadDefinition, BadFlow
 from pitstop.plan.expressions import parse_template
 from tests.definition.flow_types import STEP_TYPES, mistakes_in, only_mistake, read
 
+BAD_SECRET = (
+    "`secrets.1`: the name of a secret has letters, digits and `_`, "
+    "begins with no digit, and has at most 200 characters"
+)
 TWELVE_MISTAKES = """\
 nmae: twelve
 timeout: soon
@@ -56,6 +60,12 @@ def test_a_mistake_looks_like_that_of_a_compiler() -> None:
         ("{run: 5}", 7, "`run` must be text, not `5`", "put it in quotes"),
         ("{run: [x]}", 7, "`run` must be text, not a list", None),
         ("{run: x, timeout: soon}", 19, "`timeout`: a duration must look like `30m`, `1h30m` or `500ms`", None),
+        ("{run: x, secrets: KEY}", 19, "`secrets`: must be a list of names", "did you mean `[KEY]`?"),
+        ("{run: x, secrets: {KEY: 1}}", 19, "`secrets`: must be a list of names", "such as `[DEPLOY_KEY]`"),
+        ("{run: x, secrets: [A, 7]}", 23, "`secrets.2` must be text, not `7`", "put it in quotes"),
+        ("{run: x, secrets: [A-KEY]}", 20, BAD_SECRET, "did you mean `A_KEY`?"),
+        ("{group: g, secrets: [1KEY], steps: [{run: x}]}", 22, BAD_SECRET, "did you mean `_1KEY`?"),
+        ("{run: x, secrets: ['${{ .a }}']}", 20, BAD_SECRET, None),
         ("{run: x, retry: 3}", 17, "`retry` must be a mapping, not `3`", None),
         ("{run: x, retry: {}}", 17, "`retry` needs `times`", None),
         ("{run: x, retry: {times: 0}}", 25, "`retry.times`: must be at least 1", None),
@@ -287,3 +297,10 @@ def test_whatever_is_in_a_file_the_answer_is_a_flow_or_its_mistakes(text: str | 
 
 def _no_file(path: str) -> str:
     raise FileNotFoundError(path)
+
+
+def test_a_list_of_secrets_has_a_limit() -> None:
+    names = ", ".join(f"KEY_{number}" for number in range(101))
+    assert read(f"secrets: [{names.rpartition(', ')[0]}]\nsteps: [{{run: x}}]").secrets[-1] == "KEY_99"
+    mistake = only_mistake(f"secrets: [{names}]\nsteps: [{{run: x}}]")
+    assert (mistake.line, mistake.message) == (1, "`secrets`: has 101 names: one list takes at most 100")

@@ -226,3 +226,47 @@ def test_everything_that_is_wrong_with_the_inputs_is_told_at_once() -> None:
 def test_a_flow_without_inputs_says_so() -> None:
     with pytest.raises(BadInputs, match="flow 'flow' has no input `a`; it has no inputs"):
         plan("steps: [{run: x}]", inputs={"a": 1})
+
+
+def test_a_step_has_the_secrets_of_all_that_is_around_it() -> None:
+    called = "secrets: [CALLED]\nsteps: [{id: in, run: x, secrets: [IN]}]\ncleanup: [{id: tidy, run: x}]"
+    made = plan(
+        """
+secrets: [FLOW]
+steps:
+  - {id: alone, run: x}
+  - id: group
+    secrets: [GROUP, FLOW]
+    parallel: [{id: left, run: x, secrets: [LEFT]}, {id: right, run: x}]
+  - {background: [{id: beside, run: x}], steps: [{id: front, run: x}], secrets: [BACK]}
+  - {id: called, call: other.yaml, secrets: [CALL]}
+cleanup: [{id: last, run: x, secrets: [LAST]}]
+""",
+        {"other.yaml": called},
+    )
+    assert {path: " ".join(step.secrets) for path, step in made.steps.items() if step.kind == "run"} == {
+        "alone": "FLOW",
+        "group.left": "FLOW GROUP LEFT",
+        "group.right": "FLOW GROUP",
+        "3.background.beside": "FLOW BACK",
+        "3.front": "FLOW BACK",
+        "called.in": "FLOW CALL CALLED IN",
+        "called.tidy": "FLOW CALL CALLED",
+        "last": "FLOW LAST",
+    }
+
+
+@pytest.mark.parametrize(
+    "combining",
+    [
+        "parallel: [{id: in, run: x}]",
+        "matrix: {n: [1]}, steps: [{id: in, run: x}]",
+        "repeat: {times: 2}, steps: [{id: in, run: x}]",
+        "group: g, steps: [{id: in, run: x}]",
+        "steps: [{id: in, run: x}]",
+        "choose: [{id: in, run: x}]",
+    ],
+)
+def test_every_way_of_combining_steps_takes_secrets(combining: str) -> None:
+    made = plan(f"steps: [{{secrets: [KEY], {combining}}}]")
+    assert made.steps["1.in"].secrets == ("KEY",)

@@ -14,7 +14,7 @@ from tests.service.test_collecting import KEEP_SECONDS, collect, server
 FLOW = """\
 steps:
   - {id: first, run: echo one > file}
-  - {id: last, run: "echo $TOKEN > file; exit 3"}
+  - {id: last, secrets: [TOKEN], run: "echo $TOKEN > file; exit 3"}
 """
 
 

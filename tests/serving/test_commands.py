@@ -193,6 +193,7 @@ def test_a_secret_is_found_nowhere(tmp_path: Path) -> None:
     """Not in the database, the logs, the events, the answers or the files that are left: byte for byte."""
     secret = "hunter2-Zx91-correct-horse"
     flow = """
+        secrets: [DEPLOY_KEY]
         steps:
           - {id: say, run: 'echo "$DEPLOY_KEY"; echo "key=$DEPLOY_KEY" >> "$PITSTOP_OUTPUT"; echo "$DEPLOY_KEY" >&2'}
           - {id: tell, run: 'echo ${{ .secrets.DEPLOY_KEY }} ${{ .steps.say.outputs.key }}'}
@@ -229,7 +230,10 @@ def test_a_secret_is_found_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_run_is_given_the_secrets_that_its_flow_names_and_no_others(tmp_path: Path) -> None:
-    flow = 'steps: [{id: look, run: \'test -n "$DEPLOY_KEY" && test $(env | grep -c "=value of") = 1\'}]'
+    flow = """
+        steps:
+          - {id: look, secrets: [DEPLOY_KEY], run: 'test -n "$DEPLOY_KEY" && test $(env | grep -c "=value of") = 1'}
+    """
     with House(tmp_path, "--no-browser").open() as house:
         for name in ("DEPLOY_KEY", "DEPLOY", "KEY"):
             assert house.ask("PUT", f"/secrets/{name}", json={"value": f"value of {name}"}).status_code == 204

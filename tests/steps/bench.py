@@ -129,6 +129,7 @@ async def open_bench(
             workspace=workspace,
             run="bench",
             env=env or {},
+            secrets=secrets or {},
             grace_seconds=0.2,
             masker=masker,
             masked_stream=(lambda: MaskedStream(masker)) if secrets else None,

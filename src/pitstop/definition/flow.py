@@ -68,6 +68,7 @@ class StepSpec:
     name: str | None = None
     condition: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
     timeout_seconds: float | None = None
     retry: RetrySpec | None = None
     continue_on_error: bool = False
@@ -95,6 +96,7 @@ class Flow:
     inputs: Mapping[str, InputSpec] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
     timeout_seconds: float | None = None
     on: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)

@@ -30,6 +30,7 @@ from pitstop.definition.flow import (
     type_of,
 )
 from pitstop.definition.plain import ID_PATTERN, Options
+from pitstop.definition.secret_lists import Secrets
 
 _ID = re.compile(ID_PATTERN)
 _ACTIONS = ("next", "stop", "pause")
@@ -108,6 +109,10 @@ class StepForm(Form):
     name: str | None = Field(None, description="Display name.")
     if_: Condition | None = Field(None, alias="if", description="jq; the step is skipped if it is false or null.")
     env: Environment = Field(default_factory=dict, description="Environment variables of the step and its child steps.")
+    secrets: Secrets = Field(
+        default_factory=list,
+        description="Names of the secrets that the step and its child steps get as environment variables.",
+    )
     timeout: Duration | None = Field(None, description="Maximum duration; paused time is not counted.")
     retry: RetryForm | None = Field(None, description="Retry policy for failures.")
     continue_on_error: bool = Field(False, description="Whether the following steps run even if this one fails.")
@@ -146,6 +151,8 @@ class StepForm(Form):
         told: Options = {name: getattr(self, name) for name in self.model_fields_set}
         if self.retry is not None:
             told["retry"] = self.retry.spec()
+        if "secrets" in told:
+            told["secrets"] = tuple(self.secrets)
         return {_INSIDE.get(name, name): value for name, value in told.items()}
 
 
@@ -394,6 +401,9 @@ class FlowForm(Form):
     inputs: dict[str, InputForm | None] = Field(default_factory=dict, description="Inputs, available as `.inputs`.")
     vars: dict[str, Any] = Field(default_factory=dict, description="Named values, available as `.vars`.")
     env: Environment = Field(default_factory=dict, description="Environment variables for all steps.")
+    secrets: Secrets = Field(
+        default_factory=list, description="Names of the secrets that all steps get as environment variables."
+    )
     image: str | None = Field(None, description="Container image for all `run` steps.")
     pull: str | None = Field(None, description="When to pull images: `missing`, `always` or `never`.")
     user: str | None = Field(None, description="User that `run` steps run as in their containers.")
@@ -418,6 +428,7 @@ class FlowForm(Form):
             "inputs": {name: (each or InputForm()).spec() for name, each in self.inputs.items()},
             "vars": self.vars,
             "env": self.env,
+            "secrets": tuple(self.secrets),
             "timeout_seconds": self.timeout,
             "on": self._triggers(),
             "outputs": self.outputs,

@@ -8,21 +8,24 @@ from pitstop.definition.durations import parse_duration
 from pitstop.definition.flow import InputSpec, type_of
 
 ID_PATTERN = "^[A-Za-z_][A-Za-z0-9_-]*$"
+SECRET_PATTERN = "^[A-Za-z_][A-Za-z0-9_]{0,199}$"  # a variable of the environment
+MOST_SECRETS = 100  # in one list
 FLOW_KEYS = frozenset(
     (
         *("name", "inputs", "vars", "env", "image", "pull", "user", "cpus", "memory", "platform", "services"),
-        *("timeout", "on", "steps", "cleanup", "outputs"),
+        *("secrets", "timeout", "on", "steps", "cleanup", "outputs"),
     )
 )
 COMMON_KEYS = frozenset(  # of every step
     (
         *("id", "name", "if", "env", "timeout", "retry", "continue_on_error", "requires", "workspace"),
-        *("on_success", "on_failure", "on_interrupt", "effects", "snapshot"),
+        *("secrets", "on_success", "on_failure", "on_interrupt", "effects", "snapshot"),
     )
 )
 
 Options = dict[str, Any]
 _ID = re.compile(ID_PATTERN)
+_SECRET = re.compile(SECRET_PATTERN)
 
 
 class _NotPlain(Exception):
@@ -67,6 +70,14 @@ def _id(value: Any) -> str:
     return value
 
 
+def _secrets(value: Any) -> tuple[str, ...]:
+    if type(value) is not list or len(value) > MOST_SECRETS:
+        raise _NotPlain
+    if not all(type(name) is str and _SECRET.fullmatch(name) for name in value):
+        raise _NotPlain
+    return tuple(value)
+
+
 def _seconds(value: Any) -> float:
     try:
         return parse_duration(value)
@@ -95,6 +106,7 @@ _STEP_OPTIONS: Table = {
     "name": ("name", _of(str)),
     "if": ("condition", _of(str)),
     "env": ("env", _of(dict)),  # which the reader made of texts
+    "secrets": ("secrets", _secrets),
     "timeout": ("timeout_seconds", _seconds),
     "continue_on_error": ("continue_on_error", _of(bool)),
 }
@@ -104,6 +116,7 @@ _FLOW_OPTIONS: Table = {
     "inputs": ("inputs", _inputs),
     "vars": ("vars", _of(dict)),
     "env": ("env", _of(dict)),
+    "secrets": ("secrets", _secrets),
     "timeout": ("timeout_seconds", _seconds),
     "steps": ("steps", _of(tuple)),
     "cleanup": ("cleanup", _of(tuple)),

@@ -174,7 +174,7 @@ def _describe(error: ErrorDetails, found: _Wrong) -> None:
     else:
         message = str(context.get("error") or error["msg"].removeprefix("Input "))
         found.reasons.append(message[0].lower() + message[1:])
-        found.hint = did_you_mean(written, context.get("words", ()))
+        found.hint = context.get("hint") or did_you_mean(written, context.get("words", ()))
 
 
 def _shown(value: object) -> str:

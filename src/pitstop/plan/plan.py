@@ -43,7 +43,10 @@ NO_RETRY = Retry()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One unit of a plan. `path` is its stable address; `local` is its last part, `id` its name in `.steps`."""
+    """One unit of a plan. `path` is its stable address; `local` is its last part, `id` its name in `.steps`.
+
+    `secrets` names those in the environment of its commands: its own, and those of every step around it.
+    """
 
     path: str
     kind: str
@@ -54,6 +57,7 @@ class Step:
     name: str | None = None
     condition: str | None = None
     env: Mapping[str, Any] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
     timeout_seconds: float | None = None
     retry: Retry = NO_RETRY
     continue_on_error: bool = False

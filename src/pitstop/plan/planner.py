@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pitstop.definition.flow import Flow, InputSpec, Place, Position, StepSpec, resolve_file, type_of
 from pitstop.definition.graph import END, START, GraphDefinition, NodeSpec
 from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
 from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs, Mistake
+from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import NO_RETRY, Plan, Retry, Source, Step
 from pitstop.plan.wiring import Router, Wiring
 
@@ -75,12 +77,13 @@ def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: Lo
     mistake in the calls, BadInputs everything that is wrong with the inputs.
     """
     planning = _Planning(load_flow, flow.texts)
-    chain = (resolve_file(flow.source.file),)
+    around = _Around((resolve_file(flow.source.file),), flow.secrets)
     root = Step(
         "",
         "sequence",
-        children=planning.steps(flow.steps, "", chain),
-        cleanup=planning.cleanup(flow.cleanup, "", chain),
+        children=planning.steps(flow.steps, "", around),
+        cleanup=planning.cleanup(flow.cleanup, "", around),
+        secrets=flow.secrets,
         timeout_seconds=flow.timeout_seconds,
         source=_source(flow.source),
     )
@@ -94,7 +97,7 @@ def call_mistakes(calls: Iterable[StepSpec], file: str, text: str, load_flow: Lo
     planning = _Planning(load_flow, {file: text})
     try:
         for number, spec in enumerate(calls, start=1):
-            planning.step(spec, str(number), (resolve_file(file),))
+            planning.step(spec, str(number), _Around((resolve_file(file),)))
         planning.mistakes.raise_if_any()
     except BadFlow as error:
         return error.found
@@ -178,8 +181,20 @@ def _source(place: Place) -> Source:
     return Source(place.file, place.line, place.column, place.end_line)
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a step has from those around it. `chain` has the files that call each other."""
+
+    chain: Chain
+    secrets: tuple[str, ...] = ()
+    is_cleanup: bool = False
+
+    def with_secrets(self, names: Iterable[str]) -> "_Around":
+        return replace(self, secrets=tuple(dict.fromkeys((*self.secrets, *names)))) if names else self
+
+
 class _Planning:
-    """One flow and the flows that it calls, on their way to steps. `chain` has the files that call each other."""
+    """One flow and the flows that it calls, on their way to steps."""
 
     def __init__(self, load_flow: LoadFlow | None, texts: Mapping[str, str]) -> None:
         self.mistakes = Mistakes(texts)
@@ -187,44 +202,44 @@ class _Planning:
         self._flows: dict[str, Flow | None] = {}  # by file; None for one that cannot be had
         self._taken: dict[str, Place] = {}  # by path
 
-    def steps(self, specs: Iterable[StepSpec], parent: str, chain: Chain, *, is_cleanup: bool = False) -> Steps:
+    def steps(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
         prefix = f"{parent}." if parent else ""
         return tuple(
-            [
-                self.step(spec, f"{prefix}{spec.id or number}", chain, is_cleanup=is_cleanup)
-                for number, spec in enumerate(specs, start=1)
-            ]
+            [self.step(spec, f"{prefix}{spec.id or number}", around) for number, spec in enumerate(specs, start=1)]
         )
 
-    def cleanup(self, specs: Iterable[StepSpec], parent: str, chain: Chain) -> Steps:
+    def cleanup(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
         """They are children of the same step as the others, so their numbers are told apart from theirs."""
+        cleaning = replace(around, is_cleanup=True)
         prefix = f"{parent}." if parent else ""
         return tuple(
             [
-                self.step(spec, f"{prefix}{spec.id or f'cleanup-{number}'}", chain, is_cleanup=True)
+                self.step(spec, f"{prefix}{spec.id or f'cleanup-{number}'}", cleaning)
                 for number, spec in enumerate(specs, start=1)
             ]
         )
 
-    def step(self, spec: StepSpec, path: str, chain: Chain, *, is_cleanup: bool = False) -> Step:
+    def step(self, spec: StepSpec, path: str, around: _Around) -> Step:
         self._take(path, spec)
+        around = around.with_secrets(spec.secrets)
         config, timeout_seconds = spec.config, spec.timeout_seconds
         children: Steps = ()
         cleanup: Steps = ()
         if spec.kind == "call":
-            flow = self._called(spec, chain)
+            flow = self._called(spec, around.chain)
             if flow is not None:
-                inner = (*chain, resolve_file(flow.source.file))
+                inner = replace(around, chain=(*around.chain, resolve_file(flow.source.file)))
+                inner = inner.with_secrets(flow.secrets)
                 config = self._call_config(spec, flow)
-                children = self.steps(flow.steps, path, inner, is_cleanup=is_cleanup)
+                children = self.steps(flow.steps, path, inner)
                 cleanup = self.cleanup(flow.cleanup, path, inner)
                 timeout_seconds = min(filter(None, (timeout_seconds, flow.timeout_seconds)), default=None)
         elif spec.kind == "background":
             beside, *foreground = spec.children
-            background = self.step(beside, f"{path}.background", chain, is_cleanup=is_cleanup)
-            children = (background, *self.steps(foreground, path, chain, is_cleanup=is_cleanup))
+            background = self.step(beside, f"{path}.background", around)
+            children = (background, *self.steps(foreground, path, around))
         elif spec.children:
-            children = self.steps(spec.children, path, chain, is_cleanup=is_cleanup)
+            children = self.steps(spec.children, path, around)
         try:
             return Step(
                 path,
@@ -236,6 +251,7 @@ class _Planning:
                 name=spec.name,
                 condition=spec.condition,
                 env=spec.env,
+                secrets=around.secrets,
                 timeout_seconds=timeout_seconds,
                 retry=_retry(spec),
                 continue_on_error=spec.continue_on_error,
@@ -247,7 +263,7 @@ class _Planning:
                 on_interrupt=spec.on_interrupt,
                 snapshot=bool(spec.snapshot),
                 source=_source(spec.source),
-                is_cleanup=is_cleanup,
+                is_cleanup=around.is_cleanup,
             )
         except BadExpression as error:
             self._tell(spec.source, f"invalid template: {error.reason}")

@@ -20,7 +20,7 @@ from pitstop.plan.planner import call_mistakes, plan_flow
 from pitstop.service.graph_targets import GraphTarget, read_target
 from pitstop.service.planned_flow import PlannedFlow
 from pitstop.steps.described import DescribedStepType
-from pitstop.steps.registry import StepTypes
+from pitstop.steps.registry import StepTypes, find_step_types
 
 MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
 CHECKED_TOGETHER = 200
@@ -38,10 +38,10 @@ class FlowFiles:
     """Reads flows. The types of other packages are looked for only where a flow does not do without.
 
     A flow whose every file was read before, word for word and for the same inputs, is not planned again. A graph is
-    planned by `plan_graph`.
+    planned by `plan_graph`; without it only flows are read.
     """
 
-    def __init__(self, plan_graph: PlanGraph) -> None:
+    def __init__(self, plan_graph: PlanGraph | None = None) -> None:
         self._known = KnownPlans()
         self._import_graph = plan_graph
 
@@ -61,8 +61,8 @@ class FlowFiles:
 
     def _plan_graph(self, path: str) -> PlannedFlow | None:
         """The plan of a graph, if the path names one."""
-        target = read_target(path)
-        return None if target is None else self._import_graph(path, target)
+        target = None if self._import_graph is None else read_target(path)
+        return None if target is None or self._import_graph is None else self._import_graph(path, target)
 
     def _plan_once(
         self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None, read: ReadFile
@@ -107,8 +107,6 @@ class FlowFiles:
             usable = types_named_in(source.text, types)
             return _Reading(source, types, usable, check_expression).plan(path, inputs)
         except BadFlow:  # which may be because of a type that was not looked for
-            from pitstop.steps.registry import find_step_types
-
             types = find_step_types()
             return _Reading(source, types, types.usable(), check_expression).plan(path, inputs)
 

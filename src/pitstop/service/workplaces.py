@@ -106,7 +106,8 @@ def workplace_in(
         executor=executor,
         workspace=workspace,
         run=run,
-        env=_environment(folder, secrets),
+        env=_environment(folder),
+        secrets=secrets,
         masker=NoSecrets() if masker is None else masker,
         masked_stream=None if masker is None else masker.new_stream,
         approvals=NoApprovals(NOBODY_HERE) if approvals is None else approvals,
@@ -115,7 +116,6 @@ def workplace_in(
     )
 
 
-def _environment(folder: str | None, secrets: Mapping[str, str]) -> dict[str, str]:
+def _environment(folder: str | None) -> dict[str, str]:
     """What commands see beside what the executor gives them. In the user's own folder they have the user's own home."""
-    own_home = {"HOME": os.environ["HOME"]} if folder is not None and "HOME" in os.environ else {}
-    return {**secrets, **own_home}
+    return {"HOME": os.environ["HOME"]} if folder is not None and "HOME" in os.environ else {}

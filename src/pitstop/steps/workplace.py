@@ -61,15 +61,17 @@ def default_shell() -> tuple[str, ...]:
 class Workplace:
     """What the steps of one run work with.
 
-    `env` is laid over what the executor gives every command. `on_output` gets what commands write, as it comes and with
-    the secrets taken out; the offset of a chunk is that in the log, where its data may have another length. `settle`
-    waits until what was passed on is kept: a command that writes faster than that is read no faster.
+    `env` is laid over what the executor gives every command. A command has those `secrets` that its step lists.
+    `on_output` gets what commands write, as it comes and with the secrets taken out; the offset of a chunk is that in
+    the log, where its data may have another length. `settle` waits until what was passed on is kept: a command that
+    writes faster than that is read no faster.
     """
 
     executor: Executor
     workspace: WorkspaceRef
     run: str = "run"
     env: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     shell: tuple[str, ...] = field(default_factory=default_shell)
     grace_seconds: float = 10.0
     masker: Masker = field(default_factory=NoSecrets)
@@ -132,9 +134,10 @@ class Workplace:
                 await self.files.remove("control", name)
 
     async def environment(self, activation: Activation, own: Mapping[str, Any]) -> dict[str, str]:
-        """The variables of a command: the run's, the flow's, those of the steps around it, the step's own, and ours."""
+        """The variables of a command: listed secrets, the run's, the flow's, its parents', its own, and ours."""
         evaluator = activation.run.evaluator
-        merged: dict[str, Any] = dict(self.env)
+        merged: dict[str, Any] = {name: self.secrets[name] for name in activation.step.secrets if name in self.secrets}
+        merged.update(self.env)
         for env, values in _from_the_outside(activation):
             merged.update(await render(env, values, evaluator))
         merged.update(own)

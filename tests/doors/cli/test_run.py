@@ -118,6 +118,7 @@ def test_a_secret_shows_nowhere_and_is_not_kept_either(cli: CommandLine) -> None
         """\
         steps:
           - id: leak
+            secrets: [TOKEN, TYPED]
             run: |
               echo "it is $TOKEN, or $TYPED"; printf %s "$TOKEN" | base64
               echo "token=$TOKEN" >> "$PITSTOP_OUTPUT"

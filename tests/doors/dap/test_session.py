@@ -43,7 +43,8 @@ async def test_a_failed_flow_has_exit_code_1(adapter: AdapterClient) -> None:
 async def test_inputs_secrets_and_folder_reach_the_run(adapter: AdapterClient, folder: Path) -> None:
     (folder / "work").mkdir()
     (folder / "given.yaml").write_text(
-        'name: given\ninputs: {who: {required: true}}\nsteps:\n  - run: echo "$KEY ${{ .inputs.who }}"; pwd > where\n'
+        "name: given\ninputs: {who: {required: true}}\nsecrets: [KEY]\n"
+        'steps:\n  - run: echo "$KEY ${{ .inputs.who }}"; pwd > where\n'
     )
     await adapter.launch("given.yaml", inputs={"who": "Ada"}, secrets={"KEY": "hush-hush"}, folder="work")
 
@@ -69,7 +70,9 @@ async def test_variables_are_added_to_the_environment_and_taken_out_of_it(folder
 
 
 async def test_secrets_can_be_named_and_are_then_taken_from_the_environment(folder: Path) -> None:
-    (folder / "given.yaml").write_text('name: given\nsteps:\n  - run: test "$KEY" = hush-hush\n')
+    (folder / "given.yaml").write_text(
+        'name: given\nsteps:\n  - {secrets: [KEY], run: test "$KEY" = hush-hush}\n  - run: test -z "${KEY+set}"\n'
+    )
     async with AdapterClient(folder, env={"KEY": "hush-hush"}) as adapter:
         await adapter.launch("given.yaml", secrets=["KEY"])
 
@@ -80,7 +83,7 @@ async def test_secrets_can_be_named_and_are_then_taken_from_the_environment(fold
 async def test_a_secret_is_in_no_message(adapter: AdapterClient, folder: Path) -> None:
     """Also where a client opens every scope, as Helix does with expensive ones."""
     (folder / "given.yaml").write_text(
-        'name: given\nsteps:\n  - id: a\n    run: echo $KEY\n    env: {COPY: "${{ .secrets.KEY }}"}\n'
+        'secrets: [KEY]\nsteps:\n  - id: a\n    run: echo $KEY\n    env: {COPY: "${{ .secrets.KEY }}"}\n'
     )
     await adapter.launch("given.yaml", secrets={"KEY": "hush-hush"}, stopOnEntry=True)
     stop = await adapter.stopped()

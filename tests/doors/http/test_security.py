@@ -427,6 +427,7 @@ async def test_secrets_can_be_written_and_never_read(bench: Bench) -> None:
 async def test_a_secret_of_a_run_is_found_in_no_answer_and_no_file(bench: Bench, tmp_path: Path) -> None:
     secret = "hunter2-of-the-story"
     run = await bench.start(
+        "secrets: [TOKEN]\n"
         'steps: [{id: a, run: \'echo "$TOKEN"; echo "key=$TOKEN" >> "$PITSTOP_OUTPUT"\'}, {id: b, run: "false"}]',
         secrets={"TOKEN": secret},
         debug={"stop_on_error": True, "breakpoints": [{"step": "b"}]},

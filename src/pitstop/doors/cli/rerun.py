@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,7 +26,7 @@ def rerun_command(words: Sequence[str], open_service: OpenService, interrupts: I
     request = RerunRequest(
         from_step=options.from_step,
         inputs=read_inputs(options.inputs, options.given),
-        secrets=read_secrets(options.secret, os.environ),
+        secrets=read_secrets(options),
         use_file=options.use_file,
         commit=options.commit,
         debug=_debug_request(options),

@@ -3,13 +3,14 @@
 import argparse
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pitstop.doors.cli.choosing import server_of
 from pitstop.errors import BadBreakpoint, BadInputs
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def add_given_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        help="a secret, read from the environment if no value is given; masked in all output",
+        help="a secret for the steps that list it, read from the environment if no value is given; always masked",
     )
     parser.add_argument(
         "--from", metavar="STEP", dest="from_step", help="start at this step; earlier results come from the last run"
@@ -95,7 +96,7 @@ def read_request(
         flow=flow,
         text=text,
         inputs=read_inputs(options.inputs, options.given, of_graph=read_target(flow) is not None),
-        secrets=read_secrets(options.secret, os.environ),
+        secrets=read_secrets(options),
         folder=folder,
         from_step=options.from_step,
         only=options.only,
@@ -130,13 +131,15 @@ def _read_value(text: str) -> Any:
         return text
 
 
-def read_secrets(given: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
-    secrets = {}
-    for each in given:
+def read_secrets(options: argparse.Namespace) -> dict[str, str]:
+    """BadInputs. What is taken from the environment leaves it: commands here have it only where it is listed."""
+    environment = os.environ if server_of(options) is None else dict(os.environ)
+    secrets: dict[str, str] = {}
+    for each in options.secret:
         name, equals, value = each.partition("=")
-        if not equals and name not in environment:
+        if not equals and name not in environment and name not in secrets:
             raise BadInputs([f"--secret {name}: there is no such variable in the environment"])
-        secrets[name] = value if equals else environment[name]
+        secrets[name] = value if equals else environment.pop(name, secrets.get(name, ""))
     return secrets
 
 

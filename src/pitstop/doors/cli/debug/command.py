@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -107,7 +106,7 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
         RerunRequest(
             from_step=from_step,
             inputs=read_inputs(options.inputs, options.given),
-            secrets=read_secrets(options.secret, os.environ),
+            secrets=read_secrets(options),
             commit=read_commit(options, info),
             debug=_debug_request(options, from_step),
             can_ask=has_terminal(),

@@ -67,10 +67,8 @@ def _request(arguments: LaunchArguments) -> RunRequest:
 
 def _set_environment(adapter: Adapter, arguments: LaunchArguments) -> None:
     """What is run here has the environment of this process, which has one client."""
-    if arguments.server is not None:
-        if arguments.env:
-            raise RequestFailed("`env` cannot be set on a server: use inputs instead")
-        return
+    if arguments.server is not None and arguments.env:
+        raise RequestFailed("`env` cannot be set on a server: use inputs instead")
     given = arguments.env or {}
     kept = {name: value for name, value in adapter.environment.items() if name not in given}
     os.environ.clear()
@@ -86,13 +84,13 @@ def _text(program: str) -> str:
 
 
 def _secrets(given: dict[str, str] | list[str] | None) -> dict[str, str]:
-    """By name and value, or names alone: those are taken from the environment."""
+    """By name and value, or names alone: those are taken out of the environment, which the next launch has again."""
     if not isinstance(given, list):
         return given or {}
     missing = [name for name in given if name not in os.environ]
     if missing:
         raise RequestFailed(f"secrets missing from the environment: {', '.join(missing)}")
-    return {name: os.environ[name] for name in given}
+    return {name: os.environ.pop(name) for name in dict.fromkeys(given)}
 
 
 def _show_mistakes(adapter: Adapter, error: BadFlow) -> None:
