@@ -53,7 +53,8 @@
     ├── BadRequest               what came to a server cannot be taken as it is
     │   ├── TooLarge             it has more bytes than are read
     │   ├── Changed              what it was made for has changed since
-    │   └── KeyReused            its idempotency key belongs to another request
+    │   ├── KeyReused            its idempotency key belongs to another request
+    │   └── BadSecret            a secret cannot have that name, scope or list of repositories
     ├── AccessDenied             a server does not do this for the client
     │   ├── NotKnown             the client is not authenticated
     │   ├── NotPermitted         their role does not allow it
@@ -673,6 +674,12 @@ class BadRequest(PitstopError):
     def __init__(self, message: str, problems: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems)
+
+
+class BadSecret(BadRequest):
+    """A secret cannot have this name, this scope or these repositories."""
+
+    code = "request.secret"
 
 
 class TooLarge(BadRequest):

@@ -123,7 +123,7 @@ def test_the_guide_keeps_a_secret_as_it_says(tmp_path: Path) -> None:
     with House(tmp_path, "--no-browser").open() as house:
         shell = command.replace("http://127.0.0.1:7878", house.url)
         subprocess.run(["bash", "-ec", shell], env=house.environment, check=True)
-        assert house.ask("GET", "/secrets").json() == {"names": ["DEPLOY_KEY"]}
+        assert [each["name"] for each in house.ask("GET", "/secrets").json()] == ["DEPLOY_KEY"]
 
 
 def test_serve_logs_as_json_and_tells_systemd(tmp_path: Path) -> None:

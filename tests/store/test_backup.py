@@ -44,7 +44,8 @@ async def fill(store: SqlStore, folder: Path) -> None:
     await run.update(status="failed", failures=({"step": "x", "nan": float("inf")},))
     await run.close()
     await store.create(record("other"), owner="one", lease_seconds=30)
-    await store.put_secret("key", b"\xffsealed")
+    await store.put_secret("key", "server", b"\xffsealed", ["web"])
+    await store.put_secret("key", "flow::ci", b"narrower")
     await store.put_token("laptop", "viewer", b"hash")
     await store.write_flow_setting("build", "breakpoints", [1, 2])
     await store.add_audit([(1.5, "ann", "start", "run-1", {"flow": "build"})])
@@ -63,7 +64,7 @@ async def test_a_backup_restores_everything_on_either_database(store: SqlStore, 
         assert list(run.log.read()) == [STARTED, LARGE]
         assert b"".join(await collect(run.output_bytes("build"))) == b"\xff said\n"
         assert b"".join(await collect(run.artifact("file"))) == bytes(range(256)) * 5000
-        assert await again.sealed_secrets() == {"key": b"\xffsealed"}
+        assert await again.secrets() == await store.secrets()
         assert await again.tokens() == await store.tokens()
         assert await again.read_flow_setting("build", "breakpoints") == [1, 2]
         assert await again.audit() == await store.audit()

@@ -3,18 +3,21 @@ import asyncio
 from pitstop.store.sql.store import SqlStore
 
 
-async def test_secrets_are_kept_sealed_and_listed_by_name(store: SqlStore) -> None:
-    await store.put_secret("b", b"\x00sealed")
-    await store.put_secret("a", b"other")
-    await store.put_secret("a", b"newer")
+async def test_secrets_are_kept_sealed_and_listed_by_name_and_scope(store: SqlStore) -> None:
+    await store.put_secret("b", "server", b"\x00sealed", ["web", "*"])
+    await store.put_secret("a", "repo:web", b"other")
+    await store.put_secret("a", "server", b"older", ["web"])
+    await store.put_secret("a", "server", b"newer")
 
-    assert [each.name for each in await store.secrets()] == ["a", "b"]
-    assert await store.sealed_secret("a") == b"newer"
-    assert await store.sealed_secret("c") is None
-    assert await store.sealed_secrets() == {"a": b"newer", "b": b"\x00sealed"}
-    assert await store.delete_secret("a")
-    assert not await store.delete_secret("a")
-    assert await store.sealed_secrets() == {"b": b"\x00sealed"}
+    kept = [(each.name, each.scope, each.repos, each.sealed) for each in await store.secrets()]
+    assert kept == [
+        ("a", "repo:web", (), b"other"),
+        ("a", "server", (), b"newer"),
+        ("b", "server", ("web", "*"), b"\x00sealed"),
+    ]
+    assert await store.delete_secret("a", "server")
+    assert not await store.delete_secret("a", "server")
+    assert [(each.name, each.scope) for each in await store.secrets()] == [("a", "repo:web"), ("b", "server")]
 
 
 async def test_a_token_is_found_by_its_hash(store: SqlStore) -> None:

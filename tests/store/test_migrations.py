@@ -1,18 +1,21 @@
 import asyncio
+import base64
+import json
+import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, column, insert, inspect, table, text
 
 from pitstop.errors import BadStore, StoreUnavailable
-from pitstop.store.port import RunFilter
+from pitstop.store.port import RunFilter, SecretRecord
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.migrate import migrate, revision_of, scripts
 from pitstop.store.sql.schema import REVISION, metadata
-from pitstop.store.sql.store import open_sql_store
+from pitstop.store.sql.store import open_sql_store, restore_sql_store
 from tests.contracts.store import record
 
 
@@ -116,4 +119,36 @@ async def test_the_file_of_a_person_is_nobody_elses_to_read(tmp_path: Path) -> N
 
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "home").iterdir()} == {0o600}
     assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
+    await store.close()
+
+
+async def test_secrets_of_the_first_version_become_those_of_the_server(database: Database, database_url: str) -> None:
+    await migrate(database, "0001")
+    async with database.write() as connection:
+        old = table("secrets", column("name"), column("sealed"), column("created_at"))
+        await connection.execute(insert(old).values(name="KEY", sealed=b"\xffsealed", created_at=12.5))
+
+    store = await open_sql_store(database_url)
+    assert await store.secrets() == (SecretRecord("KEY", "server", (), 12.5, b"\xffsealed"),)
+    await store.put_secret("KEY", "flow::ci", b"narrower")
+    await store.close()
+
+    await migrate(database, "0001")
+    async with database.read() as connection:
+        kept = await connection.execute(text("SELECT name, sealed, created_at FROM secrets"))
+        assert [(name, bytes(sealed), at) for name, sealed, at in kept] == [("KEY", b"\xffsealed", 12.5)]
+
+
+async def test_a_backup_of_the_first_version_is_restored(database_url: str, tmp_path: Path) -> None:
+    """As that version wrote it: without the columns that came later."""
+    columns = {"name": "plain", "sealed": "bytes", "created_at": "plain"}
+    with zipfile.ZipFile(tmp_path / "backup.zip", "w") as packed:
+        described = {"format": 1, "revision": "0001", "tables": {"secrets": columns}}
+        packed.writestr("backup.json", json.dumps(described))
+        packed.writestr("secrets.jsonl", json.dumps(["KEY", base64.b64encode(b"sealed").decode(), 1.0]) + "\n")
+
+    await restore_sql_store(database_url, tmp_path / "backup.zip")
+
+    store = await open_sql_store(database_url)
+    assert await store.secrets() == (SecretRecord("KEY", "server", (), 1.0, b"sealed"),)
     await store.close()

@@ -37,6 +37,7 @@ export function manySteps(lanes: number, steps: number): FlowInfo {
     name: "many-steps",
     file,
     inputs: [],
+    warnings: [],
     steps: [
       stepInfo("prepare", { file, line: 3, end_line: 4, detail: "make prepare" }),
       stepInfo("shards", { kind: "matrix", file, line: 5, end_line: 6 + steps * 2, detail: `${lanes} shards` }),
@@ -53,6 +54,7 @@ export function longLog(): FlowInfo {
     inputs: [
       { name: "lines", type: "number", is_required: false, default: 200000, description: "How many lines are written" },
     ],
+    warnings: [],
     steps: [stepInfo("noise", { file: "long-log.yaml", line: 3, end_line: 4, detail: "yes | head -200000" })],
   };
 }

@@ -91,6 +91,12 @@ def expressions_in(value: object) -> Iterator[str]:
                 yield from expressions_in(child)
 
 
+def secrets_read_by(expression: str) -> Iterator[str]:
+    """The names that the expression reads as `.secrets.NAME` or `.secrets["NAME"]`."""
+    for found in _SECRET.finditer(expression):
+        yield found["name"] or found["key"]
+
+
 async def render(
     template: object, values: Mapping[str, object], evaluator: Evaluator, *, timeout_seconds: float = 1.0
 ) -> Any:
@@ -154,6 +160,9 @@ def shown(value: object) -> str:
 
 
 _PATH = lazy_compile(r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
+_SECRET = lazy_compile(
+    r"""(?<![\w)\].\"$])\.secrets\s*(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\.?\[\s*"(?P<key>[A-Za-z_][A-Za-z0-9_]*)"\s*\])"""
+)
 _SHOWN_PATHS = 5
 _SHOWN_CHARACTERS = 100
 _HIDDEN = "secrets"

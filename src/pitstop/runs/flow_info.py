@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pitstop.errors import Mistake
 from pitstop.lazy_dataclass import dataclass
 
 
@@ -49,6 +50,7 @@ class FlowInfo:
     file: str
     steps: tuple[StepInfo, ...]
     inputs: tuple[InputInfo, ...] = ()
+    warnings: tuple[Mistake, ...] = ()  # of a flow that can run
 
     def step(self, path: str) -> StepInfo | None:
         """The step with this path; one that was injected beside it is found by the path of its host."""

@@ -1,6 +1,6 @@
 """Questions about flows and about this machine, answered in this process."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from pitstop.errors import BadFlow
 from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
 from pitstop.service.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
 from pitstop.service.flow_files import FlowFiles, PlanGraph
+from pitstop.service.flow_secrets import unlisted_secrets
 from pitstop.service.info import tell_flow
 from pitstop.service.preview import resolved_configs
 from pitstop.service.run_maker import RunMaker, address_of
@@ -50,7 +51,8 @@ class FlowDesk:
             planned = await self._files.check(path, evaluator, text)
         finally:
             await evaluator.close()
-        return tell_flow(planned.flow, planned.plan)
+        told = tell_flow(planned.flow, planned.plan)
+        return replace(told, warnings=unlisted_secrets(planned, await self._known_secrets()))
 
     async def resolve(self, request: RunRequest) -> FlowInfo:
         prepared = await self._maker.prepare(self._meant(request))
@@ -62,7 +64,8 @@ class FlowDesk:
         told = tell_flow(prepared.planned.flow, prepared.plan, lambda step: configs[step.path])
         given = prepared.values.get("inputs", {})
         inputs = tuple(replace(each, default=given[each.name], is_required=False) for each in told.inputs)
-        return replace(told, inputs=inputs)
+        known = {*request.secrets, *await self._known_secrets()}
+        return replace(told, inputs=inputs, warnings=unlisted_secrets(prepared.planned, known))
 
     async def flows(self) -> tuple[StoredFlow, ...]:
         return tuple(StoredFlow(name, str(file), self._problem(file)) for name, file in self._stored.files().items())
@@ -93,6 +96,10 @@ class FlowDesk:
         from pitstop.steps.registry import find_step_types
 
         return Reference(find_step_types())
+
+    async def _known_secrets(self) -> Collection[str]:
+        """The names of secrets that are stored here, for any flow."""
+        return ()
 
     def _meant(self, request: RunRequest) -> RunRequest:
         """The request with the file of the flow, where it has the name of a stored one.

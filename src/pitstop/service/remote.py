@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from pitstop.errors import BadFlow, Mistake, OtherVersion
+from pitstop.errors import BadFlow, OtherVersion
 from pitstop.service.api import (
     BreakpointRequest,
     Finding,
@@ -66,7 +66,7 @@ class RemoteService:
     async def check(self, flow: str, text: str | None = None) -> FlowInfo:
         checked = await self._connection.post("/flows/check", self._choice(flow, text), CheckedFlow)
         if checked.flow is None:
-            raise BadFlow(Mistake(**msgspec.to_builtins(each)) for each in checked.mistakes)
+            raise BadFlow(checked.mistakes)
         return checked.flow
 
     async def resolve(self, request: RunRequest) -> FlowInfo:

@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.service.api import Finding
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
+from pitstop.service.flow_secrets import used_secrets
 from pitstop.service.graph_targets import GraphTarget
 from pitstop.service.local import LocalService
 from pitstop.service.past_run import PastRun
@@ -25,6 +25,7 @@ from pitstop.service.run_maker import PreparedRun
 from pitstop.service.run_snapshots import SnapshotKeeping
 from pitstop.service.run_watch import RunWatch
 from pitstop.service.sealing import Seal
+from pitstop.service.secret_scopes import secrets_for
 from pitstop.service.server_identity import is_dead, new_server_id
 from pitstop.service.server_run import ServerRun
 from pitstop.service.shared import Evaluators, Workplaces
@@ -242,11 +243,18 @@ class ServerService(LocalService):
             await self._executor.release(place, keep=True)
 
     async def _stored_secrets(self, prepared: PreparedRun) -> dict[str, str]:
-        """The secrets of this server that the flow names."""
-        texts = "\n".join(prepared.record.texts.values())
-        sealed = await self._server_store.sealed_secrets()
-        words = set(re.findall(r"\w+", texts))
-        return {name: self._seal.open(value)[name] for name, value in sealed.items() if name in words}
+        """The secrets of this server that the flow uses and may have."""
+        planned = prepared.planned
+        stored = await self._server_store.secrets()
+        if not stored:
+            return {}
+        flow = self._stored.name_of(prepared.record.file, planned.texts.get(planned.flow.source.file, ""))
+        allowed = secrets_for(stored, None, flow)
+        used = used_secrets(planned)
+        return {name: self._seal.open(each.sealed)[name] for name, each in allowed.items() if name in used}
+
+    async def _known_secrets(self) -> Collection[str]:
+        return {each.name for each in await self._server_store.secrets()}
 
     def _plan_graph(self, path: str, target: GraphTarget) -> PlannedFlow:
         """A server never imports the code of a user: it would run with the rights of every run."""

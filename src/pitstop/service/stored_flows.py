@@ -36,6 +36,13 @@ class StoredFlows:
             return flow
         return str(self.files().get(flow, flow))
 
+    def name_of(self, file: str, text: str) -> str | None:
+        """The stored flow that is in this file and has this text now; None for any other flow."""
+        for name, path in self.files().items():
+            if str(path.resolve()) == file and path.read_bytes().decode("utf-8-sig", "replace") == text:
+                return name
+        return None
+
     def project_of(self, file: str) -> str | None:
         """The folder a stored flow is about: the one it is in, or whose `.pitstop` it is in. None for another file."""
         if Path(file) not in self.files().values():

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from pitstop.errors import Mistake
 from pitstop.lazy_dataclass import dataclass
 from pitstop.service.api import (
     BreakpointRequest,
@@ -214,6 +215,7 @@ class EnableForm(Form):
 
 class SecretForm(Form):
     value: LongText
+    repos: list[Name] = Field([], description="Which repositories may have a secret of the server; `*` is all.")
 
 
 class TokenForm(Form):
@@ -242,23 +244,11 @@ class RunDetail(RunInfo):
 
 
 @dataclass(frozen=True, slots=True)
-class MistakeInfo:
-    """An error in a file, and its location; lines and columns start at 1."""
-
-    file: str
-    line: int
-    column: int
-    message: str
-    text: str = ""
-    hint: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedFlow:
     """A valid flow, or all errors in it."""
 
     flow: FlowInfo | None
-    mistakes: tuple[MistakeInfo, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +259,7 @@ class FlowDetail:
     file: str
     text: str
     info: FlowInfo | None
-    mistakes: tuple[MistakeInfo, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,10 +330,13 @@ class LoginLink:
 
 
 @dataclass(frozen=True, slots=True)
-class SecretNames:
-    """The names of stored secrets; their values cannot be read back."""
+class SecretInfo:
+    """A stored secret, which cannot be read back. `repos` may have it, where its scope is `server`."""
 
-    names: tuple[str, ...]
+    name: str
+    scope: str
+    repos: tuple[str, ...]
+    created_at: float  # seconds since the epoch
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pitstop.doors.http.gate.token_files import OWNER, TokenFiles
 from pitstop.errors import BadCursor, PitstopError, Unknown
 from pitstop.service.sealing import Seal
 from pitstop.service.server import ServerService
-from pitstop.service.wire import AuditEntry, AuditPage
+from pitstop.service.wire import AuditEntry, AuditPage, SecretInfo
 from pitstop.store.sql.store import SqlStore
 
 SESSION_KEY = "session_key"
@@ -67,14 +67,15 @@ class StoredSecrets:
         self._store = store
         self._seal = seal
 
-    async def names(self) -> tuple[str, ...]:
-        return tuple(each.name for each in await self._store.secrets())
+    async def all(self) -> tuple[SecretInfo, ...]:
+        stored = await self._store.secrets()
+        return tuple(SecretInfo(each.name, each.scope, each.repos, each.created_at) for each in stored)
 
-    async def put(self, name: str, value: str) -> None:
-        await self._store.put_secret(name, self._seal.close({name: value}))
+    async def put(self, name: str, scope: str, value: str, repos: Sequence[str]) -> None:
+        await self._store.put_secret(name, scope, self._seal.close({name: value}), repos)
 
-    async def delete(self, name: str) -> None:
-        if not await self._store.delete_secret(name):
+    async def delete(self, name: str, scope: str) -> None:
+        if not await self._store.delete_secret(name, scope):
             raise Unknown("secret", name)
 
 

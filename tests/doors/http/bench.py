@@ -90,7 +90,7 @@ class Bench:
         for token in await self.access.tokens():
             if token.name != "owner":
                 await self.access.remove_token(token.name)
-        self.secrets.values.clear()
+        self.secrets._kept.clear()
         self.audit._entries.clear()
         self.idempotency._answers.clear()
 

@@ -417,11 +417,50 @@ async def test_secrets_can_be_written_and_never_read(bench: Bench) -> None:
     removed = await bench.client.delete(f"{API}/secrets/API_TOKEN")
 
     assert put.status_code == 204
-    assert listed.json() == {"names": ["API_TOKEN"]}
+    (told,) = listed.json()
+    assert told.pop("created_at") > 0
+    assert told == {"name": "API_TOKEN", "scope": "server", "repos": []}
     assert read.status_code == 405
     assert secret not in listed.text + read.text
     assert removed.status_code == 204
     assert (await bench.client.delete(f"{API}/secrets/API_TOKEN")).status_code == 404
+
+
+async def test_a_secret_is_stored_by_name_and_scope(bench: Bench) -> None:
+    kept = [("server", ["web", "*"]), ("repo:web", []), ("flow:web:ci", []), ("flow::ci", [])]
+    for scope, repos in kept:
+        body = {"value": f"value of {scope}", "repos": repos}
+        put = await bench.client.put(f"{API}/secrets/KEY", params={"scope": scope}, json=body)
+        assert put.status_code == 204
+    listed = (await bench.client.get(f"{API}/secrets")).json()
+    removed = await bench.client.delete(f"{API}/secrets/KEY", params={"scope": "repo:web"})
+    again = await bench.client.delete(f"{API}/secrets/KEY", params={"scope": "repo:web"})
+
+    assert sorted((each["scope"], each["repos"]) for each in listed) == sorted(kept)
+    assert (removed.status_code, again.status_code) == (204, 404)
+    assert len((await bench.client.get(f"{API}/secrets")).json()) == 3
+    audit = (await bench.client.get(f"{API}/audit")).json()["entries"]
+    assert {each["detail"]["scope"] for each in audit if each["action"] == "put_secret"} == {scope for scope, _ in kept}
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "repos", "told"),
+    [
+        ("A-KEY", "server", [], "'A-KEY' cannot be the name of a secret"),
+        ("KEY", "nowhere", [], "'nowhere' is no scope: use server, repo:<repo> or flow:<repo>:<flow>"),
+        ("KEY", "repo:web", ["web"], "only one of the server does"),
+        ("KEY", "server", ["../x"], "'../x' cannot be a repository"),
+    ],
+)
+async def test_a_secret_that_cannot_be_is_refused(
+    bench: Bench, name: str, scope: str, repos: list[str], told: str
+) -> None:
+    body = {"value": "hidden-value", "repos": repos}
+    put = await bench.client.put(f"{API}/secrets/{name}", params={"scope": scope}, json=body)
+
+    assert (put.status_code, put.json()["code"]) == (422, "request.secret")
+    assert told in put.json()["detail"]
+    assert (await bench.client.get(f"{API}/secrets")).json() == []
 
 
 async def test_a_secret_of_a_run_is_found_in_no_answer_and_no_file(bench: Bench, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ export type CheckForm = {
 /** A valid flow, or all errors in it. */
 export type CheckedFlow = {
   flow: FlowInfo | null;
-  mistakes: MistakeInfo[];
+  mistakes: Mistake[];
 };
 
 /** The commit of a run. `has_changes`: the folder had uncommitted changes when the run started. */
@@ -295,7 +295,7 @@ export type FlowChoice = {
 export type FlowDetail = {
   file: string;
   info: FlowInfo | null;
-  mistakes: MistakeInfo[];
+  mistakes: Mistake[];
   name: string;
   text: string;
 };
@@ -306,6 +306,7 @@ export type FlowInfo = {
   inputs: InputInfo[];
   name: string;
   steps: StepInfo[];
+  warnings: Mistake[];
 };
 
 export type ForceForm = {
@@ -395,8 +396,8 @@ export type Me = {
   version: string;
 };
 
-/** An error in a file, and its location; lines and columns start at 1. */
-export type MistakeInfo = {
+/** One thing that is wrong in a file, and where: lines and columns count from 1. As text it is what a compiler prints: the place and what is wrong, the line (`text`), and a caret with the hint. */
+export type Mistake = {
   column: number;
   file: string;
   hint: string | null;
@@ -576,12 +577,17 @@ export type RunPage = {
 };
 
 export type SecretForm = {
+  /** Which repositories may have a secret of the server; `*` is all. */
+  repos?: string[];
   value: string;
 };
 
-/** The names of stored secrets; their values cannot be read back. */
-export type SecretNames = {
-  names: string[];
+/** A stored secret, which cannot be read back. `repos` may have it, where its scope is `server`. */
+export type SecretInfo = {
+  created_at: number;
+  name: string;
+  repos: string[];
+  scope: string;
 };
 
 export type SetForm = {

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.app import OpenService
@@ -39,6 +40,8 @@ async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> 
             count += len(error.found)
             print(error)
         else:
+            for each in told.warnings:
+                print(replace(each, message=f"warning: {each.message}"))
             print(f"{flow}: OK, {_counted(len(told.steps), 'step')}")
     return count
 

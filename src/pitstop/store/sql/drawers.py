@@ -1,21 +1,14 @@
 """What a server keeps beside its runs: settings, sealed secrets, hashed tokens, what was done, what was answered."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete, func, select, update
 
+from pitstop.store.port import SecretRecord
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.schema import audit, flow_settings, idempotency, secrets, settings, tokens
-
-
-@dataclass(frozen=True, slots=True)
-class SecretRecord:
-    """That there is a secret of this name; what it is can only be opened by the service."""
-
-    name: str
-    created_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +82,17 @@ class Drawers:
 
     # Secrets
 
-    async def put_secret(self, name: str, sealed: bytes) -> None:
-        await self._put(secrets, {"name": name, "sealed": sealed, "created_at": self.database.now}, ("name",))
-
-    async def sealed_secret(self, name: str) -> bytes | None:
-        found: bytes | None = await self._value(select(secrets.c.sealed).where(secrets.c.name == name))
-        return found
-
-    async def sealed_secrets(self) -> dict[str, bytes]:
-        wanted = select(secrets.c.name, secrets.c.sealed)
-        return await self.database.ask(lambda connection: {row[0]: row[1] for row in connection.execute(wanted)})
+    async def put_secret(self, name: str, scope: str, sealed: bytes, repos: Sequence[str] = ()) -> None:
+        row = {"scope": scope, "name": name, "sealed": sealed, "repos": list(repos), "created_at": self.database.now}
+        await self._put(secrets, row, ("scope", "name"))
 
     async def secrets(self) -> tuple[SecretRecord, ...]:
-        async with self.database.read() as connection:
-            rows = await connection.execute(select(secrets.c.name, secrets.c.created_at).order_by(secrets.c.name))
-            return tuple(SecretRecord(row.name, row.created_at) for row in rows)
+        wanted = select(secrets).order_by(secrets.c.name, secrets.c.scope)
+        rows = await self.database.ask(lambda connection: list(connection.execute(wanted)))
+        return tuple(SecretRecord(row.name, row.scope, tuple(row.repos), row.created_at, row.sealed) for row in rows)
 
-    async def delete_secret(self, name: str) -> bool:
-        return await self._delete(delete(secrets).where(secrets.c.name == name))
+    async def delete_secret(self, name: str, scope: str) -> bool:
+        return await self._delete(delete(secrets).where(secrets.c.scope == scope, secrets.c.name == name))
 
     # Tokens
 

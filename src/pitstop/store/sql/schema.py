@@ -15,7 +15,7 @@ from sqlalchemy import (
 
 from pitstop.store.sql.columns import AnyText, Name, Packed
 
-REVISION = "0001"  # the newest migration
+REVISION = "0002"  # the newest migration
 
 metadata = MetaData()
 
@@ -124,8 +124,10 @@ settings = Table(
 secrets = Table(
     "secrets",
     metadata,
+    Column("scope", AnyText, primary_key=True),
     Column("name", AnyText, primary_key=True),
     Column("sealed", LargeBinary, nullable=False),
+    Column("repos", Packed, nullable=False),  # those whose runs may have it, where the scope is the server
     Column("created_at", Double, nullable=False),
 )
 

@@ -1,6 +1,7 @@
 """From what a client sends with `launch` and `attach` to what is debugged; every mistake of a flow is shown."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from pitstop.doors.dap.protocol.arguments import AttachArguments, LaunchArguments
@@ -15,7 +16,7 @@ FRESH = "fresh"
 
 async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debuggee:
     """Nothing has run yet; RequestFailed, BadFlow, BadInputs say why nothing can."""
-    request = _request(arguments)
+    request = _request(arguments, adapter.environment)
     _set_environment(adapter, arguments)
     service = await _service(adapter, arguments.server, arguments.token)
     try:
@@ -47,7 +48,7 @@ async def _service(adapter: Adapter, server: str | None, token: str | None) -> S
     return await adapter.services.local() if server is None else await adapter.services.remote(server, token or "")
 
 
-def _request(arguments: LaunchArguments) -> RunRequest:
+def _request(arguments: LaunchArguments, environment: Mapping[str, str]) -> RunRequest:
     if not arguments.program:
         raise RequestFailed("launch needs `program`: a flow file, or a graph as file.py:app or module:app")
     cwd = Path(arguments.cwd or ".").absolute()
@@ -59,18 +60,21 @@ def _request(arguments: LaunchArguments) -> RunRequest:
         flow=program,
         text=_text(program) if arguments.server is not None else None,
         inputs=arguments.inputs or {},
-        secrets=_secrets(arguments.secrets),
+        secrets=_secrets(arguments.secrets, environment),
         folder=None if arguments.folder == FRESH or arguments.server is not None else folder,
         from_step=arguments.from_step,
     )
 
 
 def _set_environment(adapter: Adapter, arguments: LaunchArguments) -> None:
-    """What is run here has the environment of this process, which has one client."""
-    if arguments.server is not None and arguments.env:
-        raise RequestFailed("`env` cannot be set on a server: use inputs instead")
+    """What is run here has the environment of this process, which has one client, without what is named as a secret."""
+    if arguments.server is not None:
+        if arguments.env:
+            raise RequestFailed("`env` cannot be set on a server: use inputs instead")
+        return
     given = arguments.env or {}
-    kept = {name: value for name, value in adapter.environment.items() if name not in given}
+    secrets = arguments.secrets if isinstance(arguments.secrets, list) else ()
+    kept = {name: value for name, value in adapter.environment.items() if name not in (*given, *secrets)}
     os.environ.clear()
     os.environ.update(kept | {name: value for name, value in given.items() if value is not None})
 
@@ -83,14 +87,14 @@ def _text(program: str) -> str:
         raise RequestFailed(f"cannot read {program}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _secrets(given: dict[str, str] | list[str] | None) -> dict[str, str]:
-    """By name and value, or names alone: those are taken out of the environment, which the next launch has again."""
+def _secrets(given: dict[str, str] | list[str] | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """By name and value, or names alone: those are taken from the environment."""
     if not isinstance(given, list):
         return given or {}
-    missing = [name for name in given if name not in os.environ]
+    missing = [name for name in given if name not in environment]
     if missing:
         raise RequestFailed(f"secrets missing from the environment: {', '.join(missing)}")
-    return {name: os.environ.pop(name) for name in dict.fromkeys(given)}
+    return {name: environment[name] for name in given}
 
 
 def _show_mistakes(adapter: Adapter, error: BadFlow) -> None:

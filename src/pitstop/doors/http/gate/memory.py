@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pitstop.doors.http.gate.ports import Deed, Figures, Remembered
 from pitstop.errors import BadCursor, Unknown
-from pitstop.service.wire import AuditEntry, AuditPage
+from pitstop.service.wire import AuditEntry, AuditPage, SecretInfo
 
 MOST_ENTRIES = 10_000
 MOST_ANSWERS = 10_000
@@ -64,16 +64,16 @@ class MemorySecrets:
     """Secrets that end with the process."""
 
     def __init__(self) -> None:
-        self.values: dict[str, str] = {}
+        self._kept: dict[tuple[str, str], SecretInfo] = {}  # and no values: nothing here runs with them
 
-    async def names(self) -> tuple[str, ...]:
-        return tuple(sorted(self.values))
+    async def all(self) -> tuple[SecretInfo, ...]:
+        return tuple(self._kept[key] for key in sorted(self._kept))
 
-    async def put(self, name: str, value: str) -> None:
-        self.values[name] = value
+    async def put(self, name: str, scope: str, value: str, repos: Sequence[str]) -> None:
+        self._kept[name, scope] = SecretInfo(name, scope, tuple(repos), time.time())
 
-    async def delete(self, name: str) -> None:
-        if self.values.pop(name, None) is None:
+    async def delete(self, name: str, scope: str) -> None:
+        if self._kept.pop((name, scope), None) is None:
             raise Unknown("secret", name)
 
 

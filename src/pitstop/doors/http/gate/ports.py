@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pitstop.service.wire import AuditPage
+from pitstop.service.wire import AuditPage, SecretInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class Idempotency(Protocol):
 
 
 class Secrets(Protocol):
-    """Secrets that runs are given. They can be written and never be read here."""
+    """Secrets that runs are given, by name and scope. They can be written and never be read here."""
 
-    async def names(self) -> tuple[str, ...]: ...
+    async def all(self) -> tuple[SecretInfo, ...]: ...
 
-    async def put(self, name: str, value: str) -> None: ...
+    async def put(self, name: str, scope: str, value: str, repos: Sequence[str]) -> None: ...
 
-    async def delete(self, name: str) -> None:
-        """Unknown when there is none of that name."""
+    async def delete(self, name: str, scope: str) -> None:
+        """Unknown when there is none of that name and scope."""
         ...
 
 

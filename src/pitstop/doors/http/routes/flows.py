@@ -1,6 +1,6 @@
 """Flows: those that are stored, and any text or file that is to be checked."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,7 +11,7 @@ from pitstop.doors.http.routes.parameters import FlowName
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.errors import BadFlow, UnknownFlow
 from pitstop.service.api import FlowInfo, Service, StoredFlow
-from pitstop.service.wire import CheckedFlow, CheckForm, FlowChoice, FlowDetail, MistakeInfo, RunForm
+from pitstop.service.wire import CheckedFlow, CheckForm, FlowChoice, FlowDetail, RunForm
 
 
 def routes(service: Service) -> APIRouter:
@@ -21,7 +21,7 @@ def routes(service: Service) -> APIRouter:
         try:
             return CheckedFlow(await service.check(flow, text))
         except BadFlow as error:
-            return CheckedFlow(None, tuple(MistakeInfo(**asdict(each)) for each in error.found))
+            return CheckedFlow(None, error.found)
 
     @router.get(
         "",

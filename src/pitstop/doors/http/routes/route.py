@@ -143,6 +143,8 @@ async def _handle_and_tell(handle: Handler, request: Request, operation: str) ->
             request.path_params.get("run") or response.headers.get("location", "").removeprefix("/api/v1/runs/") or None
         )
         detail = {name: value for name, value in request.path_params.items() if name != "run"}
+        if "scope" in request.query_params:
+            detail["scope"] = request.query_params["scope"][:LONGEST_DETAIL]
         trail: Trail = request.app.state.trail
         await trail.tell(request.state.identity, operation, run, detail | told_of(body))
     return response
@@ -177,7 +179,8 @@ class Once:
         """
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
             raise BadRequest(f"an Idempotency-Key must have 1 to {LONGEST_KEY} printable characters")
-        digest = hashlib.sha256(request.url.path.encode() + b"\0" + await request.body()).hexdigest()
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        digest = hashlib.sha256(target.encode() + b"\0" + await request.body()).hexdigest()
         whole_key = f"{request.state.identity.name} {key}"
         lock, users = self._locks.get(whole_key, (asyncio.Lock(), 0))
         self._locks[whole_key] = (lock, users + 1)

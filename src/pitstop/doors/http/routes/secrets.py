@@ -1,16 +1,18 @@
-"""Secrets: they can be written, named and removed, and never be read."""
+"""Secrets: they can be written, listed and removed, and never be read."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.gate.ports import Secrets
 from pitstop.doors.http.routes.route import DoorRoute
-from pitstop.service.wire import SecretForm, SecretNames
+from pitstop.service.secret_scopes import SERVER, check_secret
+from pitstop.service.wire import SecretForm, SecretInfo
 
-SecretName = Annotated[str, Path(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}$", examples=["API_TOKEN"])]
+SecretName = Annotated[str, Path(examples=["API_TOKEN"])]
+Scope = Annotated[str, Query(description="`server`, `repo:<repo>`, `flow:<repo>:<flow>` or `flow::<flow>`.")]
 
 
 def routes(secrets: Secrets) -> APIRouter:
@@ -19,33 +21,35 @@ def routes(secrets: Secrets) -> APIRouter:
     @router.get(
         "",
         operation_id="list_secrets",
-        summary="List the names of stored secrets",
-        response_model=SecretNames,
+        summary="List stored secrets, without their values",
+        response_model=list[SecretInfo],
         responses=problem_responses(),
     )
-    async def names() -> Response:
-        return answer(SecretNames(await secrets.names()))
+    async def find() -> Response:
+        return answer(await secrets.all())
 
     @router.put(
         "/{name}",
         operation_id="put_secret",
-        summary="Set a secret",
+        summary="Set the secret of that name and scope",
         status_code=204,
         responses=problem_responses(),
     )
-    async def put(name: SecretName, form: SecretForm) -> Response:
-        await secrets.put(name, form.value)
+    async def put(name: SecretName, form: SecretForm, scope: Scope = SERVER) -> Response:
+        check_secret(name, scope, form.repos)
+        await secrets.put(name, scope, form.value, form.repos)
         return Response(status_code=204)
 
     @router.delete(
         "/{name}",
         operation_id="delete_secret",
-        summary="Delete a secret",
+        summary="Delete the secret of that name and scope",
         status_code=204,
         responses=problem_responses(404),
     )
-    async def delete(name: SecretName) -> Response:
-        await secrets.delete(name)
+    async def delete(name: SecretName, scope: Scope = SERVER) -> Response:
+        check_secret(name, scope)
+        await secrets.delete(name, scope)
         return Response(status_code=204)
 
     return router

@@ -1,0 +1,68 @@
+"""Where a stored secret belongs, and which stored secrets a run may have."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from pitstop.definition.plain import SECRET_PATTERN
+from pitstop.errors import BadSecret
+from pitstop.store.port import SecretRecord
+
+SERVER = "server"
+EVERY_REPO = "*"
+MOST_REPOS = 100
+LONGEST_FLOW = 255
+
+_NAME = re.compile(SECRET_PATTERN)
+_REPO = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def secrets_for(stored: Iterable[SecretRecord], repo: str | None, flow: str | None) -> dict[str, SecretRecord]:
+    """The secrets that a run of this flow of this repository may have, by name: the narrowest scope wins.
+
+    One of the server is for a run of a repository only if it allows that repository: whoever may push may print it.
+    """
+    scopes = [SERVER]
+    if repo is not None:
+        scopes.append(f"repo:{repo}")
+    if flow is not None:
+        scopes.append(f"flow:{repo or ''}:{flow}")
+    allowed = [each for each in stored if each.scope != SERVER or _allows(each, repo)]
+    return {each.name: each for scope in scopes for each in allowed if each.scope == scope}
+
+
+def check_secret(name: str, scope: str = SERVER, repos: Sequence[str] = ()) -> None:
+    """BadSecret when nothing can be stored under this name and scope, or for these repositories."""
+    if not _NAME.fullmatch(name):
+        raise BadSecret(
+            f"{name!r} cannot be the name of a secret: use letters, digits and _, no digit first, at most 200 of them"
+        )
+    if not _is_scope(scope):
+        raise BadSecret(
+            f"{scope!r} is no scope: use server, repo:<repo> or flow:<repo>:<flow> "
+            f"(flow::<flow> for a flow of a flows folder)"
+        )
+    if repos and scope != SERVER:
+        raise BadSecret(f"a secret of {scope} takes no list of repositories: only one of the server does")
+    if len(repos) > MOST_REPOS:
+        raise BadSecret(f"{len(repos)} repositories are too many: a secret takes at most {MOST_REPOS}, or *")
+    for repo in repos:
+        if repo != EVERY_REPO and not _REPO.fullmatch(repo):
+            raise BadSecret(
+                f"{repo!r} cannot be a repository: use *, or small letters, digits, '.', '_' and '-', at most 64"
+            )
+
+
+def _allows(secret: SecretRecord, repo: str | None) -> bool:
+    return repo is None or repo in secret.repos or EVERY_REPO in secret.repos
+
+
+def _is_scope(scope: str) -> bool:
+    match scope.split(":", 2):
+        case ["server"]:
+            return True
+        case ["repo", repo]:
+            return _REPO.fullmatch(repo) is not None
+        case ["flow", repo, flow]:
+            is_repo = not repo or _REPO.fullmatch(repo) is not None
+            return is_repo and 0 < len(flow) <= LONGEST_FLOW and flow.isprintable()
+    return False

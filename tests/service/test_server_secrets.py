@@ -1,0 +1,108 @@
+"""Which stored secrets the runs of a server have, and where a flow is warned of."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pitstop.service.api import RunRequest
+from pitstop.service.sealing import read_seal
+from pitstop.service.server import ServerService
+from pitstop.serving.keeping import StoredSecrets
+from pitstop.store.sql.store import SqlStore
+from tests.service.test_server import Server
+
+SHOWS = 'echo "${KEY-none} ${OTHER-none}" > seen'
+
+
+class Stored(Server):
+    """A server with a flows folder, and secrets to put into it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.flows = folder / "flows"
+        self.flows.mkdir()
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.flows / f"{name}.yaml"
+        path.write_text(text)
+        return path
+
+    async def put(self, service: ServerService, name: str, value: str, scope: str = "server") -> None:
+        store = service._server_store
+        assert isinstance(store, SqlStore)
+        await StoredSecrets(store, read_seal(self.settings.key_file)).put(name, scope, value, ())
+
+    async def run(self, service: ServerService, flow: str, text: str | None = None) -> str:
+        run = await service.start(RunRequest(flow=flow, text=text, folder=str(self.folder)))
+        summary = await run.wait()
+        assert summary.status == "passed", summary
+        seen = self.folder / "seen"
+        return seen.read_text().strip() if seen.exists() else ""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Stored:
+    return Stored(tmp_path)
+
+
+@pytest.fixture
+async def service(server: Stored) -> AsyncIterator[ServerService]:
+    async with server.open(flow_folders=[server.flows]) as opened:
+        await server.put(opened, "KEY", "of-the-server")
+        await server.put(opened, "OTHER", "of-others")
+        yield opened
+
+
+async def test_a_word_in_the_text_gives_a_run_no_secret(server: Stored, service: ServerService) -> None:
+    text = f"# KEY and OTHER\nsteps: [{{run: '{SHOWS}'}}, {{check: '(.secrets | length) == 0'}}]"
+    assert await server.run(service, "a.yaml", text) == "none none"
+
+
+async def test_a_listed_secret_is_in_the_environment_and_in_expressions(server: Stored, service: ServerService) -> None:
+    text = f"steps: [{{run: '{SHOWS}', secrets: [KEY]}}, {{check: '.secrets == {{KEY: \"of-the-server\"}}'}}]"
+    assert await server.run(service, "a.yaml", text) == "of-the-server none"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "check: '.secrets.OTHER == \"of-others\"'",
+        'check: \'.secrets["OTHER"] == "of-others"\'',
+        "run: 'test of-others = ${{ .secrets.OTHER }}'",
+        "run: 'test of-others = \"$IT\"', env: {IT: '${{ .secrets.OTHER }}'}",
+        "run: 'true', if: '.secrets.OTHER == \"of-others\" or error(\"none\")'",
+        "repeat: {until: '.secrets.OTHER == \"of-others\"', times: 1}, steps: [{run: 'true'}]",
+    ],
+)
+async def test_a_secret_that_an_expression_reads_is_in_no_environment(
+    server: Stored, service: ServerService, step: str
+) -> None:
+    assert await server.run(service, "a.yaml", f"steps: [{{run: '{SHOWS}'}}, {{{step}}}]") == "none none"
+
+
+async def test_a_stored_flow_has_the_secrets_of_its_own_scope(server: Stored, service: ServerService) -> None:
+    text = f"secrets: [KEY]\nsteps: [{{run: '{SHOWS}'}}]"
+    path = server.write("ci", text)
+    await server.put(service, "KEY", "of-the-flow", "flow::ci")
+
+    assert await server.run(service, "ci") == "of-the-flow none"
+    assert await server.run(service, str(path)) == "of-the-flow none"
+    assert await server.run(service, "other.yaml", text) == "of-the-server none"
+
+
+async def test_another_text_with_the_name_of_a_stored_flow_has_not_its_secrets(
+    server: Stored, service: ServerService
+) -> None:
+    path = server.write("ci", "steps: [{run: 'true'}]")
+    await server.put(service, "KEY", "of-the-flow", "flow::ci")
+
+    text = f"secrets: [KEY]\nsteps: [{{run: '{SHOWS}'}}]"
+    assert await server.run(service, str(path), text) == "of-the-server none"
+
+
+async def test_the_check_of_a_server_knows_what_is_stored(server: Stored, service: ServerService) -> None:
+    told = await service.check("a.yaml", "steps: [{run: 'echo $KEY $HOME'}]")
+    assert [(each.line, each.column, each.hint) for each in told.warnings] == [
+        (1, 20, "add `secrets: [KEY]` to the step")
+    ]
