@@ -39,6 +39,7 @@ COMMANDS = {
     "schema": ("Print the JSON Schema of flow files, for editors", "pitstop.doors.cli.schema:schema_command"),
     "init": ("Write a first flow for this folder", "pitstop.doors.cli.init:init_command"),
     "serve": ("Start Pitstop as a service, for a team", "pitstop.serving.commands:serve_command"),
+    "secrets": ("Store, list and remove secrets on a server", "pitstop.serving.secrets:secrets_command"),
     "gc": ("Delete old runs of a server", "pitstop.serving.commands:gc_command"),
     "backup": ("Back up a server's database to a file", "pitstop.serving.commands:backup_command"),
     "restore": ("Restore a backup into an empty database", "pitstop.serving.commands:restore_command"),

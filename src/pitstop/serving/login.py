@@ -41,7 +41,7 @@ def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> i
     url = options.server or os.environ.get("PITSTOP_SERVER") or address_of(settings)
     if url is None:
         raise NoServer
-    show_link(asyncio.run(new_link(url, os.environ.get("PITSTOP_TOKEN") or _token(settings))), options.no_browser)
+    show_link(asyncio.run(new_link(url, os.environ.get("PITSTOP_TOKEN") or token_of(settings))), options.no_browser)
     return 0
 
 
@@ -59,7 +59,7 @@ def link_to_running(settings: Settings) -> str | None:
     if url is None:
         return None
     with suppress(PitstopError):  # it is gone, and perhaps somebody else listens there now
-        return asyncio.run(new_link(url, _token(settings)))
+        return asyncio.run(new_link(url, token_of(settings)))
     return None
 
 
@@ -80,7 +80,8 @@ def show_link(link: str, no_browser: bool) -> None:
         webbrowser.open(link)
 
 
-def _token(settings: Settings) -> str | None:
+def token_of(settings: Settings) -> str | None:
+    """The token of this user, for a server of theirs."""
     try:
         return settings.token_file.read_text().strip() or None
     except OSError:

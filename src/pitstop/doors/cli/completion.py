@@ -61,6 +61,7 @@ OPTIONS = {  # a test compares them with what the commands say of themselves
     "up": f"{_SERVED} --no-browser",
     "login": "--server --no-browser --help",
     "serve": _SERVED,
+    "secrets": "--scope --repos --server --help",
     "gc": "--older-than --keep-last --db --help",
     "backup": "--db --help",
     "restore": "--db --help",
@@ -106,6 +107,8 @@ def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> It
         return OPTIONS.get(command, "--help").split()
     if command == "completion":
         return SCRIPTS
+    if command == "secrets" and len(before) == 1:
+        return ("set", "ls", "rm")
     if command in ("logs", "artifacts", "history", "pin", "rerun", "cancel") and len(before) == 1:
         return [each.id for each in ask(open_service(), lambda service: service.runs(RunQuery())).runs]
     if command == "steps":
