@@ -104,5 +104,5 @@ async def test_another_text_with_the_name_of_a_stored_flow_has_not_its_secrets(
 async def test_the_check_of_a_server_knows_what_is_stored(server: Stored, service: ServerService) -> None:
     told = await service.check("a.yaml", "steps: [{run: 'echo $KEY $HOME'}]")
     assert [(each.line, each.column, each.hint) for each in told.warnings] == [
-        (1, 20, "add `secrets: [KEY]` to the step")
+        (1, 21, "add `secrets: [KEY]` to the step")
     ]

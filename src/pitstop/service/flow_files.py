@@ -61,8 +61,10 @@ class FlowFiles:
 
     def _plan_graph(self, path: str) -> PlannedFlow | None:
         """The plan of a graph, if the path names one."""
-        target = None if self._import_graph is None else read_target(path)
-        return None if target is None or self._import_graph is None else self._import_graph(path, target)
+        if self._import_graph is None:
+            return None
+        target = read_target(path)
+        return None if target is None else self._import_graph(path, target)
 
     def _plan_once(
         self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None, read: ReadFile

@@ -19,7 +19,7 @@ def used_secrets(planned: PlannedFlow) -> frozenset[str]:
 
 def unlisted_secrets(planned: PlannedFlow, known: Collection[str] = ()) -> tuple[Mistake, ...]:
     """Where a script reads a variable that is a known secret, and that nothing puts into its environment."""
-    names = sorted({*known, *used_secrets(planned)})
+    names = sorted({*filter(None, known), *used_secrets(planned)})
     if not names:
         return ()
     pattern = re.compile(rf"(?<!\\)\$\{{?[#!]?({'|'.join(map(re.escape, names))})\b")

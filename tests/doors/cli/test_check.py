@@ -140,3 +140,24 @@ def test_what_is_wrong_with_calls_is_told_beside_other_mistakes(cli: CommandLine
 
     places = re.findall(r"^([a-z]+\.yaml:\d+):\d+: ", said.out, re.MULTILINE)
     assert places == [*(f"flow.yaml:{line}" for line in (2, 3, 4, 5, 7)), "wrong.yaml:1"]
+
+
+def test_a_secret_that_is_read_and_not_listed_is_a_warning_and_no_mistake(cli: CommandLine) -> None:
+    cli.write("flow.yaml", "steps:\n  - {run: echo $KEY}\n  - {run: echo $KEY $GIVEN, secrets: [KEY]}\n")
+
+    said = cli.run("check", "flow.yaml")
+    assert said.code == 0
+    assert said.out.splitlines()[:3] == [
+        "flow.yaml:2:16: warning: `KEY` is a secret that is not listed for this step, so its commands do not have it",
+        "    - {run: echo $KEY}",
+        "                 ^ add `secrets: [KEY]` to the step",
+    ]
+    assert "GIVEN" not in said.out
+    assert "warning: `GIVEN` is a secret" in cli.run("run", "flow.yaml", "--dry-run", "--secret", "GIVEN=x").out
+
+
+def test_a_secret_of_the_environment_reaches_only_the_steps_that_list_it(cli: CommandLine) -> None:
+    cli.write(
+        "flow.yaml", 'steps:\n  - run: test -z "${KEY+set}"\n  - {run: test "$KEY" = some-value, secrets: [KEY]}\n'
+    )
+    assert cli.run("run", "flow.yaml", "--secret", "KEY", env={"KEY": "some-value"}).code == 0

@@ -14,7 +14,7 @@ from pitstop.doors.cli.run_options import read_text
 from pitstop.errors import BadFlow
 
 if TYPE_CHECKING:
-    from pitstop.service.api import Service
+    from pitstop.service.api import FlowInfo, Service
 
 
 def check_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
@@ -40,10 +40,14 @@ async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> 
             count += len(error.found)
             print(error)
         else:
-            for each in told.warnings:
-                print(replace(each, message=f"warning: {each.message}"))
+            print_warnings(told)
             print(f"{flow}: OK, {_counted(len(told.steps), 'step')}")
     return count
+
+
+def print_warnings(flow: "FlowInfo") -> None:
+    for each in flow.warnings:
+        print(replace(each, message=f"warning: {each.message}"))
 
 
 def _counted(number: int, thing: str) -> str:

@@ -37,7 +37,10 @@ async def _run(service: Service, request: RunRequest, options: argparse.Namespac
     async with service:
         if not options.dry_run:
             return await watch_run(await service.start(request), options, interrupts)
+        from pitstop.doors.cli.check import print_warnings
         from pitstop.doors.cli.show import tree_lines
 
-        print("\n".join(tree_lines(await service.resolve(request))))
+        flow = await service.resolve(request)
+        print("\n".join(tree_lines(flow)))
+        print_warnings(flow)
         return exit_codes.PASSED
