@@ -11,6 +11,7 @@ Part = Literal["repo", "home", "artifacts", "control"]
 FileChangeKind = Literal["added", "removed", "changed", "mode"]
 
 PARTS_IN_SNAPSHOT: tuple[Part, ...] = ("repo", "home", "artifacts")
+COMMAND_FILES = "commands"  # the folder of the control part with what commands are given, and hand back
 READ_LIMIT_BYTES = 16 * 1024 * 1024
 
 

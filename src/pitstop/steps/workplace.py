@@ -13,7 +13,7 @@ import msgspec
 
 from pitstop.engine.executor import Executor, LogChunk, Placement, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
-from pitstop.engine.workspace_files import WorkspaceFiles
+from pitstop.engine.workspace_files import COMMAND_FILES, WorkspaceFiles
 from pitstop.errors import FileProblem, WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import render
@@ -123,7 +123,7 @@ class Workplace:
 
         Without content the command makes it.
         """
-        name = f"{_file_name(key)}.{kind}"
+        name = f"{COMMAND_FILES}/{_file_name(key)}.{kind}"
         if content is not None:
             data = content.encode(errors="surrogateescape")
             await self.files.write("control", name, data, mode=mode)

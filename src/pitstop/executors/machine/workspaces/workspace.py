@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import Path
 
 from pitstop.engine.executor import WorkspaceRef
+from pitstop.engine.workspace_files import COMMAND_FILES
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.process_table import start_of_process
 from pitstop.executors.machine.workspaces.epoch import SUFFIX, lasts
@@ -100,6 +101,7 @@ class Workspace:
         self.artifacts = root / "artifacts"
         self.control = root / ".pitstop"
         self.logs = self.control / "logs"
+        self.command_files = self.control / COMMAND_FILES
         self.state = state
         self.named = named
         self.epoch = ""  # in which it is used
@@ -174,7 +176,7 @@ class Workspace:
 
     def make_folders(self) -> None:
         """Those that are not there yet."""
-        for folder in (self.root, self.control, self.logs, self.repo, self.home, self.artifacts):
+        for folder in (self.root, self.control, self.logs, self.command_files, self.repo, self.home, self.artifacts):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder)  # noqa: PTH102 (a server takes up thousands at once)
 
@@ -224,12 +226,13 @@ def takes_long(workspaces: Path, id: str) -> bool:
 
 
 def _clear_way(root: Path, record: Record | None) -> None:
-    """Remove the rest of an earlier workspace, the logs of this one, and end what its last user left running."""
+    """End what its last user left running, and remove its logs and files, and the rest of an earlier workspace."""
     _end_what_is_left(root, record)
     remove_tree(_removing(root))
-    logs = Workspace(root).logs
-    if _names_in(logs):
-        remove_tree(logs)
+    workspace = Workspace(root)
+    for folder in (workspace.logs, workspace.command_files):
+        if _names_in(folder):
+            remove_tree(folder)
 
 
 def _end_what_is_left(root: Path, record: Record | None) -> None:
