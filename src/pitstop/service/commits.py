@@ -65,7 +65,8 @@ async def _bundle(whole: str, sha: str) -> AsyncGenerator[bytes]:
 
     In an inner folder, git would take `-` for a file of that folder.
     """
-    process = await _start_git(whole, "bundle", "create", "--quiet", "-", "--all", sha, asked=sha)
+    quickly = ("-c", "pack.window=0")  # a smaller bundle would take longer to make than to send
+    process = await _start_git(whole, *quickly, "bundle", "create", "--quiet", "-", "--all", sha, asked=sha)
     try:
         while process.stdout is not None and (chunk := await process.stdout.read(CHUNK_BYTES)):
             yield chunk
