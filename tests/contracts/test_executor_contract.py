@@ -57,8 +57,8 @@ class Fakes:
     attempt = b"a = spoiled!"
     refusal = b"No."
 
-    def __init__(self) -> None:
-        self.disk = FakeDisk()
+    def __init__(self, folder: Path) -> None:
+        self.disk = FakeDisk(folder)
         self.executor = self.another()
 
     def command(self, program: str, key: str, **fields: Any) -> Command:
@@ -67,7 +67,7 @@ class Fakes:
     def another(self) -> Executor:
         programs = {name: program.fake for name, program in PROGRAMS.items()}
         answers = {self.question: self.answer, self.attempt: self.refusal}
-        return FakeExecutor(programs, answer=lambda typed: answers.get(typed, b""), disk=self.disk)
+        return FakeExecutor(self.disk, programs, answer=lambda typed: answers.get(typed, b""))
 
     def lapsing(self) -> Executor:
         return self.another()
@@ -95,7 +95,7 @@ class TestFarExecutor(ExecutorContract):
 
 class TestFakeExecutor(ExecutorContract):
     @pytest.fixture
-    async def place(self) -> AsyncIterator[Fakes]:
-        fakes = Fakes()
+    async def place(self, tmp_path: Path) -> AsyncIterator[Fakes]:
+        fakes = Fakes(tmp_path / "workspaces")
         yield fakes
         await fakes.executor.close()

@@ -4,9 +4,7 @@ import asyncio
 import posixpath
 import shutil
 import signal
-import tempfile
 import time
-import weakref
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -155,14 +153,14 @@ Program = Callable[[FakeCommand], None]
 
 
 class FakeDisk:
-    """Workspaces that outlive an executor, in a temporary folder, and who uses them."""
+    """Workspaces that outlive an executor, in a folder of the test, and who uses them."""
 
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="pitstop-fake-"))
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
         self.snapshots = SnapshotStore(self.folder / ".snapshots")
         self.users: dict[str, FakeExecutor] = {}
         self.kept: set[str] = set()
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def workspaces(self) -> set[str]:
         return {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
@@ -180,14 +178,14 @@ class FakeExecutor:
 
     def __init__(
         self,
+        disk: FakeDisk,
         programs: Mapping[str, Program] | None = None,
         *,
         runners: Sequence[RunnerInfo] = (RunnerInfo("fake"),),
         answer: Callable[[bytes], bytes] = lambda typed: typed,
-        disk: FakeDisk | None = None,
     ) -> None:
         self.commands: dict[str, FakeCommand] = {}
-        self._disk = disk or FakeDisk()
+        self._disk = disk
         self._held: dict[str, WorkspaceRef] = {}
         self._named: set[str] = set()
         self._programs = dict(programs or {})
