@@ -82,8 +82,8 @@ async def test_jq_with_several_values_is_no_condition(bench: Bench) -> None:
     assert "returned 2 values" in await bench.failure("check", {"expression": "true, false"})
 
 
-async def test_secrets_are_not_told(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}) as bench:
+async def test_secrets_are_not_told(tmp_path: Path, is_far: bool) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"token": "hunter2hunter2"}) as bench:
         values = {
             "secrets": {"token": "hunter2hunter2", "other": "unknown to the masker"},
             "vars": {"a": "hunter2hunter2"},

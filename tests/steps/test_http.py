@@ -348,8 +348,8 @@ async def test_what_says_that_it_is_json_and_is_not_is_text(bench: Bench) -> Non
 # --- Secrets and bad configuration -----------------------------------------------------------------------------------
 
 
-async def test_credentials_are_in_no_message_and_no_output(tmp_path: Path, server: RealServer) -> None:
-    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}) as bench:
+async def test_credentials_are_in_no_message_and_no_output(tmp_path: Path, is_far: bool, server: RealServer) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"token": "hunter2hunter2"}) as bench:
         url = f"http://user:opensesame@127.0.0.1:{server.port}"
         error = await bench.failure("http", {"url": f"{url}/status/500?token=hunter2hunter2"})
         assert f"GET http://***@127.0.0.1:{server.port}/status/500?token=***" in error

@@ -85,8 +85,8 @@ async def test_the_trace_and_the_place_of_an_exception_are_kept(bench: Bench) ->
     assert "in raise_error" in (outcome.error.trace or "")
 
 
-async def test_a_secret_in_an_exception_is_masked(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}, env=FINDS_THEM) as bench:
+async def test_a_secret_in_an_exception_is_masked(tmp_path: Path, is_far: bool) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"token": "hunter2hunter2"}, env=FINDS_THEM) as bench:
         assert "the value is ***" in await bench.failure("python", {"call": f"{HERE}:raise_error"})
 
 

@@ -28,8 +28,8 @@ async def test_the_first_failing_command_ends_a_script_also_in_a_pipe(bench: Ben
     assert "not reached" not in bench.said
 
 
-async def test_without_bash_it_is_sh_that_stops_at_the_first_failure(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, shell=("sh", "-e")) as bench:
+async def test_without_bash_it_is_sh_that_stops_at_the_first_failure(tmp_path: Path, is_far: bool) -> None:
+    async with open_bench(tmp_path, is_far=is_far, shell=("sh", "-e")) as bench:
         assert "exit code 1" in await bench.failure("run", {"script": "false\necho not reached"})
         assert bench.said == ""
 
@@ -51,8 +51,8 @@ async def test_a_script_can_choose_its_shell(bench: Bench, shell: str | list[str
     assert "said by" in bench.said
 
 
-async def test_the_inner_variables_win_over_the_outer_ones(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, env={"A": "base", "B": "base", "C": "base", "D": "base"}) as bench:
+async def test_the_inner_variables_win_over_the_outer_ones(tmp_path: Path, is_far: bool) -> None:
+    async with open_bench(tmp_path, is_far=is_far, env={"A": "base", "B": "base", "C": "base", "D": "base"}) as bench:
         await bench.outputs(
             "run",
             {"script": 'echo "$A $B $C $D"', "env": {"D": "config"}},
@@ -396,8 +396,8 @@ async def test_a_pattern_cannot_reach_out_of_the_workspace(bench: Bench, pattern
 # --- Secrets and bad configuration -----------------------------------------------------------------------------------
 
 
-async def test_secrets_are_in_no_output_no_error_and_no_live_text(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}) as bench:
+async def test_secrets_are_in_no_output_no_error_and_no_live_text(tmp_path: Path, is_far: bool) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"token": "hunter2hunter2"}) as bench:
         script = (
             'echo "the token is $TOKEN"; echo "tag=$TOKEN" >> $PITSTOP_OUTPUT; printf hunter2; sleep 0.05; echo hunter2'
         )
@@ -428,8 +428,8 @@ async def test_a_bad_configuration_names_field_and_value(bench: Bench, config: d
     assert told in error
 
 
-async def test_a_secret_is_masked_in_a_configuration_that_is_wrong(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, secrets={"token": "hunter2hunter2"}) as bench:
+async def test_a_secret_is_masked_in_a_configuration_that_is_wrong(tmp_path: Path, is_far: bool) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"token": "hunter2hunter2"}) as bench:
         assert "hunter2" not in await bench.failure("run", {"script": "x", "accept": "hunter2hunter2"})
 
 

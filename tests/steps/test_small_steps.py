@@ -32,10 +32,10 @@ async def test_fail_fails_with_its_message(bench: Bench) -> None:
 # --- approve ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_person_can_approve(tmp_path: Path) -> None:
+async def test_a_person_can_approve(tmp_path: Path, is_far: bool) -> None:
     asked: asyncio.Queue[Question] = asyncio.Queue()
     approvals = MemoryApprovals("say yes to {occurrence}", asked.put_nowait)
-    async with open_bench(tmp_path, approvals=approvals) as bench, asyncio.TaskGroup() as group:
+    async with open_bench(tmp_path, is_far=is_far, approvals=approvals) as bench, asyncio.TaskGroup() as group:
         running = group.create_task(bench.outputs("approve", {"prompt": "Deploy?"}))
 
         assert await asked.get() == Question("it", "Deploy?")
@@ -47,9 +47,9 @@ async def test_a_person_can_approve(tmp_path: Path) -> None:
         assert not approvals.open_questions
 
 
-async def test_a_person_can_refuse(tmp_path: Path) -> None:
+async def test_a_person_can_refuse(tmp_path: Path, is_far: bool) -> None:
     approvals = MemoryApprovals("", lambda question: approvals.answer("it", Decision(False, "ada", "not today")))
-    async with open_bench(tmp_path, approvals=approvals) as bench:
+    async with open_bench(tmp_path, is_far=is_far, approvals=approvals) as bench:
         error = await bench.failure("approve", {"prompt": "Deploy?"})
 
         assert error == "NotApproved: ada did not approve 'Deploy?': not today"
@@ -61,9 +61,9 @@ async def test_with_nobody_there_it_fails_at_once_and_says_how_to_approve(bench:
     assert error == "NobodyToApprove: no user can approve 'Deploy?' here: run the flow where a user can answer"
 
 
-async def test_a_question_is_withdrawn_when_nobody_answers_in_time(tmp_path: Path) -> None:
+async def test_a_question_is_withdrawn_when_nobody_answers_in_time(tmp_path: Path, is_far: bool) -> None:
     approvals = MemoryApprovals("")
-    async with open_bench(tmp_path, approvals=approvals) as bench:
+    async with open_bench(tmp_path, is_far=is_far, approvals=approvals) as bench:
         outcome = await bench.act("approve", {"prompt": "Deploy?"}, timeout_seconds=0.05)
 
         assert outcome.status is Status.TIMED_OUT
