@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pytest
 
 from pitstop.engine.executor import (
+    LIVE_INPUT,
     Command,
     CommandRef,
     CommandResult,
@@ -25,7 +26,7 @@ from pitstop.engine.executor import (
     ShellRequest,
     WorkspaceRef,
 )
-from pitstop.engine.workspace_files import Part
+from pitstop.engine.workspace_files import COMMAND_FILES, Part
 from pitstop.errors import (
     BadCommit,
     FileMissing,
@@ -87,8 +88,18 @@ def _says_bytes(command: FakeCommand) -> None:
 
 
 def _repeats_input(command: FakeCommand) -> None:
-    command.say(command.command.stdin or b"")
+    stdin = command.command.stdin
+    command.say(stdin if isinstance(stdin, bytes) else b"")
     command.exit()
+
+
+def _answers_lines(command: FakeCommand) -> None:
+    def answer(data: bytes) -> None:
+        command.say(f"got {data.decode()}" if data else "end\n")
+        if not data:
+            command.exit()
+
+    command.on_input = answer
 
 
 def _tells_colour(command: FakeCommand) -> None:
@@ -140,6 +151,7 @@ PROGRAMS: Mapping[str, Program] = {
     "counts": Program("seq 2000", _counts),
     "says bytes": Program('for i in $(seq 0 255); do printf "\\\\$(printf %o $i)"; done', _says_bytes),
     "repeats its input": Program("cat", _repeats_input),
+    "answers lines": Program('while read -r line; do echo "got $line"; done; echo end', _answers_lines),
     "tells its colour": Program("printf %s $COLOUR", _tells_colour),
     "writes a and b": Program("printf first > a; printf second > b", _writes_a_and_b),
     "spoils a, adds c": Program("printf spoiled > a; rm -f b; printf third > c", _spoils_a_and_adds_c),
@@ -251,6 +263,35 @@ class ExecutorContract:
         assert await output(place, workspace, "repeats its input", key="1", stdin=given) == given
         assert await output(place, workspace, "repeats its input", key="2", stdin=b"") == b""
         assert await output(place, workspace, "repeats its input", key="3") == b""
+
+    async def test_live_input_reaches_a_command_while_it_runs_and_ends_when_it_is_closed(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        command = await place.executor.start(workspace, place.command("answers lines", "k", stdin=LIVE_INPUT))
+        await place.executor.write(command, b"one\n")
+        await wait_said(place, command, b"got one\n")
+        await place.executor.write(command, b"two\n")
+        await wait_said(place, command, b"got two\n")
+        await place.executor.close_input(command)
+        await place.executor.close_input(command)
+
+        assert said(await all_chunks(place, command), "stdout") == b"got one\ngot two\nend\n"
+        assert (await place.executor.wait(command)).state == "completed"
+
+    async def test_live_input_that_a_command_does_not_read_is_dropped_with_its_end(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        command = await place.executor.start(workspace, place.command("runs on", "k", stdin=LIVE_INPUT))
+        await wait_said(place, command, b"up\n")
+        async with asyncio.TaskGroup() as group:
+            for _ in range(2):
+                group.create_task(place.executor.write(command, bytes(1_000_000)))
+            await asyncio.sleep(0)  # they begin
+            await place.executor.cancel(command, grace=0)
+        await place.executor.write(command, b"late")
+        await place.executor.close_input(command)
+
+        assert (await place.executor.wait(command)).state == "cancelled"
 
     async def test_a_command_gets_its_environment(self, place: Place, workspace: WorkspaceRef) -> None:
         assert await output(place, workspace, "tells its colour", env={"COLOUR": "grün"}) == "grün".encode()
@@ -574,6 +615,16 @@ class ExecutorContract:
         assert second == first
         assert await output(place, second, "shows files", key="1", executor=other) == b"a=first\nb=second\n"
         assert await other.kept() == []
+
+    async def test_what_commands_were_given_is_gone_when_a_workspace_is_taken_up(self, place: Place) -> None:
+        first = await place.executor.acquire(Placement(workspace="run-1"))
+        await place.executor.files(first).write("control", f"{COMMAND_FILES}/1.output", b"tag=stale")
+        await place.executor.release(first, keep=True)
+        other = place.another()
+        second = await other.acquire(Placement(workspace="run-1"))
+
+        assert not await other.files(second).exists("control", f"{COMMAND_FILES}/1.output")
+        assert await other.files(second).exists("control", COMMAND_FILES)
 
     async def test_an_id_that_nobody_had_makes_a_new_workspace(self, place: Place) -> None:
         workspace = await place.executor.acquire(Placement(workspace="fresh"))

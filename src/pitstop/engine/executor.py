@@ -19,6 +19,7 @@ Stream = Literal["stdout", "stderr"]
 CommandState = Literal["completed", "failed", "cancelled", "timeout", "lost"]
 Labels = Mapping[str, str | tuple[str, ...]]
 
+LIVE_INPUT: Literal["live"] = "live"
 PITSTOP_PYTHON = "{pitstop-python}"  # the interpreter that Pitstop runs with at the place
 PITSTOP_PACKAGE = "{pitstop}/"  # the folder of Pitstop's own modules there
 
@@ -87,7 +88,8 @@ class Command:
     """What to run: `argv`, or a `script` for `shell`.
 
     `key` is the execution key: a second start with the same key starts nothing. `cwd` is relative to the workspace's
-    repo and cannot leave it. `env` is laid over what the place gives every command. `stdin` None is an empty input.
+    repo and cannot leave it. `env` is laid over what the place gives every command. `stdin` None is an empty input, and
+    LIVE_INPUT one that `write` fills until `close_input`, and that ends when Pitstop does.
     With `image` it runs in a container of that image, made as `container` says, where the workspace has the same paths.
     A word of `argv` that is PITSTOP_PYTHON, or begins with PITSTOP_PACKAGE, names a file of Pitstop at the place.
     """
@@ -98,7 +100,7 @@ class Command:
     shell: tuple[str, ...] = ("sh", "-e")
     cwd: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
-    stdin: bytes | None = None
+    stdin: bytes | Literal["live"] | None = None
     image: str | None = None
     container: ContainerOptions = field(default_factory=ContainerOptions)
 
@@ -198,7 +200,8 @@ class Executor(Protocol):
     1. `acquire`, once. Nothing else is called for a workspace before it has returned.
     2. `files(...).check_out` or `snapshots(...).restore`, if the workspace is to begin with something.
     3. Any number of commands, one after the other or concurrently: `start`, then `logs` and `wait`, which may run
-       concurrently and more than once, then perhaps `cancel`. `files`, `snapshots(...).take` and `shell` at any time.
+       concurrently and more than once, `write` and `close_input` for live input, then perhaps
+       `cancel`. `files`, `snapshots(...).take` and `shell` at any time.
     4. `snapshots(...).restore` to go back: no command runs in the workspace then.
     5. `release`. What is called for the workspace later raises `WorkspaceLost`.
 
@@ -230,7 +233,8 @@ class Executor(Protocol):
         """A workspace of one's own, new or taken up again.
 
         Raises `NoRunner` when nothing meets the placement before its deadline, and `Unavailable` when the workspace
-        that it names is still in use then. When it is taken up, nothing runs in it that its last user started.
+        that it names is still in use then. When it is taken up, nothing runs in it that its last user started, and
+        the folder COMMAND_FILES of its control part is there, and empty.
         """
         ...
 
@@ -269,6 +273,18 @@ class Executor(Protocol):
 
     async def wait(self, command: CommandRef) -> CommandResult:
         """The one result of the command. Cancelling the wait does not cancel the command."""
+        ...
+
+    async def write(self, command: CommandRef, data: bytes) -> None:
+        """Give a command with live input more of it. Returns when the command, or its pipe, has taken all of it.
+
+        What a command does not want any more, because it has ended or closed its input, is dropped. Calls for one
+        command are made one after the other.
+        """
+        ...
+
+    async def close_input(self, command: CommandRef) -> None:
+        """End the live input of a command, after all that was written. Closing it again changes nothing."""
         ...
 
     async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:

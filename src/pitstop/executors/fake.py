@@ -42,6 +42,7 @@ class FakeCommand:
         self.command = command
         self.repo = repo
         self.on_term: Callable[[], None] = lambda: self.die(signal.SIGTERM)
+        self.on_input: Callable[[bytes], None] = lambda data: None  # of live input; nothing is its end
         self.chunks: list[LogChunk] = []
         self.changed = asyncio.Event()
         self.result: CommandResult | None = None
@@ -221,6 +222,7 @@ class FakeExecutor:
         self._disk.users[workspace] = self
         self._disk.kept.discard(workspace)
         made = Workspace(self._disk.folder / workspace)
+        shutil.rmtree(made.command_files, ignore_errors=True)
         made.make_folders()
         self._shells[workspace] = []
         self._held[workspace] = made.ref(fitting[0].id)
@@ -294,6 +296,14 @@ class FakeExecutor:
             if chunk.end > offset:
                 skipped = max(0, offset - chunk.offset)
                 yield LogChunk(chunk.stream, chunk.offset + skipped, chunk.time, chunk.data[skipped:])
+
+    async def write(self, command: CommandRef, data: bytes) -> None:
+        if data and command.key in self.commands and self.commands[command.key].result is None:
+            self.commands[command.key].on_input(data)
+
+    async def close_input(self, command: CommandRef) -> None:
+        if command.key in self.commands and self.commands[command.key].result is None:
+            self.commands[command.key].on_input(b"")
 
     async def wait(self, command: CommandRef) -> CommandResult:
         if command.key not in self.commands:

@@ -123,6 +123,18 @@ class PlacingExecutor:
             return await self._containers.wait(command)
         return await self._processes.wait(command)
 
+    async def write(self, command: CommandRef, data: bytes) -> None:
+        if self._runs_in_container(command):
+            await self._containers.write(command, data)
+        else:
+            await self._processes.write(command, data)
+
+    async def close_input(self, command: CommandRef) -> None:
+        if self._runs_in_container(command):
+            await self._containers.write(command, None)
+        else:
+            await self._processes.close_input(command)
+
     async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:
         if self._runs_in_container(command):
             await self._containers.cancel(command, grace, "timeout" if timed_out else "cancelled")

@@ -4,13 +4,13 @@ import asyncio
 import secrets
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pitstop.engine.executor import Command, CommandResult, WorkspaceRef
+from pitstop.engine.executor import LIVE_INPUT, Command, CommandResult, WorkspaceRef
 from pitstop.executors.machine.containers.config import ContainerRequest, argv_of, container_config
 from pitstop.executors.machine.containers.engine import (
     NOT_THERE,
@@ -70,6 +70,8 @@ class ContainerCommand:
         self._is_settled = asyncio.Event()  # whether it runs
         self._is_told_to_end = asyncio.Event()
         self._kill_at = float("inf")
+        self._input: asyncio.Queue[bytes | None] = asyncio.Queue(1)  # what was written to it; None is the end
+        self._is_input_closed = command.stdin != LIVE_INPUT
 
     @property
     def workspace(self) -> str:
@@ -83,6 +85,25 @@ class ContainerCommand:
 
     async def wait_ended(self) -> CommandResult:
         return await asyncio.shield(self.ended)
+
+    async def write(self, data: bytes | None) -> None:
+        """More live input, or None for its end. What comes after that, or after the end of the command, is dropped."""
+        if self._is_input_closed:
+            return
+        self._is_input_closed = data is None
+        putting = asyncio.get_running_loop().create_task(self._input.put(data), name="input")
+        either: list[asyncio.Future[Any]] = [putting, self.ended]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            putting.cancel()
+
+    async def _chunks_of_input(self) -> AsyncIterator[bytes]:
+        if isinstance(self._command.stdin, bytes):
+            yield self._command.stdin
+            return
+        while (data := await self._input.get()) is not None:
+            yield data
 
     def cancel(self, grace_seconds: float, ending: Ending) -> None:
         """End it: what is being prepared at once, what runs by TERM, and by KILL when the grace is over."""
@@ -196,7 +217,7 @@ class ContainerCommand:
             heard = group.create_task(self._hear(connection), name="output")
             tasks = [heard]
             if self._command.stdin is not None:
-                tasks.append(group.create_task(feed(connection, self._command.stdin), name="input"))
+                tasks.append(group.create_task(feed(connection, self._chunks_of_input()), name="input"))
             try:
                 async with AsyncExitStack() as stack:
                     asked = await ask_exit(yard.engine, yard.info, self.name, stack)
@@ -362,8 +383,9 @@ async def drain(connection: socket.socket) -> None:
             pass
 
 
-async def feed(connection: socket.socket, data: bytes) -> None:
+async def feed(connection: socket.socket, chunks: AsyncIterator[bytes]) -> None:
     """Give it its input, and the end of it."""
     with suppress(ConnectionError):  # it does not want to read any more
-        await asyncio.get_running_loop().sock_sendall(connection, data)
+        async for data in chunks:
+            await asyncio.get_running_loop().sock_sendall(connection, data)
         connection.shutdown(socket.SHUT_WR)

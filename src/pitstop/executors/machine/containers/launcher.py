@@ -140,6 +140,10 @@ class ContainerLauncher:
     async def wait(self, command: CommandRef) -> CommandResult:
         return await self._started[command.key].wait_ended()
 
+    async def write(self, command: CommandRef, data: bytes | None) -> None:
+        """More live input for a command; None is its end."""
+        await self._started[command.key].write(data)
+
     async def cancel(self, command: CommandRef, grace: float, ending: Ending) -> None:
         started = self._started[command.key]
         started.cancel(grace, ending)

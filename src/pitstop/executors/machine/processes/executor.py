@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import platform
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import field
@@ -12,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pitstop.engine.executor import (
-    PITSTOP_PACKAGE,
-    PITSTOP_PYTHON,
+    LIVE_INPUT,
     Command,
     CommandRef,
     CommandResult,
@@ -29,7 +27,9 @@ from pitstop.engine.executor import (
 )
 from pitstop.engine.threads import in_thread
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
+from pitstop.executors.machine.processes.argv import argv_of
 from pitstop.executors.machine.processes.keeper_process import KeeperProcess, spawn_keeper
+from pitstop.executors.machine.processes.live_input import LiveInput
 from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
 from pitstop.executors.machine.processes.result import result_of
 from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, Request
@@ -46,8 +46,6 @@ if TYPE_CHECKING:  # what a run without snapshots need not pay for
     from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
     from pitstop.executors.machine.snapshots.store import SnapshotStore
 
-PACKAGE = Path(__file__).parents[3]
-LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
 RELEASE_GRACE_SECONDS = 1.0
 LEASE_SECONDS = 15.0
 OTHER_NAMES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}  # of architectures
@@ -200,16 +198,29 @@ class ProcessExecutor:
             return _refused(log, f"cannot run in the folder {command.cwd}: {error}")
         request = Request(
             log=log,
-            argv=[os.fsencode(argument) for argument in _argv(command, log)],
+            argv=[os.fsencode(argument) for argument in argv_of(command, log)],
             env={**held.env, b"PITSTOP_EXECUTION_KEY": os.fsencode(command.key), **_encoded(command.env)},
             cwd=os.fsencode(cwd),
         )
         if command.stdin is None:
             return self._supervisors.start(request)
+        if command.stdin == LIVE_INPUT:
+            return self._supervisors.start_with_live_input(request)
         with os.fdopen(os.memfd_create("stdin"), "w+b", buffering=0) as stdin:
             write_all(stdin.fileno(), command.stdin)
             stdin.seek(0)
             return self._supervisors.start(request, [stdin.fileno()])
+
+    async def write(self, command: CommandRef, data: bytes) -> None:
+        if (live := self._input_of(command)) is not None:
+            await live.write(data)
+
+    async def close_input(self, command: CommandRef) -> None:
+        if (live := self._input_of(command)) is not None:
+            await live.close()
+
+    def _input_of(self, command: CommandRef) -> LiveInput | None:
+        return self._started[command.key][1].input if command.key in self._started else None
 
     async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
         if command.key not in self._started:
@@ -351,23 +362,6 @@ class _Held:
         """All that belongs to the workspace."""
         folder = self.workspace.folder
         return [os.fsencode(path) for path in (self.workspace.root, folder) if path is not None]
-
-
-def _argv(command: Command, log: str) -> tuple[str, ...]:
-    if command.script is None:
-        return tuple(map(_resolved, command.argv))
-    if len(os.fsencode(command.script)) <= LONGEST_ARGUMENT_BYTES:
-        return (*command.shell, "-c", command.script)
-    script = Path(log + ".script")
-    script.write_text(command.script)
-    return (*command.shell, str(script))
-
-
-def _resolved(word: str) -> str:
-    """A word of `argv` with its placeholder replaced."""
-    if word == PITSTOP_PYTHON:
-        return sys.executable
-    return str(PACKAGE / word.removeprefix(PITSTOP_PACKAGE)) if word.startswith(PITSTOP_PACKAGE) else word
 
 
 def _text_of(log: str) -> str:

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Sequence
 
 from pitstop.executors.machine.processes.keeper_process import KeeperProcess
+from pitstop.executors.machine.processes.live_input import LiveInput
 from pitstop.executors.machine.processes.spawn import Request
 from pitstop.executors.machine.processes.supervisor import End
 from pitstop.executors.machine.workspaces.epoch import Epoch
@@ -28,6 +29,7 @@ class Supervised:
     def __init__(self, log: str) -> None:
         self.log = log
         self.ended: asyncio.Future[End | None] = asyncio.get_running_loop().create_future()
+        self.input: LiveInput | None = None
         self._supervisor: _Supervisor | None = None
         self._grew = asyncio.Event()
         self._watched = True  # the first growth is told without asking
@@ -60,6 +62,8 @@ class Supervised:
 
     def notice_end(self, end: End | None) -> None:
         self._supervisor = None
+        if self.input is not None:
+            self.input.abort()
         if not self.ended.done():
             self.ended.set_result(end)
         self._grew.set()
@@ -107,6 +111,18 @@ class Supervisors:
                 supervisor.start(command, request, inherited)
                 return command
         self._fork_supervisor().start(command, request, inherited)
+        return command
+
+    def start_with_live_input(self, request: Request) -> Supervised:
+        theirs, ours = os.pipe()
+        try:
+            command = self.start(request, [theirs])
+        except OSError:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        command.input = LiveInput(ours)
         return command
 
     async def close(self) -> None:

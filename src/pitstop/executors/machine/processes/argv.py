@@ -1,0 +1,27 @@
+"""The words that a command is started with on this machine."""
+
+import os
+import sys
+from pathlib import Path
+
+from pitstop.engine.executor import PITSTOP_PACKAGE, PITSTOP_PYTHON, Command
+
+LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
+PACKAGE = Path(__file__).parents[3]
+
+
+def argv_of(command: Command, log: str) -> tuple[str, ...]:
+    """The words, with placeholders resolved. A script that is too long for a word is written beside the log."""
+    if command.script is None:
+        return tuple(map(_resolved, command.argv))
+    if len(os.fsencode(command.script)) <= LONGEST_ARGUMENT_BYTES:
+        return (*command.shell, "-c", command.script)
+    script = Path(log + ".script")
+    script.write_text(command.script)
+    return (*command.shell, str(script))
+
+
+def _resolved(word: str) -> str:
+    if word == PITSTOP_PYTHON:
+        return sys.executable
+    return str(PACKAGE / word.removeprefix(PITSTOP_PACKAGE)) if word.startswith(PITSTOP_PACKAGE) else word
