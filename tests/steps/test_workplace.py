@@ -79,3 +79,21 @@ def test_a_control_file_of_a_long_address_has_a_name_of_its_own() -> None:
 
     assert len(names) == 2
     assert all(len(name) < 200 and "/" not in name for name in names)
+
+
+async def test_artifacts_of_a_step_s_own_workspace_become_the_run_s(bench: Bench) -> None:
+    own = await bench.workplace.at("step")
+    await own.files.write("artifacts", "dist/tool", bytes(3_000_000), mode=0o755)
+    await bench.workplace.leave("step")
+
+    ((tool,),) = await bench.workplace.files.find("artifacts", ["dist"])
+    assert (tool.path, tool.size, tool.mode) == ("dist/tool", 3_000_000, 0o755)
+
+
+async def test_a_workspace_that_is_lost_can_be_left(bench: Bench) -> None:
+    own = await bench.workplace.at("step")
+    await bench.workplace.executor.release(own.workspace)
+
+    await bench.workplace.leave("step")
+
+    assert (await bench.workplace.at("step")).workspace.id != own.workspace.id

@@ -100,10 +100,10 @@ class Workplace:
         """Give up the workspace of such a step. The artifacts that were left there become the run's."""
         place = self._homes.pop(home, None)
         if place is not None:
-            try:
-                await _copy_artifacts(place.files, self.files)
-            finally:
-                with suppress(WorkspaceLost):
+            with suppress(WorkspaceLost):  # and what was in it
+                try:
+                    await _copy_artifacts(place.files, self.files)
+                finally:
                     await self.executor.release(place.workspace)
 
     def next_key(self, activation: Activation) -> str:
