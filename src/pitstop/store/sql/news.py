@@ -14,12 +14,39 @@ from pitstop.store.sql.schema import events, runs
 POLL_SECONDS = 0.2
 
 
+class Changed:
+    """The runs of which something was stored here since they were last taken."""
+
+    def __init__(self) -> None:
+        self._runs: set[str] = set()
+        self._news = asyncio.Event()
+
+    def add(self, run: str) -> None:
+        self._runs.add(run)
+        self._news.set()
+
+    def take(self) -> set[str]:
+        taken, self._runs = self._runs, set()
+        self._news.clear()
+        return taken
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until there is one; False after that time."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
 class News:
     """Those who wait for news of runs. Runs that others may write are looked at every 200 ms, all of them at once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: dict[str, list[asyncio.Event]] = {}
+        self._of_all: list[Changed] = []
         self._watched: Counter[str] = Counter()
         self._seen: dict[str, tuple[int, str] | None] = {}
         self._somebody_watches = asyncio.Event()
@@ -41,7 +68,19 @@ class News:
             if not is_written_here:
                 self._leave(run)
 
+    @contextmanager
+    def of_all(self) -> Iterator[Changed]:
+        """The runs that this process writes, whichever they are."""
+        changed = Changed()
+        self._of_all.append(changed)
+        try:
+            yield changed
+        finally:
+            self._of_all.remove(changed)
+
     def tell(self, run: str) -> None:
+        for changed in self._of_all:
+            changed.add(run)
         for news in self._waiting.get(run, ()):
             news.set()
 

@@ -10,7 +10,7 @@ from pitstop.store.port import ENDED
 from pitstop.store.sql.blobs import forget_blobs_of
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.news import News
-from pitstop.store.sql.schema import artifacts, deleted_runs, events, idempotency, output, runs
+from pitstop.store.sql.schema import artifacts, consumers, deleted_runs, events, idempotency, output, runs
 
 ANSWERS_KEPT_SECONDS = 86_400.0  # whoever asks again does so sooner
 _SHRINK = "PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA optimize;"
@@ -84,7 +84,7 @@ class Retention:
             return list((await connection.execute(select(deleted_runs.c.run))).scalars())
 
     async def _remove(self, run: str) -> None:
-        for table, place in ((events, events.c.number), (output, None), (artifacts, None)):
+        for table, place in ((events, events.c.number), (output, None), (artifacts, None), (consumers, None)):
             is_more = True
             while is_more:
                 is_more = await self._remove_some(table, place, run)

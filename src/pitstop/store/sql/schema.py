@@ -15,7 +15,7 @@ from sqlalchemy import (
 
 from pitstop.store.sql.columns import AnyText, Name, Packed
 
-REVISION = "0002"  # the newest migration
+REVISION = "0003"  # the newest migration
 
 metadata = MetaData()
 
@@ -104,6 +104,15 @@ deleted_runs = Table(  # runs that are gone, of which something may still be lef
     "deleted_runs",
     metadata,
     Column("run", AnyText, primary_key=True),
+)
+
+consumers = Table(  # how far each consumer has read each log
+    "consumers",
+    metadata,
+    Column("name", AnyText, primary_key=True),
+    Column("run", AnyText, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 flow_settings = Table(
