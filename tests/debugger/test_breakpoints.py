@@ -617,12 +617,12 @@ async def test_a_router_that_raises_is_a_failure_to_stop_at(is_nested: bool) -> 
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
-        ({"step": "a", "kind": "do"}, "one place"),
+        ({"step": "a", "kind": "do"}, "exactly one location"),
         ({"position": "sideways"}, "sideways"),
         ({"line": 3}, "needs a file"),
-        ({"hits": "sometimes"}, "hits"),
-        ({"hits": "-1"}, "hits"),
-        ({"log": "${{ .n"}, "log text"),
+        ({"hits": "sometimes"}, "invalid hit count"),
+        ({"hits": "-1"}, "invalid hit count"),
+        ({"log": "${{ .n"}, "invalid log message"),
         ({"equals": 1}, "equals needs state"),
     ],
     ids=lambda value: str(value),

@@ -199,9 +199,9 @@ async def test_a_new_value_goes_to_the_innermost_layer() -> None:
         ("set", ".list[-9]", None, "Out of bounds"),
         ("set", ".list[999999999]", None, "too large"),
         ("set", ".n", "no such layer", "there is no layer 'no such layer'; available: state"),
-        ("unset", ".missing", None, "nothing at .missing"),
-        ("unset", ".list[7]", None, "nothing at"),
-        ("unset", ".n.x", None, "nothing at|Cannot index"),
+        ("unset", ".missing", None, "nothing to unset at .missing"),
+        ("unset", ".list[7]", None, "nothing to unset at"),
+        ("unset", ".n.x", None, "nothing to unset at|Cannot index"),
     ],
 )
 async def test_an_edit_that_cannot_be_is_refused_and_changes_nothing(

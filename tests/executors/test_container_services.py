@@ -119,7 +119,7 @@ async def test_a_service_whose_image_or_command_is_not_there_is_told(bench: Benc
     assert "cannot pull image no-such-host.invalid/db:1" in result.reason
 
     result, _ = await bench.run("true", container=beside(Service(name="db", image=BOX, argv=("no-such-program",))))
-    assert "service db could not be started" in result.reason
+    assert "could not start service db" in result.reason
     assert "no-such-program" in result.reason
 
 

@@ -211,9 +211,9 @@ def test_an_edit_says_what_it_does() -> None:
         (("list", "x"), 1, False, "cannot edit"),
         (("list", -9), 1, False, "cannot edit"),
         (("list", 10**9), 1, False, "cannot edit"),
-        (("nobody",), None, True, "nothing at .nobody"),
-        (("list", 7), None, True, "nothing at .list"),
-        (("text", "x"), None, True, "nothing at .text.x"),
+        (("nobody",), None, True, "nothing to unset at .nobody"),
+        (("list", 7), None, True, "nothing to unset at .list"),
+        (("text", "x"), None, True, "nothing to unset at .text.x"),
     ],
 )
 def test_an_edit_that_cannot_be_done_is_refused(path: Any, value: Any, removes: bool, reason: str) -> None:
