@@ -146,8 +146,8 @@ async def run_flow(
     and runs cleanup.
     """
     from pitstop.plan.planner import first_values
-    from pitstop.service.flow_files import FlowFiles
-    from pitstop.service.workplaces import make_workplace
+    from pitstop.runs.flow_files import FlowFiles
+    from pitstop.runs.workplaces import make_workplace
     from pitstop.steps.fresh import FreshWorkspaces
 
     planned = FlowFiles().plan(str(path), inputs or {})

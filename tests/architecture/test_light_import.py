@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 HEAVY = {"click", "fastapi", "httpx", "jq", "prompt_toolkit", "pydantic", "rich", "sqlalchemy", "typer", "yaml"}
-OUTER = {"pitstop.doors", "pitstop.service", "pitstop.store"}
+OUTER = {"pitstop.doors", "pitstop.runs", "pitstop.service", "pitstop.store"}
 
 
 def modules_after(statement: str) -> set[str]:

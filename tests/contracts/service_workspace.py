@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import BadCommit, CommandRefused, NoFiles, UnknownPoint, UnknownSnapshot
-from pitstop.service import workspace_progress
+from pitstop.runs import workspace_progress
 from pitstop.service.api import ActiveRun, DebugRequest, RerunRequest, Terminal, WorkspaceProgress
 from tests.contracts.service_desk import Desk, collected, next_stop, until
 from tests.held_files import HeldFiles

@@ -7,7 +7,7 @@ from pitstop.engine.frame import LARGEST_NOTE_BYTES, Activation
 from pitstop.events.log import events_from_json, events_to_json
 from pitstop.events.outcome import Status
 from pitstop.events.types import StepNoted
-from pitstop.service.telling import masked_event
+from pitstop.runs.telling import masked_event
 from tests.engine.flows import Bench, Do, flaky, flow, leaf, parallel, retry, run_flow
 from tests.engine.virtual_time import virtual_time
 

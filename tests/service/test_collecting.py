@@ -6,11 +6,11 @@ from pathlib import Path
 
 from pitstop.app import open_server_service
 from pitstop.executors.machine.snapshots.store import SnapshotStore
+from pitstop.runs.server_run import ServerRun
 from pitstop.service.api import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
-from pitstop.service.server_run import ServerRun
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
 from tests.moved_clock import MovedClock

@@ -10,8 +10,8 @@ import pytest
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.errors import BadCommit
 from pitstop.executors.machine.workspaces.files import LocalFiles
-from pitstop.service import commits
-from pitstop.service.commits import check_out, commit_in, find_commit
+from pitstop.runs import commits
+from pitstop.runs.commits import check_out, commit_in, find_commit
 
 PEOPLE = {
     f"GIT_{who}_{what}": value

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import NoFiles
+from pitstop.runs.server_run import ServerRun
 from pitstop.service.api import DebugRequest, RunRequest
-from pitstop.service.server_run import ServerRun
 from tests.contracts.service_desk import next_stop
 from tests.moved_clock import MovedClock
 from tests.service.test_collecting import KEEP_SECONDS, collect, server

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pitstop.errors import BadFlow, NoScopes
+from pitstop.runs.graph_targets import read_target
 from pitstop.service.api import DebugRequest, EventInfo, RerunRequest
-from pitstop.service.graph_targets import read_target
 from tests.service.desk import Desk
 
 COUNTING = """

@@ -8,9 +8,9 @@ import pytest
 
 from pitstop.errors import BadFlow, BadInputs, BadLog, CommandRefused, UnknownStep
 from pitstop.executors.machine.placing import PlacingExecutor
-from pitstop.service import live_run
+from pitstop.runs import live_run
+from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
-from pitstop.service.live_run import LiveRun
 from pitstop.store.folder import FolderRun
 from pitstop.store.port import FileChunk, RunRecord
 from tests.contracts.service_desk import collected

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from pitstop.events.log import EventLog
-from pitstop.service import live_run
+from pitstop.runs import live_run
+from pitstop.runs.live_run import LiveRun
+from pitstop.runs.log_pages import Page, pages_in_memory
+from pitstop.runs.sessions import LocalSession
 from pitstop.service.api import DebugRequest
-from pitstop.service.live_run import LiveRun
-from pitstop.service.log_pages import Page, pages_in_memory
-from pitstop.service.sessions import LocalSession
 from pitstop.store.folder import FolderStore
 from pitstop.store.port import RunFilter, RunRecord
 from tests.contracts.service_desk import next_stop, wait_for

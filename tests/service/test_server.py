@@ -17,6 +17,8 @@ from pitstop.engine.executor import Placement
 from pitstop.engine.ports import Clock
 from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, UnknownRun
 from pitstop.events.types import RunStarted
+from pitstop.runs.run_ids import reserved_run
+from pitstop.runs.server_run import ServerRun
 from pitstop.service.api import (
     ActiveRun,
     BreakpointRequest,
@@ -26,10 +28,8 @@ from pitstop.service.api import (
     RunRequest,
     RunStatus,
 )
-from pitstop.service.run_ids import reserved_run
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import BEATS_PER_LEASE, BEGIN_SECONDS, ServerOptions, ServerService
-from pitstop.service.server_run import ServerRun
 from pitstop.settings import Settings
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import SqlStore, open_sql_store

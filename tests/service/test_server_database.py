@@ -12,8 +12,8 @@ import pytest
 from pitstop.app import open_server_service
 from pitstop.errors import StoreUnavailable
 from pitstop.events.types import StepFinished
+from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import RunRequest
-from pitstop.service.live_run import LiveRun
 from pitstop.service.sealing import read_seal
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings

@@ -1,6 +1,6 @@
 import pytest
 
-from pitstop.service.shell_commands import CommandLine, Entered, ToScreen, ToShell
+from pitstop.runs.shell_commands import CommandLine, Entered, ToScreen, ToShell
 
 
 def typed(*pieces: bytes, line: CommandLine | None = None) -> tuple[bytes, list[str]]:

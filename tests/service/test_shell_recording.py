@@ -11,9 +11,9 @@ from pitstop.app import open_service
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.masking import MaskedStream, Masker
-from pitstop.service import shell_recording
+from pitstop.runs import shell_recording
+from pitstop.runs.shell_recording import TOO_MUCH, ShellRecording
 from pitstop.service.api import DebugRequest, RunRequest
-from pitstop.service.shell_recording import TOO_MUCH, ShellRecording
 from pitstop.settings import Settings
 from tests.contracts.service_desk import next_stop
 from tests.contracts.service_workspace import said_by, said_until_end

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pitstop.service.slots import Slots, Waiting, next_of
+from pitstop.runs.slots import Slots, Waiting, next_of
 
 
 def test_the_highest_priority_is_next_then_the_flow_with_the_fewest_at_work_then_who_came_first() -> None:

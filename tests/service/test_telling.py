@@ -5,8 +5,8 @@ from typing import Any
 
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import FrameOpened, RunStarted, ScopeEdited, StepFinished
-from pitstop.service.journal import Journal
-from pitstop.service.telling import intervention_text, masked, masked_event, tell_event
+from pitstop.runs.journal import Journal
+from pitstop.runs.telling import intervention_text, masked, masked_event, tell_event
 from pitstop.store.folder import FolderStore
 from pitstop.store.port import RunRecord
 

@@ -1,4 +1,4 @@
-from pitstop.service.variables import preview, tell_value
+from pitstop.runs.variables import preview, tell_value
 
 SECRET = 'k"' + "s" * 100
 

@@ -4,9 +4,9 @@ from contextlib import ExitStack
 import pytest
 
 from pitstop.engine.amount import Amount
-from pitstop.service import workspace_progress
+from pitstop.runs import workspace_progress
+from pitstop.runs.workspace_progress import ProgressTelling, in_words
 from pitstop.service.api import WorkspaceProgress, WorkspaceWork
-from pitstop.service.workspace_progress import ProgressTelling, in_words
 
 
 def amount(files: int = 0, size: int = 0, of_files: int | None = None, of_size: int | None = None) -> Amount:

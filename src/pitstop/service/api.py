@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pitstop.lazy_dataclass import dataclass
 from pitstop.runs.flow_info import FlowInfo, StepInfo
+from pitstop.runs.graph_targets import read_target
+from pitstop.runs.run_ids import new_run_id, reserved_run
 from pitstop.runs.run_info import ENDED, Failure, Question, RunInfo, RunStatus, RunSummary
 from pitstop.runs.run_output import (
     EVENT_SCHEMA,
@@ -33,8 +35,6 @@ from pitstop.runs.run_request import (
     ShellRecord,
 )
 from pitstop.runs.test_results import TestCase, TestedRun
-from pitstop.service.graph_targets import read_target
-from pitstop.service.run_ids import new_run_id, reserved_run
 
 if TYPE_CHECKING:  # a run that is not debugged need not load it
     from pitstop.service.debugging import Debugger

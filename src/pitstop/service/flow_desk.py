@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow
+from pitstop.runs.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
+from pitstop.runs.flow_files import FlowFiles, PlanGraph
+from pitstop.runs.info import tell_flow
+from pitstop.runs.run_maker import RunMaker, address_of
+from pitstop.runs.workplaces import NewMasker
 from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
-from pitstop.service.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
-from pitstop.service.flow_files import FlowFiles, PlanGraph
 from pitstop.service.flow_secrets import unlisted_secrets
-from pitstop.service.info import tell_flow
 from pitstop.service.preview import resolved_configs
-from pitstop.service.run_maker import RunMaker, address_of
 from pitstop.service.stored_flows import StoredFlows
-from pitstop.service.workplaces import NewMasker
 from pitstop.store.port import RunStore
 
 if TYPE_CHECKING:  # what a run need not pay for

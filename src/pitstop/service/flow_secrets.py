@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pitstop.errors import Mistake
 from pitstop.plan.expressions import expressions_in, secrets_read_by
 from pitstop.plan.plan import Step
-from pitstop.service.planned_flow import PlannedFlow
+from pitstop.runs.planned_flow import PlannedFlow
 
 _SCRIPTS = {"run": "script", "wait": "command"}  # the field of a type that is a script
 

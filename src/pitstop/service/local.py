@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, Self
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadDefinition, CommandRefused, NoScopes, NotEnded, UnknownRun
 from pitstop.plan.plan import Plan
+from pitstop.runs.graph_targets import GraphTarget, read_target
+from pitstop.runs.info import tell_flow
+from pitstop.runs.live_run import LiveRun
+from pitstop.runs.past_run import EndElsewhere, PastRun, tell_run
+from pitstop.runs.planned_flow import PlannedFlow
+from pitstop.runs.run_maker import PreparedRun
+from pitstop.runs.run_snapshots import SnapshotKeeping
+from pitstop.runs.workplaces import NewExecutor, NewMasker, make_workplace
 from pitstop.service.api import ENDED, Finding, FlowInfo, RerunRequest, RunPage, RunQuery, RunRequest
 from pitstop.service.cursors import cursor_after, read_cursor
 from pitstop.service.flow_desk import FlowDesk
-from pitstop.service.graph_targets import GraphTarget, read_target
-from pitstop.service.info import tell_flow
-from pitstop.service.live_run import LiveRun
-from pitstop.service.past_run import EndElsewhere, PastRun, tell_run
-from pitstop.service.planned_flow import PlannedFlow
-from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import SnapshotKeeping
-from pitstop.service.workplaces import NewExecutor, NewMasker, make_workplace
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 if TYPE_CHECKING:  # what a flow in YAML need not pay for
-    from pitstop.service.graphs import Graphs
+    from pitstop.runs.graphs import Graphs
 
 LEFT_ALONE = "the client that started it is gone"
 
@@ -147,7 +147,7 @@ class LocalService(FlowDesk):
     def _plan_graph(self, path: str, target: GraphTarget) -> PlannedFlow:
         """Import the user's code into this process and plan its graph; BadFlow."""
         if self._graphs is None:
-            from pitstop.service.graphs import Graphs
+            from pitstop.runs.graphs import Graphs
 
             self._graphs = Graphs()
         return self._graphs.plan(target)

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from pitstop.errors import BadFlow, OtherVersion
+from pitstop.runs.graph_targets import read_target
 from pitstop.service.api import (
     BreakpointRequest,
     Finding,
@@ -22,7 +23,6 @@ from pitstop.service.api import (
     StepTypeHelp,
     StoredFlow,
 )
-from pitstop.service.graph_targets import read_target
 from pitstop.service.remote_http import Background, Connection
 from pitstop.service.remote_run import RemoteRun
 from pitstop.service.wire import CheckedFlow, FlowDetail, Me, RunDetail

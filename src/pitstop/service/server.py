@@ -14,23 +14,23 @@ from pitstop.engine.ports import Clock, Evaluator
 from pitstop.errors import Elsewhere, GraphRefused, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
+from pitstop.runs.graph_targets import GraphTarget
+from pitstop.runs.past_run import PastRun
+from pitstop.runs.planned_flow import PlannedFlow
+from pitstop.runs.run_maker import PreparedRun
+from pitstop.runs.run_snapshots import SnapshotKeeping
+from pitstop.runs.run_watch import RunWatch
+from pitstop.runs.server_run import ServerRun
+from pitstop.runs.shared import Evaluators, Workplaces
+from pitstop.runs.slots import Slots
+from pitstop.runs.workplaces import NewExecutor, NewMasker
 from pitstop.service.api import Finding
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.service.flow_secrets import used_secrets
-from pitstop.service.graph_targets import GraphTarget
 from pitstop.service.local import LocalService
-from pitstop.service.past_run import PastRun
-from pitstop.service.planned_flow import PlannedFlow
-from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import SnapshotKeeping
-from pitstop.service.run_watch import RunWatch
 from pitstop.service.sealing import Seal
 from pitstop.service.secret_scopes import secrets_for
 from pitstop.service.server_identity import is_dead, new_server_id
-from pitstop.service.server_run import ServerRun
-from pitstop.service.shared import Evaluators, Workplaces
-from pitstop.service.slots import Slots
-from pitstop.service.workplaces import NewExecutor, NewMasker
 from pitstop.settings import Settings
 from pitstop.store.port import Claim, KeptRun, RunRecord, ServerRecord, ServerStore
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.service.live_run import LiveRun
+from pitstop.runs.live_run import LiveRun
 from tests.doors.cli.command_line import PITSTOP
 from tests.doors.http.bench import Bench
 from tests.patience import PATIENCE_SECONDS

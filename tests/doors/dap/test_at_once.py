@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import ActiveRun, RunQuery, RunRequest
-from pitstop.service.live_run import LiveRun
 from tests.doors.dap.adapter_client import AdapterClient, wait_run_ended, written
 from tests.doors.http.bench import Bench
 
@@ -174,7 +174,7 @@ async def test_the_log_is_written_before_disconnect_is_answered_though_the_adapt
         folder,
         "import asyncio, os, time\n"
         "from pitstop.doors.dap.session.adapter import Adapter\n"
-        "from pitstop.service.live_run import LiveRun\n"
+        "from pitstop.runs.live_run import LiveRun\n"
         "answer, kill = Adapter.answer, LiveRun.kill\n"
         "def answer_and_be_killed(adapter, response):\n"
         "    answer(adapter, response)\n"

@@ -10,8 +10,8 @@ import pytest
 
 from pitstop.doors.dap.serving import serve_client
 from pitstop.errors import ServerBusy
+from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.service.api import RunQuery, Service
-from pitstop.service.local_debugger import LocalDebugger
 from pitstop.service.remote_http import Connection
 from tests.doors.dap.adapter_client import AdapterClient, frame
 from tests.doors.dap.flows import line_of

@@ -12,17 +12,17 @@ from pitstop.events.types import AnyEvent
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
+from pitstop.runs.commits import commit_in, find_commit
+from pitstop.runs.flow_breakpoints import with_flow_breakpoints
+from pitstop.runs.flow_files import FlowFiles
+from pitstop.runs.graph_targets import read_target
+from pitstop.runs.planned_flow import PlannedFlow
+from pitstop.runs.requests import kept_request, request_of
+from pitstop.runs.run_ids import new_run_id, reserved_run
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.run_request import RerunRequest, RunRequest
-from pitstop.service.commits import commit_in, find_commit
-from pitstop.service.flow_breakpoints import with_flow_breakpoints
-from pitstop.service.flow_files import FlowFiles
-from pitstop.service.graph_targets import read_target
-from pitstop.service.planned_flow import PlannedFlow
-from pitstop.service.requests import kept_request, request_of
-from pitstop.service.run_ids import new_run_id, reserved_run
-from pitstop.service.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
-from pitstop.service.workplaces import NewMasker
+from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
+from pitstop.runs.workplaces import NewMasker
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
@@ -102,7 +102,7 @@ class RunMaker:
         if request.debug is not None:
             debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
             request = replace(request, debug=debug)
-            from pitstop.service.sessions import make_session
+            from pitstop.runs.sessions import make_session
 
             make_session(debug)  # which refuses breakpoints that are none
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))

@@ -9,7 +9,7 @@ from pitstop.engine.executor import Command, CommandRef, CommandResult, Executor
 from pitstop.engine.ports import Evaluator
 from pitstop.engine.workspace_files import FoundFile, Part, WorkspaceFiles
 from pitstop.errors import WorkspaceLost
-from pitstop.service.workplaces import KillableWorkplace, NewMasker, workplace_in
+from pitstop.runs.workplaces import KillableWorkplace, NewMasker, workplace_in
 
 EVALUATORS = 4
 

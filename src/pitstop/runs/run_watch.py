@@ -8,9 +8,9 @@ from opentelemetry import trace
 from pitstop.engine.run import COMBINING
 from pitstop.events.types import AllStopped, AnyEvent, Resumed, RunEnded, StepFinished, StepStarted, StopEnded, Stopped
 from pitstop.plan.plan import Plan
-from pitstop.service.slots import Slot
-from pitstop.service.telling import tell_event
-from pitstop.service.tracing import RunTrace
+from pitstop.runs.slots import Slot
+from pitstop.runs.telling import tell_event
+from pitstop.runs.tracing import RunTrace
 from pitstop.store.port import RunRecord
 
 Note = Callable[..., None]  # keeps changes of the record, some time soon

@@ -8,8 +8,8 @@ from pitstop.debugger.time_travel import files_at, point_numbered, points_in
 from pitstop.errors import NoFiles, UnknownSnapshot
 from pitstop.events.types import AnyEvent
 from pitstop.runs.file_changes import FileChangeInfo, FileChanges, FileDiff
-from pitstop.service.run_snapshots import NewSnapshots, SnapshotReading
-from pitstop.service.telling import MaskText
+from pitstop.runs.run_snapshots import NewSnapshots, SnapshotReading
+from pitstop.runs.telling import MaskText
 
 COMPARED_BYTES = 256 * 1024
 COMPARED_LINES = 5000  # finding the differences takes time that grows faster than they do

@@ -8,12 +8,12 @@ from pitstop.engine.frame import Hook, Point
 from pitstop.engine.ports import Clock, Evaluator
 from pitstop.engine.verdict import Position, Verdict
 from pitstop.plan.plan import Step
-from pitstop.service.live_run import LiveRun
-from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import NewSnapshots
-from pitstop.service.run_watch import RunWatch
-from pitstop.service.slots import Slots
-from pitstop.service.workplaces import OpenWorkplace
+from pitstop.runs.live_run import LiveRun
+from pitstop.runs.run_maker import PreparedRun
+from pitstop.runs.run_snapshots import NewSnapshots
+from pitstop.runs.run_watch import RunWatch
+from pitstop.runs.slots import Slots
+from pitstop.runs.workplaces import OpenWorkplace
 from pitstop.store.port import KeptRun, RunStore
 
 

@@ -14,21 +14,21 @@ from pitstop.events.types import AnyEvent
 from pitstop.plan.paths import parse_path, read_path
 from pitstop.plan.plan import Plan
 from pitstop.plan.values import Change, as_json, diff
+from pitstop.runs.debug_view import DebugView
 from pitstop.runs.file_changes import FileChanges, FileDiff
 from pitstop.runs.flow_info import FlowInfo
+from pitstop.runs.log_pages import Page
+from pitstop.runs.past_scopes import past_scopes
+from pitstop.runs.run_context import context_at
+from pitstop.runs.run_files import RunFiles
 from pitstop.runs.run_info import CommitInfo, SessionState
 from pitstop.runs.run_request import BreakpointRequest
+from pitstop.runs.run_snapshots import NewSnapshots
+from pitstop.runs.sessions import LocalSession, parts_of
 from pitstop.runs.stop_info import BreakpointInfo, ContextInfo, DebugState, EditInfo, OutcomeInfo, PointInfo, StopInfo
+from pitstop.runs.telling import MaskText, masked, without_secrets
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, VariablePage
-from pitstop.service.debug_view import DebugView
-from pitstop.service.log_pages import Page
-from pitstop.service.past_scopes import past_scopes
-from pitstop.service.run_context import context_at
-from pitstop.service.run_files import RunFiles
-from pitstop.service.run_snapshots import NewSnapshots
-from pitstop.service.sessions import LocalSession, parts_of
-from pitstop.service.telling import MaskText, masked, without_secrets
-from pitstop.service.variables import children_of, page_of, tell_value
+from pitstop.runs.variables import children_of, page_of, tell_value
 from pitstop.steps.workplace import Workplace
 
 T = TypeVar("T")

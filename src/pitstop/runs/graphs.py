@@ -18,8 +18,8 @@ from pitstop.engine.ports import StepType
 from pitstop.errors import BadFlow, BadGraph, Mistake
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import plan_graph
-from pitstop.service.graph_targets import GraphTarget
-from pitstop.service.planned_flow import PlannedFlow
+from pitstop.runs.graph_targets import GraphTarget
+from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.steps.node import NodeStep
 from pitstop.steps.registry import StepTypes
 from pitstop.steps.workplace import Workplace

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pitstop.errors import PitstopError
+from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.runs.stop_info import DebugState
-from pitstop.service.local_debugger import LocalDebugger
 
 COMMANDS = {
     "@resume": "resume the run",

@@ -11,7 +11,7 @@ from pitstop.events.types import Rewound
 from pitstop.plan.plan import Step
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
-    from pitstop.service.sessions import LocalSession
+    from pitstop.runs.sessions import LocalSession
 
 
 class LateSession:

@@ -12,10 +12,10 @@ from pitstop.events.types import (
     Stopped,
 )
 from pitstop.events.view import RunView, is_intervention
+from pitstop.runs.log_pages import Page
 from pitstop.runs.run_info import SessionState
 from pitstop.runs.stop_info import FrameInfo, FrameState
-from pitstop.service.log_pages import Page
-from pitstop.service.telling import intervention_text
+from pitstop.runs.telling import intervention_text
 
 
 class DebugView:

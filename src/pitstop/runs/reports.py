@@ -6,8 +6,8 @@ from typing import Any, Literal
 from pitstop.errors import UnknownRun
 from pitstop.events.counting import events_that_count
 from pitstop.events.types import AnyEvent, StepFinished
+from pitstop.runs.log_pages import events_of
 from pitstop.runs.test_results import FailingTest, TestCase, TestedRun
-from pitstop.service.log_pages import events_of
 from pitstop.store.port import ENDED, KeptRun, RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20

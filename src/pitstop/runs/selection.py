@@ -8,8 +8,8 @@ from pitstop.errors import BadLog, UnknownStep
 from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan, Step
-from pitstop.service.info import tell_failures
-from pitstop.service.undoing import events_without, occurrences_of
+from pitstop.runs.info import tell_failures
+from pitstop.runs.undoing import events_without, occurrences_of
 
 _KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decided among all of them
 

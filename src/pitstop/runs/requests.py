@@ -9,7 +9,7 @@ import msgspec
 from pitstop.plan.values import as_json
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.run_request import BreakpointRequest, RunRequest
-from pitstop.service.telling import MaskText, masked
+from pitstop.runs.telling import MaskText, masked
 
 
 def kept_request(request: RunRequest, mask: MaskText | None = None, commit: CommitInfo | None = None) -> dict[str, Any]:

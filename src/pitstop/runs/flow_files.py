@@ -17,8 +17,8 @@ from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
 from pitstop.plan.planner import call_mistakes, plan_flow
-from pitstop.service.graph_targets import GraphTarget, read_target
-from pitstop.service.planned_flow import PlannedFlow
+from pitstop.runs.graph_targets import GraphTarget, read_target
+from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.steps.described import DescribedStepType
 from pitstop.steps.registry import StepTypes, find_step_types
 

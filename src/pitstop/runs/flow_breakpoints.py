@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pitstop.errors import UnknownStep
 from pitstop.plan.plan import Plan
+from pitstop.runs.requests import breakpoints_of, kept_breakpoints
 from pitstop.runs.run_request import BreakpointRequest, DebugRequest
-from pitstop.service.requests import breakpoints_of, kept_breakpoints
-from pitstop.service.selection import paths_of
+from pitstop.runs.selection import paths_of
 from pitstop.store.port import RunStore
 
 NAME = "breakpoints"

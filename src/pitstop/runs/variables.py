@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pitstop.plan.paths import format_path
 from pitstop.plan.values import as_json
+from pitstop.runs.telling import MaskText, masked
 from pitstop.runs.variable_info import VariableInfo, VariablePage
-from pitstop.service.telling import MaskText, masked
 
 LONGEST_TEXT = 10_000
 PREVIEW_CHARACTERS = 120

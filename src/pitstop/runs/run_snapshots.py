@@ -10,7 +10,7 @@ from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
 from pitstop.runs.run_request import DebugRequest
-from pitstop.service.workspace_progress import ProgressTelling
+from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.workplace import Workplace
 from pitstop.store.port import RunRecord
 

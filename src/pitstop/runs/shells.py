@@ -11,12 +11,12 @@ from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Shell, ShellRequest
 from pitstop.engine.frame import Activation
 from pitstop.errors import NotRunning
+from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.runs.run_request import ShellMode, ShellRecord
-from pitstop.service.local_debugger import LocalDebugger
-from pitstop.service.sessions import LocalSession
-from pitstop.service.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
-from pitstop.service.shell_recording import FOLDER, ShellRecording, recording_name
-from pitstop.service.workplaces import RECORDINGS
+from pitstop.runs.sessions import LocalSession
+from pitstop.runs.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
+from pitstop.runs.shell_recording import FOLDER, ShellRecording, recording_name
+from pitstop.runs.workplaces import RECORDINGS
 from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
 

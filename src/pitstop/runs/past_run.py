@@ -10,22 +10,22 @@ from pitstop.events.types import StepFinished
 from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.plan import Plan
 from pitstop.runs.flow_info import FlowInfo
+from pitstop.runs.log_pages import Page, pages_of
+from pitstop.runs.reports import compared_tests, tests_over_runs
+from pitstop.runs.requests import commit_of
 from pitstop.runs.run_info import ENDED, CommitInfo, Failure, Question, RunInfo, RunSummary, SessionState
 from pitstop.runs.run_output import ArtifactInfo, EventInfo, LogLine, LogPage, Output, WorkspaceProgress
 from pitstop.runs.run_request import ShellMode, ShellRecord
+from pitstop.runs.run_snapshots import NewSnapshots
+from pitstop.runs.telling import tell_event
 from pitstop.runs.test_results import TestCase, TestedRun
-from pitstop.service.log_pages import Page, pages_of
-from pitstop.service.reports import compared_tests, tests_over_runs
-from pitstop.service.requests import commit_of
-from pitstop.service.run_snapshots import NewSnapshots
-from pitstop.service.telling import tell_event
 from pitstop.store.port import KeptRun, RunRecord, RunStore
 
 if TYPE_CHECKING:  # what a run that is not debugged need not load
-    from pitstop.service.local_debugger import LocalDebugger
-    from pitstop.service.sessions import LocalSession
-    from pitstop.service.shells import DebugShell
-    from pitstop.service.workplaces import KillableWorkplace
+    from pitstop.runs.local_debugger import LocalDebugger
+    from pitstop.runs.sessions import LocalSession
+    from pitstop.runs.shells import DebugShell
+    from pitstop.runs.workplaces import KillableWorkplace
 
 TAIL_BYTES = 64 * 1024
 _ESCAPES = lazy_compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -84,7 +84,7 @@ class PastRun:
     @property
     def debugger(self) -> "LocalDebugger":
         if self._debugger is None:
-            from pitstop.service.local_debugger import LocalDebugger
+            from pitstop.runs.local_debugger import LocalDebugger
 
             self._debugger = LocalDebugger(self, self._new_evaluator)
         return self._debugger

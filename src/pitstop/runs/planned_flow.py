@@ -6,7 +6,7 @@ from pitstop.definition.flow import Flow
 from pitstop.engine.run import COMBINING
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
-from pitstop.service.graph_targets import GraphTarget
+from pitstop.runs.graph_targets import GraphTarget
 from pitstop.steps.registry import StepTypes
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from pitstop.errors import LogLost
 from pitstop.events.types import AnyEvent, StepFinished
-from pitstop.service.telling import MaskText, masked_event
+from pitstop.runs.telling import MaskText, masked_event
 from pitstop.store.port import KeptRun
 
 

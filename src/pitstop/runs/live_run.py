@@ -17,34 +17,34 @@ from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, StepFinished, Stopped
 from pitstop.events.view import interventions_in
 from pitstop.plan.plan import Plan
+from pitstop.runs.commits import check_out
+from pitstop.runs.info import tell_failures, tell_flow
+from pitstop.runs.journal import Journal
+from pitstop.runs.late_session import LateSession
+from pitstop.runs.log_pages import Page, pages_in_memory
+from pitstop.runs.machines import refuse_unmet
+from pitstop.runs.past_run import PastRun, tell_run
 from pitstop.runs.run_info import Question, RunInfo, RunSummary, SessionState
+from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import ArtifactInfo, Output, WorkspaceProgress
 from pitstop.runs.run_request import DebugRequest, ShellMode, ShellRecord
-from pitstop.service.commits import check_out
-from pitstop.service.info import tell_failures, tell_flow
-from pitstop.service.journal import Journal
-from pitstop.service.late_session import LateSession
-from pitstop.service.log_pages import Page, pages_in_memory
-from pitstop.service.machines import refuse_unmet
-from pitstop.service.past_run import PastRun, tell_run
-from pitstop.service.run_maker import PreparedRun
-from pitstop.service.run_snapshots import (
+from pitstop.runs.run_snapshots import (
     NewSnapshots,
     RunSnapshots,
     bring_files,
     snapshots_in,
     wants_snapshots,
 )
-from pitstop.service.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
-from pitstop.service.workspace_progress import ProgressTelling
+from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
+from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Decision, MemoryApprovals
 from pitstop.steps.described import ClosedStepType
 from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.store.port import KeptRun, RunLog, RunStore
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
-    from pitstop.service.sessions import LocalSession
-    from pitstop.service.shells import DebugShell
+    from pitstop.runs.sessions import LocalSession
+    from pitstop.runs.shells import DebugShell
 
 HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
 KILL_EVERY_SECONDS = 0.05
@@ -463,7 +463,7 @@ class LiveRun(PastRun):
     ) -> "DebugShell":
         if self.session is None or self._workplace is None or self.is_over:
             raise NotRunning
-        from pitstop.service.shells import open_shell
+        from pitstop.runs.shells import open_shell
 
         return await open_shell(self, stop, mode, rows, cols, record)
 
@@ -478,7 +478,7 @@ class LiveRun(PastRun):
 
 
 def _new_session(request: DebugRequest) -> "LocalSession":
-    from pitstop.service.sessions import make_session
+    from pitstop.runs.sessions import make_session
 
     return make_session(request)
 
