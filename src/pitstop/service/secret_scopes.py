@@ -38,7 +38,7 @@ def check_secret(name: str, scope: str = SERVER, repos: Sequence[str] = ()) -> N
         )
     if not _is_scope(scope):
         raise BadSecret(
-            f"{scope!r} is no scope: use server, repo:<repo> or flow:<repo>:<flow> "
+            f"{scope!r} is not a scope: use server, repo:<repo> or flow:<repo>:<flow> "
             f"(flow::<flow> for a flow of a flows folder)"
         )
     if repos and scope != SERVER:

@@ -447,7 +447,7 @@ async def test_a_secret_is_stored_by_name_and_scope(bench: Bench) -> None:
     ("name", "scope", "repos", "told"),
     [
         ("A-KEY", "server", [], "'A-KEY' cannot be the name of a secret"),
-        ("KEY", "nowhere", [], "'nowhere' is no scope: use server, repo:<repo> or flow:<repo>:<flow>"),
+        ("KEY", "nowhere", [], "'nowhere' is not a scope: use server, repo:<repo> or flow:<repo>:<flow>"),
         ("KEY", "repo:web", ["web"], "only one of the server does"),
         ("KEY", "server", ["../x"], "'../x' cannot be a repository"),
     ],

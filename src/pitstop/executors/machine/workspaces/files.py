@@ -104,7 +104,7 @@ class LocalFiles:
         try:
             real = (folder / path).resolve()
         except (OSError, ValueError, RuntimeError) as error:  # a NUL in it, or links in a circle
-            raise FileProblem(path, f"it is no path: {error}") from error
+            raise FileProblem(path, f"invalid path: {error}") from error
         if not real.is_relative_to(folder):
             raise PathOutside(path)
         return real
@@ -170,9 +170,9 @@ def _find(pattern: str, folder: Path, top: Path) -> list[FoundFile]:
                 with suppress(FileNotFoundError):  # a command is at work there
                     found.append(_found(path.relative_to(top).as_posix(), path.stat()))
     except (ValueError, NotImplementedError) as error:
-        raise FileProblem(pattern, f"this is no pattern for files ({error})") from error
+        raise FileProblem(pattern, f"invalid file pattern ({error})") from error
     except OSError as error:
-        raise FileProblem(pattern, f"{error.filename} cannot be read ({error.strerror})") from error
+        raise FileProblem(pattern, f"cannot read {error.filename} ({error.strerror})") from error
     return found
 
 
