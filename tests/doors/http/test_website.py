@@ -1,10 +1,13 @@
 import gzip
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.doors.http.bench import API, Bench
+
+WEB = Path(__file__).parents[3] / "web"
 
 
 @pytest.fixture
@@ -19,9 +22,28 @@ async def built(tmp_path: Path) -> AsyncIterator[Bench]:
         yield bench
 
 
+async def test_every_page_and_file_of_the_app_is_open(bench: Bench) -> None:
+    pages = re.findall(r'<Route path="([^"]+)"', (WEB / "src/app/app.tsx").read_text())
+    files = [
+        f"/{path.relative_to(WEB / 'public').as_posix()}" for path in (WEB / "public").rglob("*") if path.is_file()
+    ]
+    async with bench.new_client() as browser:
+        for path in (*pages, *files, "/index.html"):
+            assert (await browser.get(path)).status_code == 200, path
+
+
+async def test_every_other_address_is_closed_until_the_client_is_known(bench: Bench) -> None:
+    async with bench.new_client() as anybody, bench.new_client(bench.token) as owner:
+        for path in ("/git/x/info/refs", "/mcp", "/metrics", "/runs", "/settings", "/healthy", "/login/x"):
+            assert (await anybody.get(path)).status_code == 401, path
+            assert (await owner.get(path)).status_code != 401, path
+        for path in ("/", "/health", "/runs/x", "/assets/x.js"):
+            assert (await anybody.post(path)).status_code == 401, path
+
+
 async def test_every_address_of_the_app_is_its_one_page(built: Bench) -> None:
     async with built.new_client() as browser:
-        for path in ("/", "/runs", "/runs/20260101-x/debug", "/settings?tab=1"):
+        for path in ("/", "/new?flow=a", "/runs/20260101-x", "/runs/20260101-x/debug"):
             response = await browser.get(path)
             assert (response.status_code, response.headers["cache-control"]) == (200, "no-cache")
             assert "<title>Pitstop</title>" in response.text

@@ -1,4 +1,4 @@
-"""The gate: is the request for this server, from a page of this server, from somebody we know, and may they?"""
+"""The gate: is the request for this server, from a page of this server, from a known client, and is it allowed?"""
 
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
@@ -15,7 +15,9 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 API = "/api/"
 OPERATORS_ONLY = ("/api/v1/secrets", "/api/v1/tokens")
-GUARDED = (API, "/metrics", "/logout")  # everything else can be had by everybody: the web app, health, login
+# What an anonymous client may read; a new route is closed until it is listed here. The pages have no data in them.
+OPEN_PATHS = ("/health", "/ready", "/login", "/", "/new", "/index.html", "/first.js", "/icon.svg", "/favicon.ico")
+OPEN_FOLDERS = ("/assets/", "/runs/")
 
 
 def host_name(host: str) -> str:
@@ -59,10 +61,10 @@ class Gate:
         path: str = scope["path"]
         if "\0" in path:
             raise BadRequest("a URL must not contain a NUL character")
-        if not path.startswith(GUARDED):
-            return
         is_socket = scope["type"] == "websocket"
         is_unsafe = not is_socket and scope["method"] not in SAFE_METHODS
+        if not is_socket and not is_unsafe and (path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)):
+            return
         bearer, cookie = bearer_in(headers), cookie_in(headers)
         identity = await self._access.who(bearer=bearer, cookie=None if bearer else cookie)
         by_cookie = bearer is None and cookie is not None
