@@ -50,6 +50,10 @@ class FarProcesses(Processes):
         self.others[-1] = executor
         return self.others[-1]
 
+    def lapse(self, executor: Executor) -> None:
+        assert isinstance(executor, FarExecutor)
+        super().lapse(executor._executor)
+
 
 class Fakes:
     question = b"6 * 7?"

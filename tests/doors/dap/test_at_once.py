@@ -173,16 +173,16 @@ async def test_the_log_is_written_before_disconnect_is_answered_though_the_adapt
     env = changed(
         folder,
         "import asyncio, os, time\n"
-        "from pitstop.doors.dap.session.adapter import Adapter\n"
+        "from pitstop.doors.dap.session.editor import Editor\n"
         "from pitstop.runs.live_run import LiveRun\n"
-        "answer, kill = Adapter.answer, LiveRun.kill\n"
-        "def answer_and_be_killed(adapter, response):\n"
-        "    answer(adapter, response)\n"
+        "answer, kill = Editor.answer, LiveRun.kill\n"
+        "def answer_and_be_killed(editor, response):\n"
+        "    answer(editor, response)\n"
         "    if response.command == 'disconnect': os._exit(9)\n"
         "async def kill_and_stand_still(run):\n"
         "    await kill(run)\n"
         "    asyncio.get_running_loop().call_soon(time.sleep, 2)\n"
-        "Adapter.answer, LiveRun.kill = answer_and_be_killed, kill_and_stand_still\n",
+        "Editor.answer, LiveRun.kill = answer_and_be_killed, kill_and_stand_still\n",
     )
     async with AdapterClient(folder, env=env) as adapter:
         await adapter.launch("long.yaml")

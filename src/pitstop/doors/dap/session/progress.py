@@ -6,7 +6,6 @@ from itertools import count
 
 from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.messages import Message
-from pitstop.doors.dap.session.client import Client
 
 STEP_SECONDS = 1.0
 REQUEST_SECONDS = 0.5
@@ -16,9 +15,9 @@ class Progress:
     """Each has an id of its own, and an end whatever becomes of it."""
 
     def __init__(
-        self, client: Client, tell: Callable[[str, Message], None], cancellable: MutableMapping[str, int]
+        self, is_shown: Callable[[], bool], tell: Callable[[str, Message], None], cancellable: MutableMapping[str, int]
     ) -> None:
-        self._client = client
+        self._is_shown = is_shown
         self._tell = tell
         self._cancellable = cancellable
         self._numbers = count(1)
@@ -27,13 +26,13 @@ class Progress:
 
     def begin(self, key: str, title: str, *, seconds: float = STEP_SECONDS, request: int | None = None) -> None:
         """Tell of it if it is not over in so many seconds. One that a request makes can be cancelled with it."""
-        if self._client.shows_progress and key not in self._timers:
+        if self._is_shown() and key not in self._timers:
             loop = asyncio.get_running_loop()
             self._timers[key] = loop.call_later(seconds, self._show, key, title, request)
 
     def report(self, key: str, title: str, message: str, percentage: float | None) -> None:
         """Tell at once how far something is that has taken long already; it lasts until its `end`."""
-        if not self._client.shows_progress:
+        if not self._is_shown():
             return
         if key not in self._shown:
             self._show(key, title, None, message, percentage)
