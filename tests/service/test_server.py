@@ -395,7 +395,7 @@ async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_u
 
 
 async def test_a_run_from_a_step_repeats_nothing_before_it_with_secrets_either(server: Server) -> None:
-    text = "steps: [{id: a, run: echo a >> done.txt}, {id: b, run: 'echo $KEY >> done.txt'}]"
+    text = "steps: [{id: a, run: echo a >> done.txt}, {id: b, secrets: [KEY], run: 'echo $KEY >> done.txt'}]"
     async with server.open() as service:
         run = await service.start(server.request(text, secrets={"KEY": "one"}))
         await run.wait()

@@ -84,11 +84,11 @@ def test_what_cannot_be_stored_is_told_before_the_value_is_read(tmp_path: Path) 
         no_name = secrets(house, "set", value="x")
         assert house.ask("GET", "/secrets").json() == []
     assert "'A-KEY' cannot be the name of a secret" in bad_name.stderr
-    assert "'nowhere' is no scope" in bad_scope.stderr
+    assert "'nowhere' is not a scope" in bad_scope.stderr
     assert (bad_name.returncode, bad_scope.returncode, no_name.returncode) == (1, 1, 2)
 
 
 def test_without_a_server_it_says_which_to_start_or_name(tmp_path: Path) -> None:
     ended = pitstop(tmp_path, "secrets", "ls")
     assert ended.returncode == 1
-    assert "start one with pitstop up, or name one with --server" in ended.stderr
+    assert "start one with pitstop up, or pass --server" in ended.stderr

@@ -40,8 +40,6 @@ def test_what_is_heavy_runs_first_and_on_one_worker(run_suite: Run) -> None:
     result = run_suite("tests/chaos/test_it.py", heavy, "-n2", "--dist=loadgroup", "--no-loadscope-reorder", "-v")
 
     result.assert_outcomes(passed=12)
-    began = [line for line in result.outlines if line.endswith(" ")]
-    workers = [line.split()[0] for line in result.outlines if "PASSED" in line and "test_heavy" in line]
-    assert "test_heavy_0" in " ".join(began[:2])
-    assert len(workers) == 6
-    assert len(set(workers)) == 1
+    passed = [(line.split()[0], line.split("::")[1].strip()) for line in result.outlines if "PASSED" in line]
+    (worker,) = {worker for worker, name in passed if "heavy" in name}
+    assert [name for each, name in passed if each == worker][:6] == [f"test_heavy_{number}" for number in range(6)]

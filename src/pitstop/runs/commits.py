@@ -99,7 +99,7 @@ async def _git(folder: str, *words: str) -> str:
             process.kill()
             await process.wait()
         if isinstance(error, TimeoutError):
-            raise BadCommit(words[-1], f"git does not answer within {LOOK_SECONDS:g} s") from error
+            raise BadCommit(words[-1], f"git timed out after {LOOK_SECONDS:g} s") from error
         raise
     if process.returncode != 0 and complained:
         raise BadCommit(words[-1], complained.decode(errors="replace").strip())

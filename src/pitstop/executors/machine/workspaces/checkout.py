@@ -75,7 +75,7 @@ async def _git(repository: Path, commit: str, *words: str) -> None:
             process.kill()
             await process.wait()
         if isinstance(error, TimeoutError):
-            raise BadCommit(commit, f"git does not answer within {SECONDS:g} s") from error
+            raise BadCommit(commit, f"git timed out after {SECONDS:g} s") from error
         raise
     if process.returncode != 0:
         raise BadCommit(commit, complained.decode(errors="replace").strip())
