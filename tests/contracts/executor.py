@@ -519,7 +519,7 @@ class ExecutorContract:
         assert (len(in_folder), none, len(by_suffix), len(one)) == (200, [], 2000, 1)
         assert in_folder[:2] == [file for file in by_suffix if file.path in ("many/3/0003.txt", "many/3/0013.txt")]
         assert (in_folder[0].size, in_folder[1].size, one[0].path) == (0, 1, "many/0/0000.txt")
-        with pytest.raises(FileProblem, match="no pattern"):
+        with pytest.raises(FileProblem, match="invalid file pattern"):
             await files.find("control", [""])
 
     async def test_files_that_are_kept_are_among_the_artifacts(self, place: Place, workspace: WorkspaceRef) -> None:
