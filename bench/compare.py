@@ -240,6 +240,8 @@ def main() -> int:
     for path in (options.old, options.new):
         if not (path / ".venv/bin/python").exists():
             parser.error(f"{path} has no .venv")
+        # Where PYTHONDONTWRITEBYTECODE is set, a checkout would be compiled again at every start
+        subprocess.run([path / ".venv/bin/python", "-m", "compileall", "-q", path / "src"], check=True)
     rounds = 2 if options.quick else options.rounds
     with tempfile.TemporaryDirectory(prefix="pitstop-bench-") as folder:
         checkouts = []

@@ -66,7 +66,7 @@ async def _git(repository: Path, commit: str, *words: str) -> None:
             env=environment,
         )
     except OSError as error:
-        raise BadCommit(commit, f"git cannot be run: {error.strerror}") from error
+        raise BadCommit(commit, f"cannot run git: {error.strerror}") from error
     try:
         async with asyncio.timeout(SECONDS):
             _, complained = await process.communicate()
