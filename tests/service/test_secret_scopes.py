@@ -3,7 +3,7 @@
 import pytest
 
 from pitstop.errors import BadSecret
-from pitstop.service.secret_scopes import check_secret, secrets_for
+from pitstop.service.secret_scopes import LONGEST_VALUE_BYTES, check_secret, check_value, secrets_for
 from pitstop.store.port import SecretRecord
 
 
@@ -84,3 +84,23 @@ def test_what_cannot_be_stored_is_told(name: str, scope: str, repos: list[str], 
     with pytest.raises(BadSecret) as refused:
         check_secret(name, scope, repos)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["x", " ", "é\n", "k" * LONGEST_VALUE_BYTES])
+def test_a_value_that_a_command_can_have_is_stored(value: str) -> None:
+    check_value("KEY", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("", "the value of KEY is empty"),
+        ("k" * (LONGEST_VALUE_BYTES + 1), "has 65,537 bytes, but at most 65,536 can be stored"),
+        ("é" * (LONGEST_VALUE_BYTES // 2 + 1), "has 65,538 bytes"),
+    ],
+)
+def test_a_value_that_no_command_can_have_is_refused_without_showing_it(value: str, told: str) -> None:
+    with pytest.raises(BadSecret) as refused:
+        check_value("KEY", value)
+    assert told in str(refused.value)
+    assert len(str(refused.value)) < 200

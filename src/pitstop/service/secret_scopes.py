@@ -11,6 +11,7 @@ SERVER = "server"
 EVERY_REPO = "*"
 MOST_REPOS = 100
 LONGEST_FLOW = 255
+LONGEST_VALUE_BYTES = 64 * 1024  # the kernel takes 128 KiB for one variable of a command, name included
 
 _NAME = re.compile(SECRET_PATTERN)
 _REPO = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
@@ -19,7 +20,7 @@ _REPO = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
 def secrets_for(stored: Iterable[SecretRecord], repo: str | None, flow: str | None) -> dict[str, SecretRecord]:
     """The secrets that a run of this flow of this repository may have, by name: the narrowest scope wins.
 
-    One of the server is for a run of a repository only if it allows that repository: whoever may push may print it.
+    A run of a repository gets one of the server only if it allows that repository: anyone who may push may print it.
     """
     scopes = [SERVER]
     if repo is not None:
@@ -50,6 +51,15 @@ def check_secret(name: str, scope: str = SERVER, repos: Sequence[str] = ()) -> N
             raise BadSecret(
                 f"{repo!r} cannot be a repository: use *, or small letters, digits, '.', '_' and '-', at most 64"
             )
+
+
+def check_value(name: str, value: str) -> None:
+    """BadSecret when the value cannot be a variable in the environment of a command."""
+    size = len(value.encode(errors="surrogatepass"))
+    if not value:
+        raise BadSecret(f"the value of {name} is empty: remove the secret instead")
+    if size > LONGEST_VALUE_BYTES:
+        raise BadSecret(f"the value of {name} has {size:,} bytes, but at most {LONGEST_VALUE_BYTES:,} can be stored")
 
 
 def _allows(secret: SecretRecord, repo: str | None) -> bool:

@@ -463,6 +463,14 @@ async def test_a_secret_that_cannot_be_is_refused(
     assert (await bench.client.get(f"{API}/secrets")).json() == []
 
 
+@pytest.mark.parametrize("value", ["", "k" * 70_000])
+async def test_a_value_that_no_command_can_have_is_refused(bench: Bench, value: str) -> None:
+    put = await bench.client.put(f"{API}/secrets/KEY", json={"value": value})
+
+    assert (put.status_code, put.json()["code"]) == (422, "request.secret")
+    assert (await bench.client.get(f"{API}/secrets")).json() == []
+
+
 async def test_a_secret_of_a_run_is_found_in_no_answer_and_no_file(bench: Bench, tmp_path: Path) -> None:
     secret = "hunter2-of-the-story"
     run = await bench.start(

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.gate.ports import Secrets
 from pitstop.doors.http.routes.route import DoorRoute
-from pitstop.service.secret_scopes import SERVER, check_secret
+from pitstop.service.secret_scopes import SERVER, check_secret, check_value
 from pitstop.service.wire import SecretForm, SecretInfo
 
 SecretName = Annotated[str, Path(examples=["API_TOKEN"])]
@@ -37,6 +37,7 @@ def routes(secrets: Secrets) -> APIRouter:
     )
     async def put(name: SecretName, form: SecretForm, scope: Scope = SERVER) -> Response:
         check_secret(name, scope, form.repos)
+        check_value(name, form.value)
         await secrets.put(name, scope, form.value, form.repos)
         return Response(status_code=204)
 

@@ -5,7 +5,7 @@ import os
 
 
 class LiveInput:
-    """Writes to a pipe without blocking the loop. What nobody reads any more is dropped."""
+    """Writes to a pipe without blocking the loop. What the process no longer reads is dropped."""
 
     def __init__(self, pipe: int) -> None:
         os.set_blocking(pipe, False)
