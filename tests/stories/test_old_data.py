@@ -35,7 +35,9 @@ def unpack(archive: str, tmp_path: Path) -> Clone:
     clone = Clone(tmp_path)
     home = tmp_path / "state"
     with tarfile.open(OLD_DATA / archive) as packed:
-        packed.extractall(home, filter="tar")
+        if hasattr(tarfile, "tar_filter"):  # not in Python 3.11.2, which Debian has
+            packed.extraction_filter = staticmethod(tarfile.tar_filter)
+        packed.extractall(home)
     clone.env["PITSTOP_HOME"] = str(home)
     return clone
 
