@@ -12,7 +12,7 @@ import pytest
 
 CONTAINERS = ("root", "busybox")
 NEEDED_BY_FIXTURE = {
-    "docker": ("docker", *CONTAINERS),
+    "docker": ("docker", "ip", *CONTAINERS),
     "podman": ("podman", "dnsname", "runc", "catatonit", *CONTAINERS),
     "postgres": ("postgres",),
     "new_url": ("postgres",),

@@ -25,6 +25,7 @@ dnsname     golang-github-containernetworking-plugin-dnsname
 runc        runc
 catatonit   catatonit
 xfs         xfsprogs
+ip          iproute2
 curl        curl
 rsync       rsync
 zsh         zsh

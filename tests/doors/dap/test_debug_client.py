@@ -109,9 +109,8 @@ def test_the_debug_client_drives_every_capability(folder: Path, node_modules: Pa
     }
     node = shutil.which("node")
     assert node is not None
-    done = subprocess.run(
-        [node, "--test", "suite.test.mjs"], cwd=node_modules, env=env, capture_output=True, text=True, timeout=580
-    )
+    command = [node, "--test", "--test-reporter=tap", "suite.test.mjs"]
+    done = subprocess.run(command, cwd=node_modules, env=env, capture_output=True, text=True, timeout=580)
 
     assert done.returncode == 0, done.stdout
     told = read_traces(traces)
