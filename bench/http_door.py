@@ -116,7 +116,7 @@ async def serve_paced(seconds: float, folder: Path) -> None:
     from pitstop.doors.http.app import create_app
     from pitstop.doors.http.gate.access import TokenAccess
     from pitstop.doors.http.gate.token_files import TokenFiles
-    from pitstop.doors.http.server import open_socket, serve_app
+    from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
     from pitstop.settings import Settings
 
     keeper = TokenFiles(Settings(folder).token_file)
@@ -124,7 +124,8 @@ async def serve_paced(seconds: float, folder: Path) -> None:
     asyncio.get_running_loop().add_reader(sys.stdin, lambda: (sys.stdin.readline(), service.begin()))
     listening = open_socket("127.0.0.1", 0)
     print(json.dumps({"port": listening.getsockname()[1], "token": keeper.token}), flush=True)
-    await serve_app(create_app(service, TokenAccess(keeper), web=None), sock=listening)
+    allow_connections()
+    await HttpServer(create_app(service, TokenAccess(keeper), web=None)).serve(sockets=[listening])
 
 
 async def serve_real(folder: Path) -> None:

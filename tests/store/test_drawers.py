@@ -20,17 +20,11 @@ async def test_secrets_are_kept_sealed_and_listed_by_name_and_scope(store: SqlSt
     assert [(each.name, each.scope) for each in await store.secrets()] == [("a", "repo:web"), ("b", "server")]
 
 
-async def test_a_token_is_found_by_its_hash(store: SqlStore) -> None:
+async def test_tokens_are_stored_as_hashes(store: SqlStore) -> None:
     await store.put_token("laptop", "operator", b"hash")
 
-    found = await store.find_token(b"hash")
-    assert found is not None
-    assert (found.name, found.role, found.last_used_at) == ("laptop", "operator", None)
-    assert await store.find_token(b"other") is None
-    await store.note_token_used("laptop")
-    (used,) = await store.tokens()
-    assert used.last_used_at is not None
-    assert used.last_used_at >= used.created_at
+    (found,) = await store.tokens()
+    assert (found.name, found.role, found.hash) == ("laptop", "operator", b"hash")
     assert await store.delete_token("laptop")
     assert not await store.delete_token("laptop")
     assert await store.tokens() == ()
@@ -62,9 +56,6 @@ async def test_the_last_answer_to_a_request_is_remembered_for_whoever_asked(stor
     assert his is not None
     assert his.response == b"his"
     assert await store.recall("other", "bob") is None
-    assert await store.forget_remembered(3600) == 0
-    assert await store.forget_remembered(-1) == 2
-    assert await store.recall("key", "ann") is None
 
 
 async def test_settings_of_the_server_are_any_values(store: SqlStore) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, column, insert, inspect, table, text
 from pitstop.errors import BadStore, StoreUnavailable
 from pitstop.store.port import RunFilter, SecretRecord
 from pitstop.store.sql.database import Database
-from pitstop.store.sql.migrate import migrate, revision_of, scripts
+from pitstop.store.sql.migrate import migrate, scripts
 from pitstop.store.sql.schema import REVISION, metadata
 from pitstop.store.sql.store import open_sql_store, restore_sql_store
 from tests.contracts.store import record
@@ -29,6 +29,11 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 async def tables(database: Database) -> set[str]:
     async with database.read() as connection:
         return set(await connection.run_sync(lambda sync: inspect(sync).get_table_names())) - {"alembic_version"}
+
+
+async def revision_of(database: Database) -> str | None:
+    async with database.read() as connection:
+        return await connection.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
 
 
 async def test_every_migration_goes_up_and_down_again(database: Database) -> None:

@@ -20,6 +20,12 @@ async def other(store: SqlStore, database_url: str) -> AsyncIterator[SqlStore]:
     await other.close()
 
 
+async def claim_one(store: SqlStore, run: str, server: str, lease_seconds: float) -> int | None:
+    """The epoch of the claim; None when the run cannot be claimed."""
+    claims = await store.claim(server, lease_seconds, 1, (run,))
+    return claims[0].epoch if claims else None
+
+
 async def test_pending_runs_are_claimed_by_priority_and_age(store: SqlStore) -> None:
     for name, priority in (("old", 0), ("young", 0), ("urgent", 5)):
         await store.create(record(name, created_at=float(len(name)), priority=priority))
@@ -38,8 +44,8 @@ async def test_a_scheduler_may_name_the_runs_and_their_order(store: SqlStore) ->
 
     claims = await store.claim("one", 30, 2, ["d", "nothing", "b", "a"])
     assert [claim.record.id for claim in claims] == ["d", "b"]
-    assert await store.claim_one("d", "two", 30) is None
-    assert await store.claim_one("c", "two", 30) == 1
+    assert await claim_one(store, "d", "two", 30) is None
+    assert await claim_one(store, "c", "two", 30) == 1
     assert await store.claim("one", 30, 2, []) == []
 
 
@@ -77,14 +83,14 @@ async def test_a_run_is_claimed_by_one_of_many_that_race_for_it(store: SqlStore,
         run = f"run-{round_number}"
         await store.create(record(run))
         epochs = await asyncio.gather(
-            *(place.claim_one(run, f"server-{n}", 30) for n, place in enumerate([store, other] * 4))
+            *(claim_one(place, run, f"server-{n}", 30) for n, place in enumerate([store, other] * 4))
         )
         assert sorted(epochs, key=str) == [1, *[None] * 7]
 
 
 async def test_a_run_whose_owner_is_gone_can_be_taken_over(store: SqlStore, other: SqlStore) -> None:
     await store.create(record())
-    assert await store.claim_one("run-1", "one", 30) == 1
+    assert await claim_one(store, "run-1", "one", 30) == 1
     await (await store.open("run-1", epoch=1)).update(status="running")
 
     assert await other.claim("two", 30, 10) == []
@@ -100,7 +106,7 @@ async def test_a_run_that_has_ended_is_nobodys(store: SqlStore, status: Status) 
     await store.create(record(status=status))
 
     assert await store.claim("one", 30, 10) == []
-    assert await store.claim_one("run-1", "one", 30) is None
+    assert await claim_one(store, "run-1", "one", 30) is None
 
 
 async def test_a_lease_is_over_when_its_time_in_the_database_is(database_url: str) -> None:
@@ -110,7 +116,7 @@ async def test_a_lease_is_over_when_its_time_in_the_database_is(database_url: st
         await store.register_server("one", "http://one")
         await store.create(record("made", status="running"), owner="one", lease_seconds=30)
         await store.create(record("claimed", status="running"))
-        assert await store.claim_one("claimed", "one", 30) == 1
+        assert await claim_one(store, "claimed", "one", 30) == 1
         clock.move(29)
         assert (await other.claim("two", 30, 10), await other.lost(10)) == ([], ())
         assert await store.renew("one", ["claimed"], 30) == {"claimed"}
@@ -131,7 +137,7 @@ async def test_leases_do_not_care_what_time_this_process_thinks_it_is(
     await store.create(record())
     real_time = time.time
     monkeypatch.setattr(time, "time", lambda: real_time() - 1e6)
-    assert await store.claim_one("run-1", "one", 60) == 1
+    assert await claim_one(store, "run-1", "one", 60) == 1
     monkeypatch.setattr(time, "time", lambda: real_time() + 1e6)
 
     assert await other.claim("two", 60, 10) == []
@@ -141,7 +147,7 @@ async def test_leases_do_not_care_what_time_this_process_thinks_it_is(
 async def test_a_server_that_has_lost_a_run_writes_nothing_more_of_it(store: SqlStore, other: SqlStore) -> None:
     lost = await store.create(record("lost"), [STARTED])
     ours = await store.create(record("ours"))
-    epoch = await other.claim_one("lost", "two", 30)
+    epoch = await claim_one(other, "lost", "two", 30)
     lost.log.append(step(1))
     write(lost, "build", b"too late\n")
     ours.log.append(step(1))
@@ -165,8 +171,8 @@ async def test_a_server_that_has_lost_a_run_writes_nothing_more_of_it(store: Sql
 
 async def test_a_stale_epoch_opens_nothing(store: SqlStore) -> None:
     await store.create(record())
-    assert await store.claim_one("run-1", "one", 0) == 1
-    assert await store.claim_one("run-1", "two", 0) == 2
+    assert await claim_one(store, "run-1", "one", 0) == 1
+    assert await claim_one(store, "run-1", "two", 0) == 2
 
     with pytest.raises(LogLost):
         await store.open("run-1", epoch=1)
@@ -220,7 +226,7 @@ async def test_a_follower_stays_when_its_run_goes_on_elsewhere(store: SqlStore, 
         following = group.create_task(collect(run.log.follow()))
         run.log.append(step(1))
         await run.log.settled()
-        epoch = await other.claim_one("run-1", "two", 30)
+        epoch = await claim_one(other, "run-1", "two", 30)
         with pytest.raises(LogLost):
             await run.update(status="running")
         taken = await other.open("run-1", epoch=epoch)
@@ -259,7 +265,7 @@ async def test_servers_are_known_by_when_they_were_last_seen(store: SqlStore, ot
     assert owner.seen_at > second.seen_at >= second.started_at
     await store.forget_server("two")
     assert await store.owner_of("run-1") is None
-    assert await store.claim_one("run-1", "one", 30) == 2
+    assert await claim_one(store, "run-1", "one", 30) == 2
 
 
 async def test_a_long_log_is_opened_without_its_events_and_paged(store: SqlStore) -> None:
@@ -298,5 +304,5 @@ async def test_runs_that_were_claimed_are_opened_together_each_with_its_own_log(
     assert all(run.log.read()[-1] == large(name) for name, run in opened.items())
     opened["short"].log.append(step(99))
     await opened["short"].close()
-    assert await store.claim_one("short", "two", 30) is None
+    assert await claim_one(store, "short", "two", 30) is None
     assert (await store.open("short")).log.read()[-1] == step(99)

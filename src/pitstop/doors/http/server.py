@@ -75,10 +75,3 @@ def allow_connections() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
-async def serve_app(app: FastAPI, host: str = "127.0.0.1", port: int = 0, sock: socket.socket | None = None) -> None:
-    """Serve until the process is told to end by SIGINT or SIGTERM. Use uvloop for the loop that this runs in."""
-    allow_connections()
-    with sock or open_socket(host, port) as listening:
-        await HttpServer(app).serve(sockets=[listening])

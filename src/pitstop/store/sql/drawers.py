@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, select
 
 from pitstop.store.port import SecretRecord
 from pitstop.store.sql.database import Database
@@ -100,15 +100,6 @@ class Drawers:
         row = {"name": name, "role": role, "hash": hash, "created_at": self.database.now, "last_used_at": None}
         await self._put(tokens, row, ("name",))
 
-    async def find_token(self, hash: bytes) -> TokenRecord | None:
-        async with self.database.read() as connection:
-            row = (await connection.execute(select(tokens).where(tokens.c.hash == hash))).one_or_none()
-        return None if row is None else TokenRecord(row.name, row.role, row.created_at, row.last_used_at, row.hash)
-
-    async def note_token_used(self, name: str) -> None:
-        async with self.database.write() as connection:
-            await connection.execute(update(tokens).where(tokens.c.name == name).values(last_used_at=self.database.now))
-
     async def tokens(self) -> tuple[TokenRecord, ...]:
         async with self.database.read() as connection:
             rows = await connection.execute(select(tokens).order_by(tokens.c.name))
@@ -154,11 +145,6 @@ class Drawers:
         async with self.database.read() as connection:
             row = (await connection.execute(wanted)).one_or_none()
         return None if row is None else Remembered(row.request_hash, row.response, row.created_at)
-
-    async def forget_remembered(self, older_than_seconds: float) -> int:
-        old = idempotency.c.created_at < self.database.now - older_than_seconds
-        async with self.database.write() as connection:
-            return (await connection.execute(delete(idempotency).where(old))).rowcount
 
     async def _value(self, wanted: Any) -> Any:
         async with self.database.read() as connection:

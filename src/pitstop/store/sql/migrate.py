@@ -25,11 +25,6 @@ async def migrate(database: Database, to: str = REVISION) -> None:
         await connection.run_sync(_migrate, to)
 
 
-async def revision_of(database: Database) -> str | None:
-    async with database.read() as connection:
-        return await connection.run_sync(_revision)
-
-
 def scripts() -> ScriptDirectory:
     return ScriptDirectory.from_config(_config())
 

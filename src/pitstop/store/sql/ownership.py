@@ -75,11 +75,6 @@ class Ownership:
             claimed = await self._take(connection, server, lease_seconds, chosen)
         return [claimed[run] for run in chosen if run in claimed]
 
-    async def claim_one(self, run: str, server: str, lease_seconds: float) -> int | None:
-        """The epoch to open the run with; None when it is another's, has ended, or is not there."""
-        claims = await self.claim(server, lease_seconds, 1, (run,))
-        return claims[0].epoch if claims else None
-
     async def renew(self, server: str, held: Collection[str], lease_seconds: float) -> set[str]:
         """Hold on to the runs; those that are still this server's. It is seen, too."""
         async with self.database.write() as connection:
