@@ -114,9 +114,9 @@ class PacedService:
 
 async def serve_paced(seconds: float, folder: Path) -> None:
     from pitstop.doors.http.app import create_app
-    from pitstop.doors.http.gate.access import TokenAccess
-    from pitstop.doors.http.gate.token_files import TokenFiles
     from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
+    from pitstop.service.access import TokenAccess
+    from pitstop.service.token_files import TokenFiles
     from pitstop.settings import Settings
 
     keeper = TokenFiles(Settings(folder).token_file)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.service.api import Finding
     from pitstop.service.local import LocalService
     from pitstop.service.sealing import Seal
+    from pitstop.service.secrets import Secrets
     from pitstop.service.server import ServerOptions, ServerService
     from pitstop.settings import Settings
     from pitstop.steps.workplace import OnOutput
@@ -199,6 +200,7 @@ def open_server_service(
     store: "ServerStore",
     seal: "Seal",
     options: "ServerOptions",
+    secrets: "Secrets",
     flow_folders: Sequence[Path] = (),
     *,
     clock: Clock | None = None,
@@ -211,6 +213,7 @@ def open_server_service(
         store,
         seal,
         options,
+        secrets,
         new_executor=partial(new_executor, settings),
         new_evaluator=JqWorker,
         new_masker=_new_masker,

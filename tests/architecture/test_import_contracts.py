@@ -34,6 +34,7 @@ VIOLATIONS = [
     ("no-looking-back", "store/violation.py", "import pitstop.definition"),
     ("app-picks", "steps/violation.py", "import pitstop.executors"),
     ("app-picks", "service/violation.py", "import pitstop.store.violation_target"),
+    ("rooms-own-tables", "service/violation.py", "import sqlalchemy"),
     ("machine-layers", "executors/machine/workspaces/violation.py", "import pitstop.executors.machine.processes"),
     ("dap-layers", "doors/dap/protocol/violation.py", "import pitstop.doors.dap.session"),
     ("http-layers", "doors/http/gate/violation.py", "import pitstop.doors.http.routes"),

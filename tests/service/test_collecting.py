@@ -10,6 +10,7 @@ from pitstop.runs.server_run import ServerRun
 from pitstop.service.api import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.service.sealing import read_seal
+from pitstop.service.secrets import MemorySecrets, Secrets
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
@@ -26,7 +27,8 @@ async def server(home: Path, clock: MovedClock) -> AsyncIterator[ServerService]:
     store = await open_sql_store(settings.database)
     options = ServerOptions(keep_seconds=KEEP_SECONDS, drain_seconds=0.0)
     seal = read_seal(settings.key_file)
-    async with open_server_service(settings, store, seal, options, clock=clock) as service:
+    secrets = Secrets(MemorySecrets(), seal)
+    async with open_server_service(settings, store, seal, options, secrets, clock=clock) as service:
         yield service
 
 

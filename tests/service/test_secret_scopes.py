@@ -3,8 +3,7 @@
 import pytest
 
 from pitstop.errors import BadSecret
-from pitstop.service.secret_scopes import LONGEST_VALUE_BYTES, check_secret, check_value, secrets_for
-from pitstop.store.port import SecretRecord
+from pitstop.service.secret_scopes import LONGEST_VALUE_BYTES, SecretRecord, check_secret, check_value, secrets_for
 
 
 def secret(scope: str, name: str = "KEY", repos: tuple[str, ...] = ()) -> SecretRecord:

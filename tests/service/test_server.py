@@ -6,6 +6,7 @@ import textwrap
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from pitstop.engine.executor import Placement
 from pitstop.engine.ports import Clock
 from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, UnknownRun
 from pitstop.events.types import RunStarted
-from pitstop.runs.run_ids import reserved_run
 from pitstop.runs.server_run import ServerRun
 from pitstop.service.api import (
     ActiveRun,
@@ -28,8 +28,12 @@ from pitstop.service.api import (
     RunRequest,
     RunStatus,
 )
+from pitstop.service.audit import Deed
 from pitstop.service.sealing import read_seal
+from pitstop.service.secrets import Secrets
 from pitstop.service.server import BEATS_PER_LEASE, BEGIN_SECONDS, ServerOptions, ServerService
+from pitstop.service.stored.audit import StoredAudit
+from pitstop.service.stored.secrets import StoredSecrets
 from pitstop.settings import Settings
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import SqlStore, open_sql_store
@@ -73,7 +77,8 @@ class Server:
         )
         options = ServerOptions(slots=slots, drain_seconds=drain_seconds, lease_seconds=LEASE_SECONDS)
         seal = read_seal(self.settings.key_file)
-        service = open_server_service(self.settings, store, seal, options, flow_folders, clock=clock)
+        secrets = Secrets(StoredSecrets(store.database), seal)
+        service = open_server_service(self.settings, store, seal, options, secrets, flow_folders, clock=clock)
         async with service:
             yield service
 
@@ -419,7 +424,7 @@ async def test_a_server_whose_database_is_away_at_its_end_leaves_nothing_open(
     with pytest.raises(Unavailable, match="closed"):
         await service._executor.acquire(Placement())
     with pytest.raises(StoreUnavailable, match="closed"):
-        await service._store.add_audit([(1.0, "somebody", "look", None, {})])  # type: ignore[attr-defined]
+        await StoredAudit(service._store).add(Deed(1.0, "ann", "look", None, {}))  # type: ignore[arg-type]
 
 
 async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
@@ -593,19 +598,16 @@ async def test_a_stored_flow_works_on_the_files_that_it_stands_beside(server: Se
 
 
 async def test_a_request_that_comes_again_after_a_crash_finds_the_run_that_it_made(server: Server) -> None:
-    reserved = reserved_run.set("reserved-1")
-    try:
-        async with server.open() as service:
-            made = await service.start(server.request(WAITS))
-            await wait_until(lambda: server.done() == ["first", "second"])
-        (server.folder / "go").touch()
-        async with server.open() as service:
-            found = await service.start(server.request(WAITS))
-            summary = await found.wait()
-            again = await service.start(server.request(WAITS))
-            listed = await service.runs(RunQuery())
-    finally:
-        reserved_run.reset(reserved)
+    request = replace(server.request(WAITS), run_id="reserved-1")
+    async with server.open() as service:
+        made = await service.start(request)
+        await wait_until(lambda: server.done() == ["first", "second"])
+    (server.folder / "go").touch()
+    async with server.open() as service:
+        found = await service.start(request)
+        summary = await found.wait()
+        again = await service.start(request)
+        listed = await service.runs(RunQuery())
 
     assert {made.id, found.id, again.id} == {"reserved-1"}
     assert [each.id for each in listed.runs] == ["reserved-1"]

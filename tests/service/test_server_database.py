@@ -15,6 +15,7 @@ from pitstop.events.types import StepFinished
 from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import RunRequest
 from pitstop.service.sealing import read_seal
+from pitstop.service.secrets import MemorySecrets, Secrets
 from pitstop.service.server import ServerOptions, ServerService
 from pitstop.settings import Settings
 from pitstop.store.port import FileChunk
@@ -68,7 +69,7 @@ class Server:
         store = await open_sql_store(self.settings.database)
         seal = read_seal(self.settings.key_file)
         options = ServerOptions(lease_seconds=600.0)  # a test that stands still for a while is not to lose its runs
-        async with open_server_service(self.settings, store, seal, options) as service:
+        async with open_server_service(self.settings, store, seal, options, Secrets(MemorySecrets(), seal)) as service:
             yield service
 
     def request(self, text: str) -> RunRequest:

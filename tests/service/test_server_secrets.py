@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.service.api import RunRequest
-from pitstop.service.sealing import read_seal
+from pitstop.service.caller import LOCAL
 from pitstop.service.server import ServerService
-from pitstop.serving.keeping import StoredSecrets
-from pitstop.store.sql.store import SqlStore
 from tests.service.test_server import Server
 
 SHOWS = 'echo "${KEY-none} ${OTHER-none}" > seen'
@@ -29,9 +27,7 @@ class Stored(Server):
         return path
 
     async def put(self, service: ServerService, name: str, value: str, scope: str = "server") -> None:
-        store = service._server_store
-        assert isinstance(store, SqlStore)
-        await StoredSecrets(store, read_seal(self.settings.key_file)).put(name, scope, value, ())
+        await service._secrets.put(LOCAL, name, scope, value, ())
 
     async def run(self, service: ServerService, flow: str, text: str | None = None) -> str:
         run = await service.start(RunRequest(flow=flow, text=text, folder=str(self.folder)))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Column, Integer, MetaData, Table, Text, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import UnknownRun
@@ -13,6 +13,7 @@ from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import StepFinished
 from pitstop.store.port import RunFilter
 from pitstop.store.sql import event_rows
+from pitstop.store.sql.columns import AnyText
 from pitstop.store.sql.schema import artifacts, blob_uses, blobs, deleted_runs, events, output
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.contracts.store import collect, handed_on, record, step, write
@@ -59,6 +60,22 @@ async def test_a_deleted_run_leaves_nothing_that_only_it_had(store: SqlStore, tm
     await store.delete("two")
     for table in (events, output, artifacts, blobs, blob_uses, deleted_runs):
         assert await count(store, table) == 0
+
+
+async def test_rows_of_any_room_that_are_keyed_by_the_run_go_with_it(store: SqlStore) -> None:
+    tables = MetaData()
+    marks = Table("marks", tables, Column("name", Text, primary_key=True), Column("run", AnyText, primary_key=True))
+    mentions = Table("mentions", tables, Column("id", Integer, primary_key=True), Column("run", AnyText))
+    async with store.database.write() as connection:
+        await connection.run_sync(tables.create_all)
+    for run in ("one\x00", "two"):
+        await ended_run(store, run)
+        await store.database.put_new(marks, {"name": "a", "run": run})
+        await store.database.put(mentions, {"run": run})
+    await store.delete("one\x00")
+
+    assert [row.run for row in await store.database.rows(select(marks))] == ["two"]
+    assert await count(store, mentions) == 2  # as with the audit log, which tells what happened to a deleted run
 
 
 async def test_a_run_that_is_deleted_while_it_is_read_is_unknown(

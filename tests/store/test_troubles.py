@@ -17,6 +17,8 @@ from sqlalchemy import text
 from pitstop.errors import StoreUnavailable, UnknownRun
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import StepFinished
+from pitstop.service.audit import Deed
+from pitstop.service.stored.audit import StoredAudit
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.contracts.store import ENDED, collect, lines_of, record, step, write
 from tests.databases import Postgres, database_of
@@ -158,7 +160,7 @@ async def test_a_database_that_is_read_only_is_told_until_it_is_not(postgres: Po
         run.log.append(step(1))
         await wait_until(lambda: "read-only" in str(run.problem))
         with pytest.raises(StoreUnavailable, match="read-only"):
-            await store.write_setting("x", 1)
+            await store.write_flow_setting("flow", "x", 1)
         assert (await run.record()).status == "pending"
         postgres.set_read_only(postgres_url, False)
         await run.log.settled()
@@ -192,7 +194,7 @@ async def main(folder):
         os.seteuid(65534)
     try:
         store = await open_sql_store(url)
-        await store.write_setting("x", 1)
+        await store.write_flow_setting("flow", "x", 1)
     except StoreUnavailable as error:
         print(f"{type(error).__name__}: {error}")
     finally:
@@ -220,7 +222,7 @@ async def test_a_database_that_is_restarted_in_mid_write_loses_and_repeats_nothi
                 number += 1
                 run.log.append(step(number))
                 write(run, "build", b"%d\n" % number)
-                await store.add_audit([(float(number), "ann", "step", "run-1", {})])
+                await StoredAudit(store).add(Deed(float(number), "ann", "step", "run-1", {}))
                 await run.log.settled()
             run.log.append(ENDED)
             await run.log.settled()
@@ -239,7 +241,7 @@ async def test_a_database_that_is_restarted_in_mid_write_loses_and_repeats_nothi
             is_over.set()
 
         expected = [*map(step, range(1, working.result() + 1)), ENDED]
-        done = [entry.at for entry in await store.audit(limit=1_000_000)]
+        done = [entry.at for entry in await StoredAudit(store).newest(None, None, 1_000_000)]
         assert done == list(range(working.result(), 0, -1))
         assert list((await store.open("run-1")).log.read()) == expected
         assert here.result() == elsewhere.result() == list(enumerate(expected, 1))

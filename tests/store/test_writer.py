@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, event
 
+from pitstop.service.audit import Deed
+from pitstop.service.stored.audit import StoredAudit
 from pitstop.store.sql.store import open_sql_store
 from tests.contracts.store import record, step
 from tests.patience import PATIENCE_SECONDS
@@ -55,7 +57,7 @@ async def test_a_deed_is_kept_once_with_what_it_did(tmp_path: Path) -> None:
     run = await store.create(record("run"))
     with counted_commits() as commits:
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
-            group.create_task(store.add_audit([(1.0, "somebody", "step", "run", {})]))
+            group.create_task(StoredAudit(store).add(Deed(1.0, "ann", "step", "run", {})))
             await asyncio.sleep(0)  # it is on its way by now
             run.log.append(step(1))
         await store.close()  # which keeps whatever is not kept yet

@@ -16,7 +16,7 @@ def kept_request(request: RunRequest, mask: MaskText | None = None, commit: Comm
     """The request to keep, and the commit that the run is of. Of secrets only the names; the text is kept elsewhere."""
     told: dict[str, Any] = msgspec.to_builtins(replace(request, secrets={}, inputs={}))
     told["inputs"] = as_json(dict(request.inputs))
-    kept = {name: value for name, value in told.items() if name not in ("secrets", "text")}
+    kept = {name: value for name, value in told.items() if name not in ("secrets", "text", "run_id")}
     kept["secret_names"] = sorted(request.secrets)
     kept["at_commit"] = None if commit is None else msgspec.to_builtins(commit)
     shown: dict[str, Any] = kept if mask is None else masked(kept, mask)

@@ -1,10 +1,7 @@
-"""The ids of runs: a new one, or the one that was reserved for a request that may come again."""
+"""The ids of runs."""
 
 import os
 import time
-from contextvars import ContextVar
-
-reserved_run: ContextVar[str | None] = ContextVar("reserved_run", default=None)
 
 
 def new_run_id() -> str:

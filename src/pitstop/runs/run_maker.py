@@ -18,7 +18,7 @@ from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import read_target
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.requests import kept_request, request_of
-from pitstop.runs.run_ids import new_run_id, reserved_run
+from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.run_request import RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
@@ -73,6 +73,7 @@ class RunMaker:
             debug=request.debug,
             can_ask=request.can_ask,
             priority=request.priority,
+            run_id=request.run_id,
         )
         if request.use_file:
             return await self._prepare(again, old.file, lambda inputs: self._files.plan(old.file, inputs), run)
@@ -97,7 +98,7 @@ class RunMaker:
             known = inputs_in(past) if read_target(file) is None else state_in(past)
             request = replace(request, inputs={**known, **request.inputs})
         planned = make_plan(request.inputs)
-        run = reserved_run.get() or new_run_id()
+        run = request.run_id or new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:
             debug = await with_flow_breakpoints(request.debug, self._store, file, plan)

@@ -58,7 +58,7 @@ class RunRequest:
     `folder` is the workspace, in place; None makes a fresh one. `from_step` takes what was finished before that step
     over from the run `from_run`, or from the last run of the flow; `only` leaves the other steps out. With `commit` the
     run has a workspace of its own, with that commit of the repository in `folder`. Secrets are masked in all that the
-    run shows or keeps.
+    run shows or keeps. `run_id` is an id that was reserved for the run: a repeated request finds that run again.
     """
 
     flow: str
@@ -73,6 +73,7 @@ class RunRequest:
     debug: DebugRequest | None = None
     can_ask: bool = False  # whether somebody is there to answer questions; if not, a step that has one fails
     priority: int = 0  # of those that wait, the highest first
+    run_id: str | None = None
 
     @property
     def place(self) -> str | None:
@@ -96,3 +97,4 @@ class RerunRequest:
     debug: DebugRequest | None = None
     can_ask: bool = False
     priority: int = 0
+    run_id: str | None = None

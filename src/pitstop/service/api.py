@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from pitstop.lazy_dataclass import dataclass
 from pitstop.runs.flow_info import FlowInfo, StepInfo
 from pitstop.runs.graph_targets import read_target
-from pitstop.runs.run_ids import new_run_id, reserved_run
+from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import ENDED, Failure, Question, RunInfo, RunStatus, RunSummary
 from pitstop.runs.run_output import (
     EVENT_SCHEMA,
@@ -77,7 +77,6 @@ __all__ = [
     "WorkspaceWork",
     "new_run_id",
     "read_target",
-    "reserved_run",
 ]
 
 

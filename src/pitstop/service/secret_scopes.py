@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import field
 
 from pitstop.definition.plain import SECRET_PATTERN
 from pitstop.errors import BadSecret
-from pitstop.store.port import SecretRecord
+from pitstop.lazy_dataclass import dataclass
 
 SERVER = "server"
 EVERY_REPO = "*"
@@ -15,6 +16,17 @@ LONGEST_VALUE_BYTES = 64 * 1024  # the kernel takes 128 KiB for one variable of 
 
 _NAME = re.compile(SECRET_PATTERN)
 _REPO = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRecord:
+    """A stored secret. `repos` may have it where its scope is the server."""
+
+    name: str
+    scope: str
+    repos: tuple[str, ...]
+    created_at: float
+    sealed: bytes = field(repr=False)
 
 
 def secrets_for(stored: Iterable[SecretRecord], repo: str | None, flow: str | None) -> dict[str, SecretRecord]:

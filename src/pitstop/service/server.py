@@ -29,7 +29,7 @@ from pitstop.service.collecting import is_done_with, remove_old_snapshots, remov
 from pitstop.service.flow_secrets import used_secrets
 from pitstop.service.local import LocalService
 from pitstop.service.sealing import Seal
-from pitstop.service.secret_scopes import secrets_for
+from pitstop.service.secrets import Secrets
 from pitstop.service.server_identity import is_dead, new_server_id
 from pitstop.settings import Settings
 from pitstop.store.port import Claim, KeptRun, RunRecord, ServerRecord, ServerStore
@@ -68,6 +68,7 @@ class ServerService(LocalService):
         store: ServerStore,
         seal: Seal,
         options: ServerOptions,
+        secrets: Secrets,
         *,
         new_executor: NewExecutor,
         new_evaluator: Callable[[], Evaluator],
@@ -96,6 +97,7 @@ class ServerService(LocalService):
         self._settings = settings
         self._server_store = store
         self._seal = seal
+        self._secrets = secrets
         self._new_masker = new_masker
         # What it started has ended before another server may take its runs over
         self._executor: Executor = new_executor(options.lease_seconds / 2)
@@ -245,16 +247,14 @@ class ServerService(LocalService):
     async def _stored_secrets(self, prepared: PreparedRun) -> dict[str, str]:
         """The secrets of this server that the flow uses and may have."""
         planned = prepared.planned
-        stored = await self._server_store.secrets()
-        if not stored:
+        used = used_secrets(planned)
+        if not used:
             return {}
         flow = self._stored.name_of(prepared.record.file, planned.texts.get(planned.flow.source.file, ""))
-        allowed = secrets_for(stored, None, flow)
-        used = used_secrets(planned)
-        return {name: self._seal.open(each.sealed)[name] for name, each in allowed.items() if name in used}
+        return await self._secrets.values_for(None, flow, used)
 
     async def _known_secrets(self) -> Collection[str]:
-        return {each.name for each in await self._server_store.secrets()}
+        return await self._secrets.names()
 
     def _plan_graph(self, path: str, target: GraphTarget) -> PlannedFlow:
         """A server never imports the code of a user: it would run with the rights of every run."""

@@ -22,11 +22,11 @@ from pitstop.service.api import (
     ShellMode,
     ShellRecord,
 )
+from pitstop.service.caller import Role
 from pitstop.service.debugging import DebugState
 
 LONGEST_TEXT = 4 * 1024 * 1024
 LONGEST_NAME = 255
-Role = Literal["viewer", "operator"]
 
 
 def _without_nul(text: str) -> str:
@@ -304,59 +304,11 @@ class ShellToken:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenInfo:
-    """The owner of a token; the token itself is not stored."""
-
-    name: str
-    role: Role
-    created_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class NewToken:
-    """A new token: it is shown only once."""
-
-    name: str
-    role: Role
-    token: str
-
-
-@dataclass(frozen=True, slots=True)
 class LoginLink:
     """A one-time login link for a browser, valid until `expires_at`."""
 
     url: str
     expires_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class SecretInfo:
-    """A stored secret, which cannot be read back. `repos` may have it, where its scope is `server`."""
-
-    name: str
-    scope: str
-    repos: tuple[str, ...]
-    created_at: float  # seconds since the epoch
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """Who did what to a run, and when, without secret values."""
-
-    number: int
-    at: float
-    who: str
-    action: str
-    run: str | None
-    detail: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AuditPage:
-    """A page of entries, newest first; `next` is the cursor of the next page."""
-
-    entries: tuple[AuditEntry, ...]
-    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from pitstop.definition.durations import parse_duration
 from pitstop.engine.clock import SystemClock
 from pitstop.errors import PitstopError
 from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
+from pitstop.service.stored.answers import StoredAnswers
 from pitstop.serving.house import PORT, Open, Serving, serve
 from pitstop.serving.json_log import log_to_stderr
 from pitstop.serving.login import link_to_running, show_link
@@ -76,6 +77,7 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
         executor = new_executor(settings)
         try:
             collected = await store.gc(seconds, options.keep_last)
+            await StoredAnswers(store.database).forget_old()
 
             async def is_done(run: str) -> bool:
                 return await is_done_with(run, store, settings.runs, now)

@@ -15,16 +15,23 @@ from pathlib import Path
 
 from pitstop.app import open_server_service
 from pitstop.doors.http.app import create_app
-from pitstop.doors.http.gate.access import TokenAccess
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.ports import Clock
 from pitstop.errors import PitstopError
+from pitstop.service.access import TokenAccess
+from pitstop.service.audit import Audit
+from pitstop.service.idempotency import Idempotency
 from pitstop.service.private_files import replace_private
 from pitstop.service.sealing import read_seal
+from pitstop.service.secrets import Secrets
 from pitstop.service.server import ServerOptions, ServerService
-from pitstop.serving.keeping import ServerOperations, StoredAnswers, StoredAudit, StoredSecrets, StoredTokens
+from pitstop.service.stored.answers import StoredAnswers
+from pitstop.service.stored.audit import StoredAudit
+from pitstop.service.stored.secrets import StoredSecrets
+from pitstop.service.stored.tokens import StoredTokens
 from pitstop.serving.notify import notify_systemd
+from pitstop.serving.operations import ServerOperations
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
 
@@ -93,15 +100,16 @@ async def open_house(serving: Serving, clock: Clock | None = None) -> AsyncItera
             keep_seconds=serving.keep_seconds,
         )
         folders = serving.flow_folders
-        async with open_server_service(settings, store, seal, options, folders, clock=clock) as service:
-            access = TokenAccess(StoredTokens(store, seal, settings.token_file))
+        secrets = Secrets(StoredSecrets(store.database), seal)
+        async with open_server_service(settings, store, seal, options, secrets, folders, clock=clock) as service:
+            access = TokenAccess(StoredTokens(store.database, seal, settings.token_file))
             app = create_app(
                 service,
                 access,
                 hosts=(*serving.allowed_hosts, serving.host),
-                secrets=StoredSecrets(store, seal),
-                audit=StoredAudit(store),
-                idempotency=StoredAnswers(store),
+                secrets=secrets,
+                audit=Audit(StoredAudit(store)),
+                idempotency=Idempotency(StoredAnswers(store.database)),
                 operations=ServerOperations(service, store),
             )
             server = HttpServer(app)

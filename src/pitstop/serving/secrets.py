@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pitstop.errors import BadSecret
 from pitstop.service.secret_scopes import SERVER, check_secret
-from pitstop.service.wire import SecretInfo
+from pitstop.service.secrets import SecretInfo
 from pitstop.serving.login import NoServer, address_of, token_of
 from pitstop.settings import read_settings
 

@@ -223,17 +223,6 @@ class ServerRecord:
     seen_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class SecretRecord:
-    """A stored secret, whose value only the service can open. `repos` may have it where its scope is the server."""
-
-    name: str
-    scope: str
-    repos: tuple[str, ...]
-    created_at: float
-    sealed: bytes = field(repr=False)
-
-
 class ServerStore(RunStore, Protocol):
     """A store that servers share their runs by: a run is written by the server that has claimed it, and no other."""
 
@@ -271,8 +260,4 @@ class ServerStore(RunStore, Protocol):
 
     async def renew(self, server: str, held: Collection[str], lease_seconds: float) -> Set[str]:
         """Hold on to the runs; those that are still this server's."""
-        ...
-
-    async def secrets(self) -> Sequence[SecretRecord]:
-        """Every stored secret, by name and scope."""
         ...

@@ -13,13 +13,17 @@ import httpx
 
 from pitstop.app import open_service
 from pitstop.doors.http.app import create_app
-from pitstop.doors.http.gate.access import TokenAccess
 from pitstop.doors.http.gate.limits import Limits
-from pitstop.doors.http.gate.memory import MemoryAudit, MemoryIdempotency, MemorySecrets
-from pitstop.doors.http.gate.token_files import TokenFiles
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.errors import NotRunning
+from pitstop.service.access import TokenAccess
+from pitstop.service.audit import Audit, MemoryAudit
+from pitstop.service.caller import LOCAL
+from pitstop.service.idempotency import Idempotency, MemoryAnswers
 from pitstop.service.local import LocalService
+from pitstop.service.sealing import new_seal
+from pitstop.service.secrets import MemorySecrets, Secrets
+from pitstop.service.token_files import TokenFiles
 from pitstop.settings import Settings
 from pitstop.store.port import RunFilter
 from tests.patience import PATIENCE_SECONDS
@@ -43,7 +47,7 @@ class Bench:
         self.access = TokenAccess(self.keeper)
         self.audit = MemoryAudit()
         self.secrets = MemorySecrets()
-        self.idempotency = MemoryIdempotency()
+        self.answers = MemoryAnswers()
         self.limits = limits
         self.web = web
         self.service: LocalService
@@ -65,9 +69,9 @@ class Bench:
                 self.service,
                 self.access,
                 web=self.web,
-                audit=self.audit,
-                secrets=self.secrets,
-                idempotency=self.idempotency,
+                audit=Audit(self.audit),
+                secrets=Secrets(self.secrets, new_seal()),
+                idempotency=Idempotency(self.answers),
                 limits=self.limits,
             )
             with open_socket("127.0.0.1", port) as listening:
@@ -87,12 +91,12 @@ class Bench:
         for record in await self.service._store.find(RunFilter(limit=10_000)):
             await (await self.service.run(record.id)).wait()
             await self.service.delete(record.id)
-        for token in await self.access.tokens():
+        for token in await self.access.tokens(LOCAL):
             if token.name != "owner":
-                await self.access.remove_token(token.name)
-        self.secrets._kept.clear()
+                await self.access.remove_token(LOCAL, token.name)
+        self.secrets._stored.clear()
         self.audit._entries.clear()
-        self.idempotency._answers.clear()
+        self.answers._answers.clear()
 
     @asynccontextmanager
     async def _answering(self, server: HttpServer, listening: socket.socket) -> AsyncIterator[None]:

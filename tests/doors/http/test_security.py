@@ -16,9 +16,11 @@ import pytest_asyncio
 import websockets
 from websockets.asyncio.client import connect
 
-from pitstop.doors.http.gate.access import COOKIE, Identity, KeptToken, TokenAccess
-from pitstop.doors.http.gate.token_files import TokenFiles
+from pitstop.doors.http.gate.gate import COOKIE
 from pitstop.errors import CommandRefused
+from pitstop.service.access import NewToken, TokenAccess, TokenRecord
+from pitstop.service.caller import LOCAL, Caller
+from pitstop.service.token_files import TokenFiles
 from tests.doors.http.bench import API, PATIENT, Bench
 from tests.patience import PATIENCE_SECONDS
 
@@ -94,7 +96,7 @@ class SlowFiles(TokenFiles):
         self.goes_on = asyncio.Event()
         self.goes_on.set()
 
-    async def all(self) -> tuple[KeptToken, ...]:
+    async def all(self) -> tuple[TokenRecord, ...]:
         found = await super().all()
         self.looked.set()
         await self.answers.wait()
@@ -109,12 +111,12 @@ class SlowFiles(TokenFiles):
 async def test_a_token_that_is_taken_away_while_it_is_looked_up_lets_nobody_in_after_that(tmp_path: Path) -> None:
     keeper = SlowFiles(tmp_path / "token")
     access = TokenAccess(keeper)
-    token = await access.add_token("ci", "operator")
+    token = (await access.add_token(LOCAL, "ci", "operator")).token
     keeper.goes_on.clear()
     async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
         group.create_task(access.who(bearer=token))
         await keeper.asked.wait()
-        await access.remove_token("ci")
+        await access.remove_token(LOCAL, "ci")
         keeper.goes_on.set()
 
     assert await access.who(bearer=token) is None
@@ -135,9 +137,15 @@ async def test_of_two_who_change_the_tokens_at_once_the_second_sees_what_the_fir
             keeper.answers.set()
         return [each.result() for each in both]
 
-    assert await come_to(access.add_token("ci", "operator"), access.add_token("ci", "viewer")) == [str, CommandRefused]
+    assert await come_to(access.add_token(LOCAL, "ci", "operator"), access.add_token(LOCAL, "ci", "viewer")) == [
+        NewToken,
+        CommandRefused,
+    ]
     # of whom one has to stay
-    assert await come_to(access.remove_token("ci"), access.remove_token("owner")) == [type(None), CommandRefused]
+    assert await come_to(access.remove_token(LOCAL, "ci"), access.remove_token(LOCAL, "owner")) == [
+        type(None),
+        CommandRefused,
+    ]
 
 
 async def _outcome(asked: Coroutine[Any, Any, Any]) -> type:
@@ -222,18 +230,18 @@ async def test_who_logs_out_is_out_even_with_the_cookie_kept(bench: Bench, brows
     async with bench.new_client() as thief:
         assert (await thief.get(f"{API}/me", headers={"Cookie": f"{COOKIE}={cookie}"})).status_code == 401
 
-    assert await TokenAccess(bench.keeper).who(cookie=cookie) is None  # after a restart, too
+    assert await TokenAccess(bench.keeper).who(session=cookie) is None  # after a restart, too
 
 
 async def test_a_session_ends_with_its_token_even_if_the_name_is_used_again(bench: Bench) -> None:
-    await bench.access.add_token("guest", "viewer")
+    await bench.access.add_token(LOCAL, "guest", "viewer")
     cookie = await bench.access.login(bench.access.new_login_code("guest"))
-    assert await bench.access.who(cookie=cookie) == Identity("guest", "viewer")
+    assert await bench.access.who(session=cookie) == Caller("guest", "viewer")
 
-    await bench.access.remove_token("guest")
-    await bench.access.add_token("guest", "operator")
+    await bench.access.remove_token(LOCAL, "guest")
+    await bench.access.add_token(LOCAL, "guest", "operator")
 
-    assert await bench.access.who(cookie=cookie) is None
+    assert await bench.access.who(session=cookie) is None
 
 
 # Names of the server

@@ -1,6 +1,6 @@
 """The HTTP app: every family of routes, behind the gate."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -9,13 +9,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from pitstop.doors.http import answers, openapi
-from pitstop.doors.http.gate.access import Access
 from pitstop.doors.http.gate.gate import Gate
 from pitstop.doors.http.gate.headers import SafeHeaders
 from pitstop.doors.http.gate.limits import BodyLimit, Limits, Places
-from pitstop.doors.http.gate.memory import AlwaysReady, MemoryAudit, MemoryIdempotency, MemorySecrets
-from pitstop.doors.http.gate.ports import Audit, Idempotency, Operations, Secrets
-from pitstop.doors.http.gate.trail import Trail
 from pitstop.doors.http.metrics import CountRequests, Metrics
 from pitstop.doors.http.openapi import describe
 from pitstop.doors.http.routes import audit as audits
@@ -36,11 +32,16 @@ from pitstop.doors.http.routes import (
     website,
 )
 from pitstop.doors.http.routes import secrets as secret_routes
-from pitstop.doors.http.routes.route import Once
 from pitstop.doors.http.streams.shell_sessions import ShellSessions
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError
+from pitstop.service.access import Access
 from pitstop.service.api import Service
+from pitstop.service.audit import Audit, MemoryAudit
+from pitstop.service.idempotency import Idempotency, MemoryAnswers
+from pitstop.service.operations import AlwaysReady, Operations
+from pitstop.service.sealing import new_seal
+from pitstop.service.secrets import MemorySecrets, Secrets
 
 API = "/api/v1"
 
@@ -57,16 +58,13 @@ def create_app(
     operations: Operations | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The door to a service that is open already, and is closed by who opened it.
+    """The door to a service that is open already, and that its opener closes.
 
-    `hosts` are the names, beside those of this machine's loopback, that requests may be for. What is not given is
-    kept in memory.
+    Requests may be for `hosts` and this machine's loopback names. Desks that are not given store in memory.
     """
     limits = limits or Limits()
     metrics = Metrics()
-    audit = audit or MemoryAudit()
-    trail = Trail(audit)
-    operations = operations or AlwaysReady()
+    audit = audit or Audit(MemoryAudit())
     streams = Streams(limits, metrics)
     shells = ShellSessions(limits)
     sockets = Places(limits.sockets, limits.sockets, "sockets")
@@ -74,7 +72,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with trail.open(), streams.open():
+        async with audit.open(), streams.open():
             try:
                 yield
             finally:
@@ -89,33 +87,42 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.streams = streams
-    app.state.trail = trail
-    app.state.once = Once(idempotency or MemoryIdempotency())
+    app.state.audit = audit
+    app.state.idempotency = idempotency or Idempotency(MemoryAnswers())
     api = APIRouter(prefix=API)
     for router in (
         tokens.routes(access),
-        runs.routes(service, streams),
-        events.routes(service, streams),
-        logs.routes(service, limits),
-        debug.routes(service, limits),
-        breakpoints.routes(service),
-        looking.routes(service, limits),
-        shell.routes(service, streams, shells, sockets),
-        socket.routes(service, streams, sockets, trail, limits),
-        breakpoints.flow_routes(service),
-        flows.routes(service),
-        steps.routes(service),
-        secret_routes.routes(secrets or MemorySecrets()),
+        secret_routes.routes(secrets or Secrets(MemorySecrets(), new_seal())),
         audits.routes(audit),
+        shell.routes(service, streams, shells, sockets),
+        socket.routes(service, streams, sockets, audit, limits),
+        *_service_routes(service, streams, limits),
     ):
         api.include_router(router)
     app.include_router(api)
-    app.include_router(health.routes(operations, metrics))
+    app.include_router(health.routes(operations or AlwaysReady(), metrics))
     app.include_router(login.routes(access))
     app.router.default = website.Website(web)
     app.add_route(f"{API}/openapi.json", openapi.answer_description, include_in_schema=False)
     describe(app, lambda: create_app(service, access, web=None))
+    _guard(app, access, hosts, limits, metrics)
+    return app
 
+
+def _service_routes(service: Service, streams: Streams, limits: Limits) -> Iterator[APIRouter]:
+    yield runs.routes(service, streams)
+    yield events.routes(service, streams)
+    yield logs.routes(service, limits)
+    yield debug.routes(service, limits)
+    yield breakpoints.routes(service)
+    yield looking.routes(service, limits)
+    yield breakpoints.flow_routes(service)
+    yield flows.routes(service)
+    yield steps.routes(service)
+
+
+def _guard(app: FastAPI, access: Access, hosts: Iterable[str], limits: Limits, metrics: Metrics) -> None:
+    """Put the gate in front of the routes, and turn errors into problem details."""
     app.add_exception_handler(PitstopError, answers.answer_error)
     app.add_exception_handler(RequestValidationError, answers.answer_invalid)
     app.add_exception_handler(HTTPException, answers.answer_http_error)
@@ -124,4 +131,3 @@ def create_app(
     app.add_middleware(Gate, access=access, hosts=tuple(hosts))
     app.add_middleware(SafeHeaders)
     app.add_middleware(CountRequests, metrics=metrics)  # the outermost: it counts what the others refuse
-    return app

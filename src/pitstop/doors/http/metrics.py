@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.metrics_core import CounterMetricFamily
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pitstop.doors.http.gate.ports import Figures
+from pitstop.service.operations import Figures
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 

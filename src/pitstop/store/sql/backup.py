@@ -9,20 +9,19 @@ import base64
 import json
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
-from sqlalchemy import Boolean, LargeBinary, column, func, insert, select, table, text
+from sqlalchemy import Boolean, LargeBinary, Table, column, func, insert, select, table
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import TypeEngine
 
 from pitstop.errors import BadStore
-from pitstop.store.sql.columns import Packed
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.revision import bring_to
-from pitstop.store.sql.schema import REVISION, metadata
+from pitstop.store.sql.schema import REVISION, stored_tables
 
 FORMAT = 1
 _LEFT_OUT = ("servers",)  # those that run now are not those that ran then
@@ -43,11 +42,12 @@ class Backup:
                 _create(unfinished) as file,
                 zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed,
             ):
-                packed.writestr("backup.json", json.dumps(_description(), indent=1))
                 async with self.database.read(snapshot=True) as connection:
-                    for name in _description()["tables"]:
-                        with packed.open(f"{name}.jsonl", "w", force_zip64=True) as rows:
-                            await _write_rows(connection, name, rows)
+                    tables = await _copied_tables(connection)
+                    packed.writestr("backup.json", json.dumps(_description(tables), indent=1))
+                    for each in tables:
+                        with packed.open(f"{each.name}.jsonl", "w", force_zip64=True) as rows:
+                            await _write_rows(connection, each, rows)
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -74,20 +74,20 @@ async def restore_backup(database: Database, path: Path) -> None:
     await bring_to(database)
 
 
-def _description() -> dict[str, Any]:
-    """The tables in the order that they can be filled in, with their columns and what is in these."""
-    tables = {
-        each.name: {one.name: _kind_of(one.type) for one in each.columns}
-        for each in metadata.sorted_tables
-        if each.name not in _LEFT_OUT
-    }
-    return {"format": FORMAT, "revision": REVISION, "tables": tables}
+async def _copied_tables(connection: AsyncConnection) -> list[Table]:
+    return [each for each in await connection.run_sync(stored_tables) if each.name not in _LEFT_OUT]
+
+
+def _description(tables: Iterable[Table]) -> dict[str, Any]:
+    """The tables in the order in which they can be filled, with their columns and what is in these."""
+    described = {each.name: {one.name: _kind_of(one.type) for one in each.columns} for each in tables}
+    return {"format": FORMAT, "revision": REVISION, "tables": described}
 
 
 def _kind_of(type: TypeEngine[Any]) -> str:
     if isinstance(type, Boolean):
         return "truth"
-    return "bytes" if isinstance(type, LargeBinary | Packed) else "plain"
+    return "bytes" if isinstance(type, LargeBinary) else "plain"
 
 
 def _as_kind(kind: str, value: Any) -> Any:
@@ -102,12 +102,10 @@ def _create(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
 
-async def _write_rows(connection: AsyncConnection, name: str, rows: IO[bytes]) -> None:
-    columns: list[Any] = [
-        column(each.name) for each in metadata.tables[name].columns
-    ]  # as they stand there, not as they are read
-    result = await connection.stream(select(*columns).select_from(table(name, *columns)))
-    async for some in result.partitions(_ROWS_AT_ONCE if name != "blobs" else 16):
+async def _write_rows(connection: AsyncConnection, copied: Table, rows: IO[bytes]) -> None:
+    columns: list[Any] = [column(each.name) for each in copied.columns]  # without a type: as they are stored
+    result = await connection.stream(select(*columns).select_from(table(copied.name, *columns)))
+    async for some in result.partitions(_ROWS_AT_ONCE if copied.name != "blobs" else 16):
         lines = b"".join(msgspec.json.encode(list(row)) + b"\n" for row in some)
         await asyncio.to_thread(rows.write, lines)
 
@@ -141,14 +139,17 @@ def _batches(rows: IO[bytes]) -> Iterator[list[bytes]]:
 async def _make_empty_tables(database: Database, revision: str) -> None:
     await bring_to(database)
     async with database.read() as connection:
-        for each in metadata.sorted_tables:
-            if each.name not in _LEFT_OUT and (await connection.execute(select(each).limit(1))).first() is not None:
+        for each in await _copied_tables(connection):
+            if (await connection.execute(select(each).limit(1))).first() is not None:
                 raise BadStore(f"the database is not empty (it has {each.name}): restore into an empty one")
     await bring_to(database, revision)
 
 
 async def _let_numbers_go_on(database: Database, connection: AsyncConnection) -> None:
-    """The ids of new rows come after those that were restored; SQLite sees to it by itself."""
-    if not database.is_sqlite:
-        last = select(func.coalesce(func.max(column("id")), 0) + 1).select_from(text("audit")).scalar_subquery()
-        await connection.execute(select(func.setval(func.pg_get_serial_sequence("audit", "id"), last, False)))
+    """Let the ids of new rows follow those that were restored; SQLite does it by itself."""
+    for each in [] if database.is_sqlite else await _copied_tables(connection):
+        number = each.autoincrement_column
+        if number is not None:
+            sequence = func.pg_get_serial_sequence(each.name, number.name)  # NULL, and then nothing is set, for others
+            following = select(func.coalesce(func.max(number), 0) + 1).scalar_subquery()
+            await connection.execute(select(func.setval(sequence, following, False)))

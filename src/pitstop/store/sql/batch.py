@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, Update, bindparam, select, update
 
+from pitstop.store.sql.added_rows import AddedRow, write_added
 from pitstop.store.sql.blobs import keep_blobs
 from pitstop.store.sql.changes import Taken
 from pitstop.store.sql.columns import name_to_column
 from pitstop.store.sql.database import Database
-from pitstop.store.sql.deeds import Deeds, write_deeds
 from pitstop.store.sql.output_blocks import blocks_of
 from pitstop.store.sql.schema import events, output, runs
 
@@ -33,7 +33,7 @@ class BatchWriter:
         self._output = _driver_insert(database, output)
 
     def write(
-        self, connection: Connection, batch: Sequence[Taken], deeds: Sequence[Deeds], is_doubtful: bool
+        self, connection: Connection, batch: Sequence[Taken], added: Sequence[AddedRow], is_doubtful: bool
     ) -> list[Taken]:
         """Write all that may be written; those whose run is another's now are given back.
 
@@ -43,8 +43,8 @@ class BatchWriter:
         ours, lost = self._owned(connection, batch)
         self.write_rows(connection, ours, " ON CONFLICT DO NOTHING" if is_doubtful else "")
         _update(connection, ours)
-        if deeds:
-            write_deeds(connection, deeds, is_doubtful)
+        if added:
+            write_added(connection, added, is_doubtful)
         return lost
 
     def write_rows(self, connection: Connection, ours: Sequence[Taken], rule: str = "") -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,9 +13,12 @@ from sqlalchemy import (
     URL,
     ColumnElement,
     Connection,
+    Delete,
     Double,
     Engine,
     NullPool,
+    Row,
+    Table,
     create_engine,
     event,
     func,
@@ -101,6 +104,29 @@ class Database:
                 return await self._threads.run(work)
             async with self.engine.connect() as connection:
                 return await connection.run_sync(work)
+
+    async def rows(self, query: Select[Any]) -> "Sequence[Row[Any, *tuple[Any, ...]]]":
+        """All rows of a short query."""
+        return await self.ask(lambda connection: connection.execute(query).all())
+
+    async def put(self, table: Table, row: Mapping[str, Any]) -> None:
+        """Insert a row, or replace the one with the same primary key."""
+        statement = self.insert(table).values(row)
+        key = [column.name for column in table.primary_key]
+        changed = {column.name: statement.excluded[column.name] for column in table.c if column.name not in key}
+        async with self.write() as connection:
+            await connection.execute(statement.on_conflict_do_update(index_elements=key, set_=changed))
+
+    async def put_new(self, table: Table, row: Mapping[str, Any]) -> None:
+        """Insert a row unless there is one with the same primary key."""
+        key = [column.name for column in table.primary_key]
+        async with self.write() as connection:
+            await connection.execute(self.insert(table).values(row).on_conflict_do_nothing(index_elements=key))
+
+    async def delete(self, statement: Delete) -> int:
+        """How many rows were deleted."""
+        async with self.write() as connection:
+            return (await connection.execute(statement)).rowcount
 
     async def transact(self, work: Callable[[Connection], T]) -> T:
         """`write`, in the same way."""

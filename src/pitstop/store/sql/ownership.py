@@ -31,12 +31,8 @@ class Ownership:
     database: Database
 
     async def register_server(self, server: str, address: str) -> None:
-        async with self.database.write() as connection:
-            now = self.database.now
-            row = {"id": server, "address": address, "started_at": now, "seen_at": now}
-            statement = self.database.insert(servers).values(row)
-            changed = {name: statement.excluded[name] for name in ("address", "started_at", "seen_at")}
-            await connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=changed))
+        now = self.database.now
+        await self.database.put(servers, {"id": server, "address": address, "started_at": now, "seen_at": now})
 
     async def forget_server(self, server: str) -> None:
         """A server that is gone holds nothing: its leases end with when it was last seen, and can be claimed."""

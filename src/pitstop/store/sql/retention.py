@@ -1,5 +1,6 @@
 """Forgetting runs, and giving the room back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +9,11 @@ from sqlalchemy import Table, delete, func, or_, select, text
 from pitstop.errors import UnknownRun
 from pitstop.store.port import ENDED
 from pitstop.store.sql.blobs import forget_blobs_of
+from pitstop.store.sql.columns import to_column
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.news import News
-from pitstop.store.sql.schema import artifacts, consumers, deleted_runs, events, idempotency, output, runs
+from pitstop.store.sql.schema import blob_uses, deleted_runs, runs, stored_tables
 
-ANSWERS_KEPT_SECONDS = 86_400.0  # whoever asks again does so sooner
 _SHRINK = "PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA optimize;"
 _ROWS_AT_ONCE = 10_000  # no transaction is long: others want to write
 
@@ -30,6 +31,7 @@ class Retention:
 
     database: Database
     news: News
+    _run_tables: Sequence[Table] = ()
 
     async def delete(self, run: str) -> None:
         """Forget the run and all that is kept of it. UnknownRun."""
@@ -40,12 +42,8 @@ class Retention:
     async def gc(self, older_than_seconds: float, keep_last: int = 0) -> Collected:
         """Delete the runs that ended that long ago, but the `keep_last` newest of all, and give the room back.
 
-        Pinned ones stay, and those that are to be kept for longer. Blobs go with the last run that refers to them. What
-        was answered goes after a day.
+        Pinned ones stay, and those that are to be kept for longer. Blobs go with the last run that refers to them.
         """
-        async with self.database.write() as connection:
-            old = idempotency.c.created_at < self.database.now - ANSWERS_KEPT_SECONDS
-            await connection.execute(delete(idempotency).where(old))
         for run in await self._hidden():
             await self._remove(run)
         forgotten = []
@@ -84,24 +82,35 @@ class Retention:
             return list((await connection.execute(select(deleted_runs.c.run))).scalars())
 
     async def _remove(self, run: str) -> None:
-        for table, place in ((events, events.c.number), (output, None), (artifacts, None), (consumers, None)):
-            is_more = True
-            while is_more:
-                is_more = await self._remove_some(table, place, run)
+        for table in await self._tables_of_runs():
+            while await self._remove_some(table, run):
+                pass
         async with self.database.write() as connection:
             await forget_blobs_of(self.database, connection, run)
             await connection.execute(delete(deleted_runs).where(deleted_runs.c.run == run))
 
-    async def _remove_some(self, table: Table, place: Any, run: str) -> bool:
-        """Delete some rows of the run; whether there were as many as are deleted at once."""
-        wanted = delete(table).where(table.c.run == run)
+    async def _tables_of_runs(self) -> Sequence[Table]:
+        """Those with `run` in their primary key, of any room: their rows are deleted with the run."""
+        if not self._run_tables:
+            async with self.database.read() as connection:
+                tables = await connection.run_sync(stored_tables)
+            of_runs = [each for each in reversed(tables) if "run" in each.primary_key.columns]
+            self._run_tables = [each for each in of_runs if each.name not in (blob_uses.name, deleted_runs.name)]
+        return self._run_tables
+
+    async def _remove_some(self, table: Table, run: str) -> bool:
+        """Delete some rows of the run; whether there may be more."""
+        is_of_run = table.c.run == to_column(run)
+        number = table.primary_key.columns.get("number")
         async with self.database.write() as connection:
-            if place is not None:
-                first = (await connection.execute(select(func.min(place)).where(table.c.run == run))).scalar_one()
-                if first is None:
-                    return False
-                wanted = wanted.where(place < first + _ROWS_AT_ONCE)
-            return (await connection.execute(wanted)).rowcount >= _ROWS_AT_ONCE and place is not None
+            if number is None:
+                await connection.execute(delete(table).where(is_of_run))
+                return False
+            first = (await connection.execute(select(func.min(number)).where(is_of_run))).scalar_one()
+            if first is None:
+                return False
+            some = delete(table).where(is_of_run, number < first + _ROWS_AT_ONCE)
+            return (await connection.execute(some)).rowcount >= _ROWS_AT_ONCE
 
     async def _vacuum(self) -> None:
         async with self.database.outside_transactions() as connection:

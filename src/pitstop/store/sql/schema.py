@@ -1,13 +1,16 @@
-"""The tables. What changes here needs a migration: a test compares the two."""
+"""The tables of runs, and `metadata`, where other rooms define their own tables.
+
+A change of a table needs a migration: a test compares the two.
+"""
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Double,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     Table,
@@ -123,56 +126,6 @@ flow_settings = Table(
     Column("value", Packed, nullable=False),
 )
 
-settings = Table(
-    "settings",
-    metadata,
-    Column("name", AnyText, primary_key=True),
-    Column("value", Packed, nullable=False),
-)
-
-secrets = Table(
-    "secrets",
-    metadata,
-    Column("scope", AnyText, primary_key=True),
-    Column("name", AnyText, primary_key=True),
-    Column("sealed", LargeBinary, nullable=False),
-    Column("repos", Packed, nullable=False),  # those whose runs may have it, where the scope is the server
-    Column("created_at", Double, nullable=False),
-)
-
-tokens = Table(
-    "tokens",
-    metadata,
-    Column("name", AnyText, primary_key=True),
-    Column("role", AnyText, nullable=False),
-    Column("hash", LargeBinary, nullable=False, unique=True),
-    Column("created_at", Double, nullable=False),
-    Column("last_used_at", Double),
-)
-
-audit = Table(
-    "audit",
-    metadata,
-    Column("id", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True),
-    Column("at", Double, nullable=False),
-    Column("who", AnyText, nullable=False),
-    Column("run", AnyText),
-    Column("action", AnyText, nullable=False),
-    Column("detail", Packed, nullable=False),
-    Index("audit_by_run", "run", "id"),
-)
-
-idempotency = Table(
-    "idempotency",
-    metadata,
-    Column("key", AnyText, primary_key=True),
-    Column("who", AnyText, primary_key=True),
-    Column("request_hash", LargeBinary, nullable=False),
-    Column("response", LargeBinary, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Index("idempotency_by_age", "created_at"),
-)
-
 servers = Table(
     "servers",
     metadata,
@@ -181,3 +134,10 @@ servers = Table(
     Column("seen_at", Double, nullable=False),
     Column("address", AnyText, nullable=False),
 )
+
+
+def stored_tables(connection: Connection) -> list[Table]:
+    """Every table of the database, whichever room owns it, in the order in which they can be filled."""
+    found = MetaData()
+    found.reflect(connection)
+    return [table for table in found.sorted_tables if table.name != "alembic_version"]

@@ -1,23 +1,22 @@
 """Runs in a database: the store of a server."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Double, bindparam, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Double, Table, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from pitstop.errors import LogLost, RunExists, StoreUnavailable, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.port import ENDED, Claim, RunFilter, RunRecord
+from pitstop.store.sql.added_rows import AddedRow
 from pitstop.store.sql.backup import Backup, restore_backup
 from pitstop.store.sql.changes import Changes
 from pitstop.store.sql.database import Database
-from pitstop.store.sql.deeds import Deeds, Entry
-from pitstop.store.sql.drawers import Drawers
 from pitstop.store.sql.event_rows import last_number, read_log, read_logs
 from pitstop.store.sql.log import ReadLog, WrittenLog
 from pitstop.store.sql.news import News
@@ -26,13 +25,13 @@ from pitstop.store.sql.records import RECORD, matching, to_record, to_row
 from pitstop.store.sql.retention import Retention
 from pitstop.store.sql.revision import bring_to
 from pitstop.store.sql.run import SqlRun
-from pitstop.store.sql.schema import runs
+from pitstop.store.sql.schema import flow_settings, runs
 from pitstop.store.sql.writer import Writer
 
 CLOSE_SECONDS = 10.0  # how long what is on its way may take when the store is closed
 
 
-class SqlStore(Ownership, Retention, Backup, Drawers):
+class SqlStore(Ownership, Retention, Backup):
     """A RunStore, and what several servers need beside it. `open_sql_store` makes one."""
 
     def __init__(self, database: Database) -> None:
@@ -101,9 +100,17 @@ class SqlStore(Ownership, Retention, Backup, Drawers):
         async with self.database.read() as connection:
             return tuple(to_record(row) for row in await connection.execute(matching(filter)))
 
-    async def add_audit(self, entries: Iterable[Entry]) -> None:
-        """Keep who did what, each with its time: (at, who, action, run, detail)."""
-        await self._writer.keep_deeds(Deeds(list(entries)))
+    async def add_row(self, table: Table, row: Mapping[str, Any], *, same: Sequence[str]) -> None:
+        """Insert a row of another room with the next changes of runs. A row with the `same` values is this one."""
+        await self._writer.add(AddedRow(table, row, same))
+
+    async def read_flow_setting(self, flow: str, name: str) -> Any:
+        is_it = (flow_settings.c.flow == flow, flow_settings.c.name == name)
+        rows = await self.database.rows(select(flow_settings.c.value).where(*is_it))
+        return rows[0].value if rows else None
+
+    async def write_flow_setting(self, flow: str, name: str, value: Any) -> None:
+        await self.database.put(flow_settings, {"flow": flow, "name": name, "value": value})
 
     async def count_runs(self) -> dict[str, int]:
         """How many runs there are, by status."""

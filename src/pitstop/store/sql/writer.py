@@ -12,17 +12,17 @@ from sqlalchemy.exc import TimeoutError as AllInUse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import StoreUnavailable
+from pitstop.store.sql.added_rows import AddedRow
 from pitstop.store.sql.batch import BatchWriter
 from pitstop.store.sql.changes import Changes, Taken
 from pitstop.store.sql.checkpoints import Checkpoints
 from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of
-from pitstop.store.sql.deeds import Deeds
 from pitstop.store.sql.event_codec import without_large_values
 from pitstop.store.sql.news import News
 
 FIRST_DELAY_SECONDS = 0.02
 LONGEST_DELAY_SECONDS = 2.0
-DEED_SECONDS = 0.005  # that a deed waits for a commit to go with: one of its own would hold up what it has set going
+ADDED_SECONDS = 0.005  # how long an added row waits for a commit to join: its own would delay what it belongs to
 _CLOSED = "it is closed"
 
 WriteBatch = Callable[[Connection], list[Taken]]
@@ -40,7 +40,7 @@ class Writer:
         self._news = news
         self.checkpoints = Checkpoints(database)
         self._changed: list[Changes] = []
-        self._deeds: list[Deeds] = []
+        self._added: list[AddedRow] = []
         self._wake = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
@@ -57,38 +57,38 @@ class Writer:
         self._wake.set()
         self._is_idle.clear()
 
-    async def keep_deeds(self, deeds: Deeds) -> None:
-        """Keep what was done with whatever is written next, which is most often what it did."""
+    async def add(self, added: AddedRow) -> None:
+        """Store a row with the next commit, most often that of the action that it is about."""
         if self._is_closed:
             raise StoreUnavailable(_CLOSED)
-        self._deeds.append(deeds)
+        self._added.append(added)
         self._is_idle.clear()
-        asyncio.get_running_loop().call_later(DEED_SECONDS, self._wake.set)
-        await deeds.kept
+        asyncio.get_running_loop().call_later(ADDED_SECONDS, self._wake.set)
+        await added.stored
 
     async def wait_idle(self) -> None:
         await self._is_idle.wait()
 
     async def write_for_ever(self) -> None:
         changed: list[Changes] = []
-        deeds: list[Deeds] = []
+        added: list[AddedRow] = []
         try:
             while True:
-                if not self._changed and not self._deeds:
+                if not self._changed and not self._added:
                     self._is_idle.set()
                 await self._wake.wait()
                 self._wake.clear()
                 await asyncio.sleep(0)  # whoever was set going by the same thing has its say: one commit for both
                 changed, self._changed = self._changed, []
-                deeds, self._deeds = self._deeds, []
-                if changed or deeds:  # else a deed was kept before its time
-                    await self._write_until_kept([changes.take() for changes in changed], deeds)
-                changed, deeds = [], []
+                added, self._added = self._added, []
+                if changed or added:  # else the row was written before its time
+                    await self._write_until_kept([changes.take() for changes in changed], added)
+                changed, added = [], []
         finally:
             self._is_closed = True
             for changes in (*changed, *self._changed):
                 changes.refuse(StoreUnavailable(_CLOSED))
-            for each in (*deeds, *self._deeds):
+            for each in (*added, *self._added):
                 each.refuse(StoreUnavailable(_CLOSED))
             await self._place.close()
 
@@ -102,19 +102,19 @@ class Writer:
         await _move_large_values([taken])
         await self._database.transact(work)
 
-    async def _write_until_kept(self, batch: list[Taken], deeds: list[Deeds], is_doubtful: bool = False) -> None:
+    async def _write_until_kept(self, batch: list[Taken], added: list[AddedRow], is_doubtful: bool = False) -> None:
         delay = FIRST_DELAY_SECONDS
         lost: list[Taken] | None = None
         while lost is None:
             try:
                 await _move_large_values(batch)
-                write = partial(self._batches.write, batch=batch, deeds=deeds, is_doubtful=is_doubtful)
+                write = partial(self._batches.write, batch=batch, added=added, is_doubtful=is_doubtful)
                 lost = await self._place.write(write)
                 self.checkpoints.note_commit()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
                 await self._place.drop()
                 if not may_pass(error):
-                    await self._write_one_by_one(batch, deeds, is_doubtful, error)
+                    await self._write_one_by_one(batch, added, is_doubtful, error)
                     return
                 is_doubtful = True  # it may have been kept, and the answer lost
                 for taken in batch:
@@ -127,22 +127,22 @@ class Writer:
             else:
                 taken.changes.keep(taken)
             self._news.tell(taken.changes.run)
-        for each in deeds:
-            each.keep()
+        for each in added:
+            each.confirm()
 
     async def _write_one_by_one(
-        self, batch: list[Taken], deeds: list[Deeds], is_doubtful: bool, error: Exception
+        self, batch: list[Taken], added: list[AddedRow], is_doubtful: bool, error: Exception
     ) -> None:
         """Something of one run cannot be written: it is not to harm the others."""
-        if len(batch) + len(deeds) == 1:
+        if len(batch) + len(added) == 1:
             for taken in batch:
                 taken.changes.refuse(StoreUnavailable(f"run {taken.changes.run!r}: {reason_of(error)}"))
-            for each in deeds:
+            for each in added:
                 each.refuse(StoreUnavailable(reason_of(error)))
             return
         for taken in batch:
             await self._write_until_kept([taken], [], is_doubtful)
-        for each in deeds:
+        for each in added:
             await self._write_until_kept([], [each], is_doubtful)
 
 

@@ -8,13 +8,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pitstop.doors.http.answers import refusal
-from pitstop.doors.http.gate.access import COOKIE, Access, Identity
-from pitstop.errors import BadRequest, Foreign, NotKnown, NotPermitted, PitstopError
+from pitstop.errors import BadRequest, Foreign, NotKnown, PitstopError
+from pitstop.service.access import Access
 
+COOKIE = "pitstop_session"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 API = "/api/"
-OPERATORS_ONLY = ("/api/v1/secrets", "/api/v1/tokens")
 # What an anonymous client may read; a new route is closed until it is listed here. The pages have no data in them.
 OPEN_PATHS = ("/health", "/ready", "/login", "/", "/new", "/index.html", "/first.js", "/icon.svg", "/favicon.ico")
 OPEN_FOLDERS = ("/assets/", "/runs/")
@@ -36,7 +36,7 @@ def is_our_page(origin: str, host: str) -> bool:
 
 
 class Gate:
-    """ASGI: lets through who may pass, with their `identity` in the request's state, and answers the others."""
+    """ASGI: passes a request on with its `caller` in the state, or refuses it. Only operators may change anything."""
 
     def __init__(self, app: ASGIApp, access: Access, hosts: Iterable[str] = ()) -> None:
         self._app = app
@@ -66,20 +66,17 @@ class Gate:
         if not is_socket and not is_unsafe and (path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)):
             return
         bearer, cookie = bearer_in(headers), cookie_in(headers)
-        identity = await self._access.who(bearer=bearer, cookie=None if bearer else cookie)
+        key = headers.get("idempotency-key")
+        caller = await self._access.who(bearer=bearer, session=None if bearer else cookie, key=key)
         by_cookie = bearer is None and cookie is not None
         needs_our_page = (is_socket and origin is not None) or (by_cookie and (is_unsafe or is_socket))
         if needs_our_page and not is_our_page(origin or "", host):
             raise Foreign("Origin", origin or "")
-        if identity is None:
+        if caller is None:
             raise NotKnown
-        _check_role(identity, path, is_unsafe or (is_socket and path.endswith("/shell")))
-        scope.setdefault("state", {})["identity"] = identity
-
-
-def _check_role(identity: Identity, path: str, is_unsafe: bool) -> None:
-    if identity.role != "operator" and (is_unsafe or path.startswith(OPERATORS_ONLY)) and path != "/logout":
-        raise NotPermitted(identity.role, "operator")
+        if (is_unsafe or (is_socket and path.endswith("/shell"))) and path != "/logout":
+            caller.require("operator")
+        scope.setdefault("state", {})["caller"] = caller
 
 
 def bearer_in(headers: Headers) -> str | None:

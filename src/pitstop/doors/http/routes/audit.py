@@ -6,10 +6,9 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
-from pitstop.doors.http.gate.ports import Audit
 from pitstop.doors.http.routes.parameters import Cursor, Plain
 from pitstop.doors.http.routes.route import DoorRoute
-from pitstop.service.wire import AuditPage
+from pitstop.service.audit import Audit, AuditPage
 
 
 def routes(audit: Audit) -> APIRouter:

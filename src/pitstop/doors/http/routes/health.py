@@ -5,9 +5,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import PlainTextResponse, Response
 
 from pitstop.doors.http.answers import refusal
-from pitstop.doors.http.gate.ports import Operations
 from pitstop.doors.http.metrics import Metrics
 from pitstop.errors import ServerTrouble
+from pitstop.service.operations import Operations
 
 
 def routes(operations: Operations, metrics: Metrics) -> APIRouter:

@@ -1,9 +1,10 @@
-"""Browsers come in with a login link that is good once, and leave by logging out."""
+"""A one-time login link starts a session of a browser, and logging out ends it."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from pitstop.doors.http.gate.access import COOKIE, SESSION_SECONDS, Access
+from pitstop.doors.http.gate.gate import COOKIE
+from pitstop.service.access import SESSION_SECONDS, Access
 
 USED = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Pitstop</title></head>

@@ -129,7 +129,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     async def answer_question(
         request: Request, run: RunId, occurrence: str, form: AnswerForm, key: IdempotencyKey = None
     ) -> Response:
-        by = form.by or request.state.identity.name
+        by = form.by or request.state.caller.name
         await (await service.run(run)).answer(occurrence, approved=form.approved, by=by, comment=form.comment)
         return Response(status_code=204)
 

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import Header, Path, Query
+from fastapi import Depends, Header, Path, Query, Request
 from pydantic import AfterValidator
 
+from pitstop.service.caller import Caller
 from pitstop.service.wire import of_file_system
 
 _PLAIN = r"^[^\x00-\x1f\x7f]*$"
@@ -33,3 +34,16 @@ IdempotencyKey = Annotated[
     ),
 ]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)]
+
+
+def _caller(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+def _run_id(request: Request) -> str | None:
+    return getattr(request.state, "run_id", None)
+
+
+Who = Annotated[Caller, Depends(_caller)]
+ReservedRunId = Annotated[str | None, Depends(_run_id)]  # of a run to make, stored with the idempotency key

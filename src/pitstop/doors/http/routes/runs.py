@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.routes.flows import named_flow
-from pitstop.doors.http.routes.parameters import Cursor, IdempotencyKey, Plain, RunId, Search
+from pitstop.doors.http.routes.parameters import Cursor, IdempotencyKey, Plain, ReservedRunId, RunId, Search
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.service.api import ActiveRun, RunInfo, RunPage, RunQuery, RunStatus, Service
@@ -35,8 +35,9 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_model=RunInfo,
         responses=problem_responses(404, 409, 413),
     )
-    async def start(form: RunForm, key: IdempotencyKey = None, hear: Hear = False) -> Response:
-        request = dataclasses.replace(form.to_request(), flow=await named_flow(service, form.flow))
+    async def start(form: RunForm, run_id: ReservedRunId, key: IdempotencyKey = None, hear: Hear = False) -> Response:
+        flow = await named_flow(service, form.flow)
+        request = dataclasses.replace(form.to_request(), flow=flow, run_id=run_id)
         return await started(await service.start(request), hear)
 
     @router.get(
@@ -105,8 +106,11 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_model=RunInfo,
         responses=problem_responses(404, 409, 413),
     )
-    async def rerun(run: RunId, form: RerunForm, key: IdempotencyKey = None, hear: Hear = False) -> Response:
-        return await started(await service.rerun(run, form.to_request()), hear)
+    async def rerun(
+        run: RunId, form: RerunForm, run_id: ReservedRunId, key: IdempotencyKey = None, hear: Hear = False
+    ) -> Response:
+        request = dataclasses.replace(form.to_request(), run_id=run_id)
+        return await started(await service.rerun(run, request), hear)
 
     @router.get(
         "/{run}/steps",

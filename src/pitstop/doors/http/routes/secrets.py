@@ -6,10 +6,11 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
-from pitstop.doors.http.gate.ports import Secrets
+from pitstop.doors.http.routes.parameters import Who
 from pitstop.doors.http.routes.route import DoorRoute
-from pitstop.service.secret_scopes import SERVER, check_secret, check_value
-from pitstop.service.wire import SecretForm, SecretInfo
+from pitstop.service.secret_scopes import SERVER
+from pitstop.service.secrets import SecretInfo, Secrets
+from pitstop.service.wire import SecretForm
 
 SecretName = Annotated[str, Path(examples=["API_TOKEN"])]
 Scope = Annotated[str, Query(description="`server`, `repo:<repo>`, `flow:<repo>:<flow>` or `flow::<flow>`.")]
@@ -25,8 +26,8 @@ def routes(secrets: Secrets) -> APIRouter:
         response_model=list[SecretInfo],
         responses=problem_responses(),
     )
-    async def find() -> Response:
-        return answer(await secrets.all())
+    async def find(caller: Who) -> Response:
+        return answer(await secrets.all(caller))
 
     @router.put(
         "/{name}",
@@ -35,10 +36,8 @@ def routes(secrets: Secrets) -> APIRouter:
         status_code=204,
         responses=problem_responses(),
     )
-    async def put(name: SecretName, form: SecretForm, scope: Scope = SERVER) -> Response:
-        check_secret(name, scope, form.repos)
-        check_value(name, form.value)
-        await secrets.put(name, scope, form.value, form.repos)
+    async def put(caller: Who, name: SecretName, form: SecretForm, scope: Scope = SERVER) -> Response:
+        await secrets.put(caller, name, scope, form.value, form.repos)
         return Response(status_code=204)
 
     @router.delete(
@@ -48,9 +47,8 @@ def routes(secrets: Secrets) -> APIRouter:
         status_code=204,
         responses=problem_responses(404),
     )
-    async def delete(name: SecretName, scope: Scope = SERVER) -> Response:
-        check_secret(name, scope)
-        await secrets.delete(name, scope)
+    async def delete(caller: Who, name: SecretName, scope: Scope = SERVER) -> Response:
+        await secrets.delete(caller, name, scope)
         return Response(status_code=204)
 
     return router

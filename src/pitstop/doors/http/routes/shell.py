@@ -10,7 +10,6 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pitstop.doors.http.answers import answer, problem_responses, refusal
-from pitstop.doors.http.gate.access import Identity
 from pitstop.doors.http.gate.limits import Places
 from pitstop.doors.http.routes.parameters import RunId
 from pitstop.doors.http.routes.route import DoorRoute
@@ -18,6 +17,7 @@ from pitstop.doors.http.streams.shell_sessions import ShellSession, ShellSession
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError, StaleStop
 from pitstop.service.api import Service
+from pitstop.service.caller import Caller
 from pitstop.service.wire import ShellForm, ShellToken
 
 GOING_AWAY = 1012
@@ -47,21 +47,21 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
         state = await (await service.run(run)).debugger.state()
         if not any(each.id == form.stop for each in state.stops):
             raise StaleStop(form.stop)
-        token, ends_at = tokens.make(run, form.stop, form.mode, request.state.identity.name, form.record)
+        token, ends_at = tokens.make(run, form.stop, form.mode, request.state.caller.name, form.record)
         return answer(ShellToken(token, ends_at), 201)
 
     @router.websocket("/shell")
     async def shell(
         socket: WebSocket, run: str, token: Given = "", session: Given = "", rows: Size = 24, cols: Size = 80
     ) -> None:
-        identity: Identity = socket.state.identity
+        caller: Caller = socket.state.caller
         try:
-            with places.take(identity.name):
+            with places.take(caller.name):
                 if session:
-                    found = sessions.find(session, run, identity.name)
+                    found = sessions.find(session, run, caller.name)
                     found.resize(rows, cols)
                 else:
-                    ticket = tokens.take(token, run, identity.name)
+                    ticket = tokens.take(token, run, caller.name)
                     found = await sessions.open(streams.tasks, await service.run(run), ticket, rows, cols)
                 with found.connected():
                     await socket.accept()

@@ -10,34 +10,34 @@ from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pitstop.doors.http.answers import LOGGER, encode, refusal
-from pitstop.doors.http.gate.access import Identity
 from pitstop.doors.http.gate.limits import Limits, Places
-from pitstop.doors.http.gate.trail import Trail
 from pitstop.doors.http.routes.debug import carry_out
-from pitstop.doors.http.routes.route import parse_json, told_of
+from pitstop.doors.http.routes.route import parse_json
 from pitstop.doors.http.routes.verbs import VERBS
 from pitstop.doors.http.streams.streams import Streams
-from pitstop.errors import BadRequest, NotPermitted, PitstopError
+from pitstop.errors import BadRequest, PitstopError
 from pitstop.service.api import ActiveRun, Service
+from pitstop.service.audit import Audit
+from pitstop.service.caller import Caller
 from pitstop.service.problems import problem, to_problem
 
 GOING_AWAY = 1012
 LOOKING = ("evaluate",)  # verbs that change nothing
 
 
-def routes(service: Service, streams: Streams, places: Places, trail: Trail, limits: Limits) -> APIRouter:
+def routes(service: Service, streams: Streams, places: Places, audit: Audit, limits: Limits) -> APIRouter:
     router = APIRouter()
 
     @router.websocket("/runs/{run}/debug/socket")
     async def debug(socket: WebSocket, run: str, after: Annotated[int | None, Query(ge=0, lt=2**53)] = None) -> None:
-        identity: Identity = socket.state.identity
+        caller: Caller = socket.state.caller
         try:
             found = await service.run(run)
             if after is None:  # known before the client can say anything: all that comes of it is told
                 after = (await found.info()).last_event
-            with places.take(identity.name):
+            with places.take(caller.name):
                 await socket.accept()
-                await _serve(socket, Desk(found, identity, trail, limits), streams, after)
+                await _serve(socket, Desk(found, caller, audit, limits), streams, after)
         except PitstopError as error:
             await socket.send_denial_response(refusal(error))
 
@@ -47,10 +47,10 @@ def routes(service: Service, streams: Streams, places: Places, trail: Trail, lim
 class Desk:
     """Answers the messages of one client."""
 
-    def __init__(self, run: ActiveRun, identity: Identity, trail: Trail, limits: Limits) -> None:
+    def __init__(self, run: ActiveRun, caller: Caller, audit: Audit, limits: Limits) -> None:
         self.run = run
-        self._identity = identity
-        self._trail = trail
+        self._caller = caller
+        self._audit = audit
         self._limits = limits
 
     async def answer(self, text: str) -> bytes:
@@ -71,8 +71,7 @@ class Desk:
         name = message.pop("verb", None)
         if name == "state":
             return await self.run.debugger.state()
-        if self._identity.role != "operator":
-            raise NotPermitted(self._identity.role, "operator")
+        self._caller.require("operator")
         if name == "detach":
             await self.run.debugger.detach()
             result: Any = await self.run.debugger.state()
@@ -86,7 +85,7 @@ class Desk:
         else:
             raise BadRequest(f"unknown verb {name!r}; available: state, detach, {', '.join(VERBS)}")
         if name not in LOOKING:
-            await self._trail.tell(self._identity, f"debug_{name}", self.run.id, told_of(message))
+            await self._audit.record(self._caller, f"debug_{name}", self.run.id, message)
         return result
 
 

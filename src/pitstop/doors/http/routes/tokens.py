@@ -8,9 +8,10 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
-from pitstop.doors.http.gate.access import CODE_SECONDS, Access
+from pitstop.doors.http.routes.parameters import Who
 from pitstop.doors.http.routes.route import DoorRoute
-from pitstop.service.wire import LoginLink, Me, NewToken, TokenForm, TokenInfo
+from pitstop.service.access import CODE_SECONDS, Access, NewToken, TokenInfo
+from pitstop.service.wire import LoginLink, Me, TokenForm
 
 VERSION = version("pitstop")
 
@@ -19,9 +20,8 @@ def routes(access: Access) -> APIRouter:
     router = APIRouter(tags=["access"], route_class=DoorRoute)
 
     @router.get("/me", operation_id="get_me", summary="Who am I", response_model=Me, responses=problem_responses())
-    async def me(request: Request) -> Response:
-        identity = request.state.identity
-        return answer(Me(identity.name, identity.role, VERSION))
+    async def me(caller: Who) -> Response:
+        return answer(Me(caller.name, caller.role, VERSION))
 
     @router.get(
         "/tokens",
@@ -30,8 +30,8 @@ def routes(access: Access) -> APIRouter:
         response_model=list[TokenInfo],
         responses=problem_responses(),
     )
-    async def find() -> Response:
-        return answer(await access.tokens())
+    async def find(caller: Who) -> Response:
+        return answer(await access.tokens(caller))
 
     @router.post(
         "/tokens",
@@ -41,8 +41,8 @@ def routes(access: Access) -> APIRouter:
         response_model=NewToken,
         responses=problem_responses(409),
     )
-    async def add(form: TokenForm) -> Response:
-        return answer(NewToken(form.name, form.role, await access.add_token(form.name, form.role)), 201)
+    async def add(caller: Who, form: TokenForm) -> Response:
+        return answer(await access.add_token(caller, form.name, form.role), 201)
 
     @router.delete(
         "/tokens/{name}",
@@ -51,8 +51,8 @@ def routes(access: Access) -> APIRouter:
         status_code=204,
         responses=problem_responses(404, 409),
     )
-    async def remove(name: Annotated[str, Path(max_length=64)]) -> Response:
-        await access.remove_token(name)
+    async def remove(caller: Who, name: Annotated[str, Path(max_length=64)]) -> Response:
+        await access.remove_token(caller, name)
         return Response(status_code=204)
 
     @router.post(
@@ -63,8 +63,8 @@ def routes(access: Access) -> APIRouter:
         response_model=LoginLink,
         responses=problem_responses(),
     )
-    async def new_link(request: Request) -> Response:
-        code = access.new_login_code(request.state.identity.name)
+    async def new_link(caller: Who, request: Request) -> Response:
+        code = access.new_login_code(caller.name)
         return answer(LoginLink(f"{request.base_url}login?code={code}", time.time() + CODE_SECONDS), 201)
 
     return router

@@ -47,4 +47,4 @@ class Streams:
 
     def send(self, request: HTTPConnection, blocks: AsyncGenerator[bytes, None]) -> EventStream:
         """The stream of one client; ServerBusy or TooMany when there are as many as there may be."""
-        return EventStream(blocks, self._places, request.state.identity.name, self._limits)
+        return EventStream(blocks, self._places, request.state.caller.name, self._limits)

@@ -1,20 +1,19 @@
-"""Tokens in private files: the owner's own as it is, for programs of this user; those of others as digests."""
+"""Tokens in private files: the owner's in clear text, for programs of this user; those of others as digests."""
 
 import json
 import secrets
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pitstop.doors.http.gate.access import KeptToken, digest_of
-from pitstop.service.private_files import make_private, replace_private
+from msgspec.structs import asdict
 
-OWNER = "owner"
+from pitstop.service.access import OWNER, TokenRecord, digest_of
+from pitstop.service.private_files import make_private, replace_private
 
 
 class TokenFiles:
-    """A TokenKeeper. `token_file` is made with a fresh token where it is missing; the others stand beside it."""
+    """A TokenStore. A missing `token_file` is created with a new token; the other files are next to it."""
 
     def __init__(self, token_file: Path) -> None:
         self._token_file = token_file
@@ -30,15 +29,15 @@ class TokenFiles:
         """The owner's token."""
         return self._token_file.read_text().strip()
 
-    async def all(self) -> tuple[KeptToken, ...]:
+    async def all(self) -> tuple[TokenRecord, ...]:
         made_at = self._token_file.stat().st_mtime
-        return (KeptToken(OWNER, "operator", digest_of(self.token), made_at), *self._others())
+        return (TokenRecord(OWNER, "operator", digest_of(self.token), made_at), *self._others())
 
-    async def add(self, token: KeptToken) -> None:
+    async def add(self, token: TokenRecord) -> None:
         self._write([*self._others(), token])
 
     async def remove(self, name: str) -> None:
-        """The owner's token cannot be taken away, only be made anew."""
+        """The owner's token cannot be removed, only replaced."""
         if name == OWNER:
             replace_private(self._token_file, secrets.token_urlsafe(32) + "\n")
         self._write([each for each in self._others() if each.name != name])
@@ -56,15 +55,15 @@ class TokenFiles:
     def _sessions(self) -> dict[str, float]:
         return dict(_read_json(self._logged_out_file) or {})
 
-    def _others(self) -> list[KeptToken]:
-        return [KeptToken(**each) for each in _read_json(self._others_file) or ()]
+    def _others(self) -> list[TokenRecord]:
+        return [TokenRecord(**each) for each in _read_json(self._others_file) or ()]
 
-    def _write(self, tokens: list[KeptToken]) -> None:
+    def _write(self, tokens: list[TokenRecord]) -> None:
         replace_private(self._others_file, json.dumps([asdict(each) for each in tokens], indent=1) + "\n")
 
 
 def _read_json(file: Path) -> Any:
-    """What is in it; None where there is none."""
+    """The content of a file; None if there is none."""
     try:
         return json.loads(file.read_text())
     except FileNotFoundError:

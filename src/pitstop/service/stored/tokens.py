@@ -1,0 +1,82 @@
+"""Tokens and ended sessions in the database."""
+
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Column, Double, LargeBinary, Table, delete, func, select
+
+from pitstop.service.access import OWNER, TokenRecord
+from pitstop.service.sealing import Seal
+from pitstop.service.token_files import TokenFiles
+from pitstop.store.sql.columns import AnyText, Packed
+from pitstop.store.sql.database import Database
+from pitstop.store.sql.schema import metadata
+
+SESSION_KEY = "session_key"
+LOGGED_OUT = "logged_out:"  # and the session
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("name", AnyText, primary_key=True),
+    Column("role", AnyText, nullable=False),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    Column("created_at", Double, nullable=False),
+    Column("last_used_at", Double),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("name", AnyText, primary_key=True),
+    Column("value", Packed, nullable=False),
+)
+
+
+class StoredTokens:
+    """A TokenStore: the owner's token is in a file of this machine, those of others are in the database as digests."""
+
+    def __init__(self, database: Database, seal: Seal, token_file: Path) -> None:
+        self._database = database
+        self._seal = seal
+        self._own = TokenFiles(token_file)
+        self._session_key: bytes | None = None
+
+    async def all(self) -> tuple[TokenRecord, ...]:
+        owner = [each for each in await self._own.all() if each.name == OWNER]
+        rows = await self._database.rows(select(tokens).order_by(tokens.c.name))
+        return (*owner, *(TokenRecord(row.name, row.role, row.hash.hex(), row.created_at) for row in rows))
+
+    async def add(self, token: TokenRecord) -> None:
+        row = {"name": token.name, "role": token.role, "hash": bytes.fromhex(token.digest)}
+        await self._database.put(tokens, {**row, "created_at": self._database.now})
+
+    async def remove(self, name: str) -> None:
+        if name == OWNER:
+            await self._own.remove(name)
+        else:
+            await self._database.delete(delete(tokens).where(tokens.c.name == name))
+
+    async def session_key(self) -> bytes:
+        """Sealed in the database, so that all servers on it accept each other's sessions."""
+        if self._session_key is None:
+            fresh = self._seal.close({SESSION_KEY: secrets.token_hex(32)}).decode()
+            await self._database.put_new(settings, {"name": SESSION_KEY, "value": fresh})
+            (row,) = await self._database.rows(select(settings.c.value).where(settings.c.name == SESSION_KEY))
+            self._session_key = bytes.fromhex(self._seal.open(row.value.encode())[SESSION_KEY])
+        return self._session_key
+
+    async def log_out(self, session: str, until: float) -> None:
+        for name, expires_at in await self._logged_out():
+            if expires_at < time.time():
+                await self._database.delete(delete(settings).where(settings.c.name == name))
+        await self._database.put(settings, {"name": LOGGED_OUT + session, "value": until})
+
+    async def logged_out(self) -> frozenset[str]:
+        return frozenset(name.removeprefix(LOGGED_OUT) for name, _ in await self._logged_out())
+
+    async def _logged_out(self) -> Any:
+        is_session = func.substr(settings.c.name, 1, len(LOGGED_OUT)) == LOGGED_OUT  # LIKE ignores case on SQLite
+        return await self._database.rows(select(settings.c.name, settings.c.value).where(is_session))
