@@ -1,28 +1,17 @@
 """Which server runs what: leases in the database's time, and epochs that shut out whoever has lost one."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from pitstop.store.port import Claim, ServerRecord, Status
+from pitstop.store.port import Claim, ServerRecord
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.records import RECORD, to_record
 from pitstop.store.sql.schema import runs, servers
 
 _GOING_ON = ("pending", "running", "paused")
-
-
-@dataclass(frozen=True, slots=True)
-class PendingRun:
-    """What a scheduler chooses by."""
-
-    id: str
-    flow: str
-    priority: int
-    created_at: float
 
 
 class Ownership:
@@ -81,30 +70,6 @@ class Ownership:
                 until = self.database.now + lease_seconds
                 await connection.execute(update(runs).where(runs.c.id.in_(found)).values(lease_until=until))
         return found
-
-    async def release(self, run: str, epoch: int, status: Status | None = None) -> bool:
-        """Hand a run over: anybody may claim it at once. False when it was another's already."""
-        values: dict[str, Any] = {"owner": None, "lease_until": self.database.now}
-        if status is not None:
-            values["status"] = status
-        async with self.database.write() as connection:
-            ours = update(runs).where(runs.c.id == run, runs.c.epoch == epoch)
-            return bool((await connection.execute(ours.values(values))).rowcount)
-
-    async def pending(self, limit: int) -> tuple[PendingRun, ...]:
-        """Runs that wait to be run and that nobody has, the most urgent first."""
-        wanted = select(runs.c.id, runs.c.flow, runs.c.priority, runs.c.created_at)
-        waiting = wanted.where(runs.c.status == "pending", self._is_free())
-        urgent_first = waiting.order_by(runs.c.priority.desc(), runs.c.created_at, runs.c.id)
-        async with self.database.read() as connection:
-            rows = await connection.execute(urgent_first.limit(limit))
-            return tuple(PendingRun(row.id, row.flow, row.priority, row.created_at) for row in rows)
-
-    async def lost(self, limit: int) -> tuple[str, ...]:
-        """Runs that were going on and whose owner has let its lease run out."""
-        wanted = select(runs.c.id).where(runs.c.status.in_(_GOING_ON[1:]), self._is_free())
-        async with self.database.read() as connection:
-            return tuple((await connection.execute(wanted.order_by(runs.c.created_at).limit(limit))).scalars())
 
     def _is_free(self) -> Any:
         return or_(runs.c.lease_until.is_(None), runs.c.lease_until <= self.database.now)
