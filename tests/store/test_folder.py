@@ -16,7 +16,9 @@ from pitstop.errors import BadLog, NotRunning
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import RunEnded, RunStarted, StepFinished
 from pitstop.store import folder as folder_module
-from pitstop.store.folder import KILLED, FolderStore, is_locked
+from pitstop.store import folder_records
+from pitstop.store.folder import FolderStore
+from pitstop.store.folder_records import KILLED, is_locked
 from pitstop.store.port import Artifact, RunRecord
 from tests.contracts.store import handed_on
 from tests.patience import PATIENCE_SECONDS
@@ -109,7 +111,7 @@ async def test_a_run_that_ends_while_somebody_looks_was_not_killed(
             run._lock_fd = -1
         return is_locked(path)
 
-    monkeypatch.setattr(folder_module, "is_locked", look_after_its_end)
+    monkeypatch.setattr(folder_records, "is_locked", look_after_its_end)
 
     assert (await seen.record()).status == "passed"
 
@@ -259,7 +261,7 @@ async def test_what_cannot_be_written_is_a_problem_and_no_failure() -> None:
 async def test_old_runs_are_forgotten_but_not_those_that_are_pinned_or_have_not_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_module, "KEPT_RUNS", 3)
+    monkeypatch.setattr(folder_records, "KEPT_RUNS", 3)
     store = FolderStore(tmp_path)
     open_runs = []
     for number in range(6):

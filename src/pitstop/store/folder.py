@@ -33,15 +33,22 @@ from pitstop.events.types import AnyEvent
 from pitstop.store.artifact_files import each_file
 from pitstop.store.folder_log import FolderLog
 from pitstop.store.folder_output import FolderOutput, read_bytes, read_end, read_lines
+from pitstop.store.folder_records import (
+    PINNED,
+    forget_old_runs,
+    is_locked,
+    read_owner,
+    read_record,
+    read_records,
+    replace_file,
+    with_pin,
+)
 from pitstop.store.port import ENDED, Artifact, FileChunk, OutputLine, RunFilter, RunRecord
 
-KEPT_RUNS = 50
 LONGEST_NAME = 120
 READ_BYTES = 1024 * 1024
 UNCERTAIN_NS = 1_000_000_000
 MOST_OPEN = 64  # outputs, of two files each, that stay open while they are written
-KILLED = "the process that ran it was killed"
-PINNED = "pinned.json"
 
 
 class FolderRun:
@@ -77,7 +84,7 @@ class FolderRun:
         return record is not None and record.status not in ENDED
 
     async def record(self) -> RunRecord:
-        return _with_pin(self._record, self.path) if self._is_own else self._read()
+        return with_pin(self._record, self.path) if self._is_own else self._read()
 
     async def update(self, **changes: Any) -> None:
         self.note(**changes)
@@ -86,7 +93,7 @@ class FolderRun:
         self.log.write()  # what happened is not to be missing where its end is told
         if "is_pinned" in changes:
             pinned = msgspec.json.encode(changes.pop("is_pinned"))
-            self._attempt(lambda: _replace_file(self.path / PINNED, pinned))
+            self._attempt(lambda: replace_file(self.path / PINNED, pinned))
         if changes:
             self._record = replace(self._record if self._is_own else self._read(), **changes)
             self._write_record()
@@ -190,7 +197,7 @@ class FolderRun:
     def _write_record(self) -> None:
         owner = os.getpid() if self._is_own else read_owner(self.path)
         described = msgspec.to_builtins(self._record) | {"owner": owner}
-        self._attempt(lambda: _replace_file(self.path / "run.json", msgspec.json.encode(described)))
+        self._attempt(lambda: replace_file(self.path / "run.json", msgspec.json.encode(described)))
 
     def _read(self) -> RunRecord:
         record = read_record(self.path)
@@ -227,7 +234,7 @@ class FolderStore:
         return FolderRun(path, record)
 
     async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]:
-        found = [record for record in _records(self._runs) if _fits(record, filter)]
+        found = [record for record in read_records(self._runs) if _fits(record, filter)]
         found.sort(key=lambda record: (record.created_at, record.id), reverse=True)
         return tuple(found[: filter.limit])
 
@@ -241,7 +248,7 @@ class FolderStore:
     async def write_flow_setting(self, flow: str, name: str, value: Any) -> None:
         self._flows.mkdir(parents=True, exist_ok=True, mode=0o700)
         settings = self._settings_of(flow) | {"flow": flow, name: value}
-        _replace_file(self._flow_file(flow), json.dumps(settings).encode())
+        replace_file(self._flow_file(flow), json.dumps(settings).encode())
 
     async def close(self) -> None:
         """There is nothing to close: each run has its own files."""
@@ -274,53 +281,6 @@ class FolderStore:
         return self._flows / f"{_hash_of(flow)}.json"
 
 
-def read_record(path: Path) -> RunRecord | None:
-    """The record in a folder; None when there is none. A run whose process is gone has ended with it."""
-    record = _read_written(path)
-    if record is not None and record.status not in ENDED and not is_locked(path):
-        record = _read_written(path)  # once more: it may have told its end since, and is gone only then
-        if record is not None and record.status not in ENDED:
-            record = replace(record, status="cancelled", error=KILLED)
-    return None if record is None else _with_pin(record, path)
-
-
-def _read_written(path: Path) -> RunRecord | None:
-    try:
-        return msgspec.json.decode((path / "run.json").read_bytes(), type=RunRecord)
-    except (OSError, ValueError):
-        return None
-
-
-def _with_pin(record: RunRecord, path: Path) -> RunRecord:
-    try:
-        return replace(record, is_pinned=msgspec.json.decode((path / PINNED).read_bytes(), type=bool))
-    except (OSError, ValueError):  # nobody has said so
-        return record
-
-
-def read_owner(path: Path) -> int | None:
-    """The process that has made the run in a folder, whether or not it lives."""
-    try:
-        return int(json.loads((path / "run.json").read_bytes())["owner"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def is_locked(path: Path) -> bool:
-    """Whether the process that writes the run in this folder is alive."""
-    try:
-        fd = os.open(path / "events.jsonl", os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
-
-
 def _ignores(pid: int, number: int) -> bool:
     """Whether a process was told to ignore a signal, as `nohup` does."""
     try:
@@ -331,32 +291,10 @@ def _ignores(pid: int, number: int) -> bool:
     return bool(ignored and int(ignored[0], 16) >> (number - 1) & 1)
 
 
-def forget_old_runs(runs: Path) -> None:
-    """Of more than KEPT_RUNS, remove the oldest that have ended and are not pinned. Ids sort by time."""
-    for name in sorted(path.name for path in _folders(runs))[:-KEPT_RUNS]:
-        record = read_record(runs / name)
-        if record is not None and record.status in ENDED and not record.is_pinned:
-            shutil.rmtree(runs / name, ignore_errors=True)
-
-
 def file_name(occurrence: str) -> str:
     """A name that any occurrence can have, and no other has."""
     name = quote(occurrence, safe="@#[]+")
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}-{_hash_of(occurrence)}"
-
-
-def _folders(runs: Path) -> Iterator[Path]:
-    try:
-        yield from runs.iterdir()
-    except OSError:
-        return
-
-
-def _records(runs: Path) -> Iterator[RunRecord]:
-    for path in _folders(runs):
-        record = read_record(path)
-        if record is not None:
-            yield record
 
 
 def _fits(record: RunRecord, filter: RunFilter) -> bool:
@@ -393,14 +331,3 @@ def _is_kept(file: FoundFile, kept: Path) -> bool:
 def _hash_of(text: str) -> str:
     """A short name for a long one."""
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-
-
-def _replace_file(path: Path, data: bytes) -> None:
-    """Write a file at one stroke, whoever else does."""
-    unfinished = path.with_suffix(f".{os.urandom(4).hex()}.new")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
