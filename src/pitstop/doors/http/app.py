@@ -89,7 +89,6 @@ def create_app(
     app.state.streams = streams
     app.state.audit = audit
     app.state.idempotency = idempotency or Idempotency(MemoryAnswers())
-    api = APIRouter(prefix=API)
     for router in (
         tokens.routes(access),
         secret_routes.routes(secrets or Secrets(MemorySecrets(), new_seal())),
@@ -98,8 +97,7 @@ def create_app(
         socket.routes(service, streams, sockets, audit, limits),
         *_service_routes(service, streams, limits),
     ):
-        api.include_router(router)
-    app.include_router(api)
+        app.include_router(router, prefix=API)
     app.include_router(health.routes(operations or AlwaysReady(), metrics))
     app.include_router(login.routes(access))
     app.router.default = website.Website(web)
