@@ -5,13 +5,18 @@ import asyncio
 import os
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pitstop.errors import PitstopError
 from pitstop.service.wire import LoginLink
 from pitstop.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from pitstop.service.remote_http import Connection
+
+T = TypeVar("T")
 
 
 class NoServer(PitstopError):
@@ -37,12 +42,18 @@ def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> i
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     options = parser.parse_args(words)
+    url, token = server_of(options.server)
+    show_link(asyncio.run(new_link(url, token)), options.no_browser)
+    return 0
+
+
+def server_of(chosen: str | None) -> tuple[str, str | None]:
+    """The URL of the chosen server, or of the one on this machine, and the token for it; NoServer."""
     settings = read_settings()
-    url = options.server or os.environ.get("PITSTOP_SERVER") or address_of(settings)
+    url = chosen or os.environ.get("PITSTOP_SERVER") or address_of(settings)
     if url is None:
         raise NoServer
-    show_link(asyncio.run(new_link(url, os.environ.get("PITSTOP_TOKEN") or token_of(settings))), options.no_browser)
-    return 0
+    return url, os.environ.get("PITSTOP_TOKEN") or token_of(settings)
 
 
 def address_of(settings: Settings) -> str | None:
@@ -64,11 +75,16 @@ def link_to_running(settings: Settings) -> str | None:
 
 
 async def new_link(url: str, token: str | None) -> str:
-    from pitstop.service.remote_http import Connection  # noqa: PLC0415 - a server that starts has no use for it
+    return (await ask(url, token, lambda server: server.post("/login-links", None, LoginLink))).url
+
+
+async def ask(url: str, token: str | None, question: "Callable[[Connection], Awaitable[T]]") -> T:
+    """The answer of a server to one question."""
+    from pitstop.service.remote_http import Connection  # noqa: PLC0415 - `--help` and a server do not need it
 
     connection = Connection(url, token)
     try:
-        return (await connection.post("/login-links", None, LoginLink)).url
+        return await question(connection)
     finally:
         await connection.close()
 

@@ -2,36 +2,25 @@
 
 import argparse
 import asyncio
-import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from getpass import getpass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from pitstop.errors import BadSecret
 from pitstop.service.secret_scopes import SERVER, check_secret
 from pitstop.service.secrets import SecretInfo
-from pitstop.serving.login import NoServer, address_of, token_of
-from pitstop.settings import read_settings
-
-if TYPE_CHECKING:
-    from pitstop.service.remote_http import Connection
-
-T = TypeVar("T")
+from pitstop.serving.login import ask, server_of
 
 
 def secrets_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
     """BadSecret, NoServer."""
     parser = _parser()
     options = parser.parse_args(words)
-    settings = read_settings()
-    url = options.server or os.environ.get("PITSTOP_SERVER") or address_of(settings)
-    if url is None:
-        raise NoServer
-    token = os.environ.get("PITSTOP_TOKEN") or token_of(settings)
+    url, token = server_of(options.server)
     if options.act == "ls":
-        for each in asyncio.run(_ask(url, token, lambda server: server.get("/secrets", tuple[SecretInfo, ...]))):
+        for each in asyncio.run(ask(url, token, lambda server: server.get("/secrets", tuple[SecretInfo, ...]))):
             sys.stdout.write(f"{_line(each)}\n")
         return 0
     if options.name is None:
@@ -41,7 +30,7 @@ def secrets_command(words: Sequence[str], open_service: Any, interrupts: Any) ->
     if options.act == "set":
         method, body = "PUT", {"value": _read_value(options.name), "repos": repos}
     path = f"/secrets/{options.name}"
-    asyncio.run(_ask(url, token, lambda server: server.ask(method, path, body, scope=options.scope)))
+    asyncio.run(ask(url, token, lambda server: server.ask(method, path, body, scope=options.scope)))
     return 0
 
 
@@ -81,16 +70,6 @@ def _read_value(name: str) -> str:
         return sys.stdin.buffer.read().decode().removesuffix("\n")
     except UnicodeDecodeError as error:
         raise BadSecret(f"the value of {name} is not UTF-8: encode it, for example with base64") from error
-
-
-async def _ask(url: str, token: str | None, question: "Callable[[Connection], Awaitable[T]]") -> T:
-    from pitstop.service.remote_http import Connection  # noqa: PLC0415 - `--help` has no use for it
-
-    connection = Connection(url, token)
-    try:
-        return await question(connection)
-    finally:
-        await connection.close()
 
 
 def _line(secret: SecretInfo) -> str:
