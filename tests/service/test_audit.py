@@ -48,7 +48,7 @@ async def actions(audit_log: AuditLog) -> list[str]:
     return [entry.action for entry in (await Audit(audit_log).page()).entries]
 
 
-async def test_who_is_answered_has_left_a_trail() -> None:
+async def test_an_entry_is_stored_before_the_caller_is_answered() -> None:
     audit = MemoryAudit()
     trail = Audit(audit)
     async with trail.open():
@@ -57,7 +57,7 @@ async def test_who_is_answered_has_left_a_trail() -> None:
             assert (await actions(audit))[0] == action
 
 
-async def test_what_cannot_be_kept_now_is_kept_later(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_entry_that_cannot_be_stored_now_is_stored_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audits, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(audits, "PATIENCE_SECONDS", PATIENCE_SECONDS)
     audit = LockedAudit()
@@ -67,7 +67,7 @@ async def test_what_cannot_be_kept_now_is_kept_later(monkeypatch: pytest.MonkeyP
         assert await actions(audit) == ["one"]
 
 
-async def test_nobody_waits_for_ever_for_what_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_does_not_wait_forever_for_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audits, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(audits, "PATIENCE_SECONDS", 0.05)
     audit = LockedAudit()
@@ -80,7 +80,7 @@ async def test_nobody_waits_for_ever_for_what_cannot_be_kept(monkeypatch: pytest
         await wait_until(lambda: actions(audit))
 
 
-async def test_a_client_that_leaves_leaves_its_trail() -> None:
+async def test_an_entry_is_stored_even_if_the_client_disconnects() -> None:
     audit = SlowAudit()
     trail = Audit(audit)
     async with asyncio.TaskGroup() as group, trail.open():

@@ -35,7 +35,7 @@ class Deeds:
 
     async def act(self, run_id: str | None) -> Answer:
         self.run_ids.append(run_id)
-        await asyncio.sleep(0)  # others may come meanwhile
+        await asyncio.sleep(0)  # other calls may come meanwhile
         return said(b"%d" % len(self.run_ids))
 
 
@@ -49,7 +49,7 @@ async def test_the_last_answer_to_a_key_is_remembered(answers: Answers) -> None:
     assert await answers.recall("other") is None
 
 
-async def test_a_key_is_reserved_by_the_first_who_comes(answers: Answers) -> None:
+async def test_the_first_reservation_of_a_key_wins(answers: Answers) -> None:
     first = await answers.reserve("key", said(b"first"))
     second = await answers.reserve("key", said(b"second"))
 
@@ -74,7 +74,7 @@ async def test_another_request_with_the_same_key_is_refused(answers: Answers) ->
 
 
 @pytest.mark.parametrize("key", [None, "", "k" * 201, "a\nb"])
-async def test_a_key_that_is_none_is_refused(key: str | None) -> None:
+async def test_an_invalid_key_is_refused(key: str | None) -> None:
     with pytest.raises(BadRequest):
         await Idempotency(MemoryAnswers()).answer(Caller("ann", "operator", key), "digest", Deeds().act)
 
@@ -98,7 +98,7 @@ async def test_a_call_that_is_repeated_after_a_crash_gets_the_id_of_the_first(an
     assert deeds.run_ids == given
 
 
-async def test_a_call_that_was_refused_may_be_made_in_another_way(answers: Answers) -> None:
+async def test_the_key_of_a_refused_call_may_come_with_another_request(answers: Answers) -> None:
     async def refuse(run_id: str | None) -> Answer:
         raise CommandRefused("not now")
 

@@ -5,10 +5,11 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -183,8 +184,12 @@ def test_a_backup_fills_another_database_and_gc_forgets_what_is_old(tmp_path: Pa
         page = house.ask("GET", f"/runs/{info['id']}/log", params={"occurrence": "a"}).json()
         assert [line["text"] for line in page["lines"]] == ["hello"]
 
+    with closing(sqlite3.connect(tmp_path / "other.db")) as database, database:
+        database.execute("INSERT INTO idempotency VALUES ('old key', '', x'00', x'00', 1.0)")
     collected = pitstop(tmp_path, "gc", "--older-than", "0s", "--keep-last", "0", "--db", other)
     assert collected.stdout.startswith("deleted 1 runs")
+    with closing(sqlite3.connect(tmp_path / "other.db")) as database:
+        assert list(database.execute("SELECT key FROM idempotency")) == []
     with House(tmp_path, "--no-browser", "--db", other).open() as house:
         assert house.ask("GET", "/runs").json()["runs"] == []
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from pitstop.lazy_dataclass import dataclass
 from pitstop.runs.flow_info import FlowInfo, StepInfo
 from pitstop.runs.graph_targets import read_target
-from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import ENDED, Failure, Question, RunInfo, RunStatus, RunSummary
 from pitstop.runs.run_output import (
     EVENT_SCHEMA,
@@ -75,7 +74,6 @@ __all__ = [
     "TestedRun",
     "WorkspaceProgress",
     "WorkspaceWork",
-    "new_run_id",
     "read_target",
 ]
 

@@ -18,40 +18,12 @@ PATIENCE_SECONDS = 5.0  # the action is done already, so its caller is answered 
 LONGEST_DETAIL = 200
 MOST_ENTRIES = 10_000  # in memory
 
-_NAMES_ONLY = ("inputs", "secrets", "outputs", "config")
-_LOGGED = frozenset(
-    [
-        "all",
-        "approved",
-        "enabled",
-        "file",
-        "folder",
-        "frame",
-        "from_run",
-        "from_step",
-        "group",
-        "kind",
-        "layer",
-        "line",
-        "mode",
-        "name",
-        "now",
-        "only",
-        "path",
-        "pinned",
-        "point",
-        "position",
-        "priority",
-        "reason",
-        "role",
-        "scope",
-        "seconds",
-        "status",
-        "step",
-        "stop",
-        "use_file",
-    ]
+_FIELDS = (
+    "all approved enabled file folder frame from_run from_step group kind layer line mode name now only path pinned "
+    "point position priority reason role scope seconds status step stop use_file"
 )
+_LOGGED = frozenset(_FIELDS.split())
+_NAMES_ONLY = ("inputs", "secrets", "outputs", "config")
 
 log = logging.getLogger(__name__)
 

@@ -108,7 +108,7 @@ class RemoteService:
     async def rerun(self, run: str, request: RerunRequest) -> RemoteRun:
         path = f"/runs/{quote(run, safe='')}/rerun"
         body: dict[str, Any] = msgspec.to_builtins(request)
-        del body["run_id"]
+        del body["run_id"]  # the server chooses it
         started = await self._connection.post(path, body, RunInfo, hear=True)
         return await self._found(started.id, heard_from=0)
 
@@ -150,5 +150,5 @@ class RemoteService:
     def _body(self, request: RunRequest) -> dict[str, Any]:
         folder = str(Path(request.folder).absolute()) if request.folder is not None and self._is_here else None
         body: dict[str, Any] = msgspec.to_builtins(replace(request, folder=folder))
-        del body["text"], body["run_id"]
+        del body["text"], body["run_id"]  # the server chooses the id
         return {**body, "flow": self._choice(request.flow, request.text)}

@@ -150,7 +150,13 @@ async def open_sql_store(url: str, now: ColumnElement[float] | None = None) -> S
 
     BadStore when it is of a later version of Pitstop, or has other tables; StoreUnavailable when it does not answer.
     """
-    return SqlStore(await _prepared(Database(url, now)))
+    database = Database(url, now)
+    try:
+        await bring_to(database)
+    except BaseException:
+        await database.close()
+        raise
+    return SqlStore(database)
 
 
 async def restore_sql_store(url: str, backup: Path) -> None:
@@ -160,12 +166,3 @@ async def restore_sql_store(url: str, backup: Path) -> None:
         await restore_backup(database, backup)
     finally:
         await database.close()
-
-
-async def _prepared(database: Database) -> Database:
-    try:
-        await bring_to(database)
-    except BaseException:
-        await database.close()
-        raise
-    return database

@@ -14,7 +14,6 @@ from pitstop.service.access import Access
 COOKIE = "pitstop_session"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-API = "/api/"
 # What an anonymous client may read; a new route is closed until it is listed here. The pages have no data in them.
 OPEN_PATHS = ("/health", "/ready", "/login", "/", "/new", "/index.html", "/first.js", "/icon.svg", "/favicon.ico")
 OPEN_FOLDERS = ("/assets/", "/runs/")

@@ -18,8 +18,6 @@ from pitstop.errors import UnknownArtifact
 from pitstop.service.api import ArtifactInfo, LogPage, Question, Service, TestCase, TestedRun
 from pitstop.service.wire import AnswerForm, of_file_system
 
-FilePath = Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
-
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The bytes.", "content": {"application/octet-stream": {}}}
 }
