@@ -37,7 +37,7 @@ def _read_written(path: Path) -> RunRecord | None:
 def with_pin(record: RunRecord, path: Path) -> RunRecord:
     try:
         return replace(record, is_pinned=msgspec.json.decode((path / PINNED).read_bytes(), type=bool))
-    except (OSError, ValueError):  # nobody has said so
+    except (OSError, ValueError):  # it was never pinned
         return record
 
 
@@ -87,7 +87,7 @@ def read_records(runs: Path) -> Iterator[RunRecord]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file at one stroke, whoever else does."""
+    """Write a file in one step: readers see the old content or the new."""
     unfinished = path.with_suffix(f".{os.urandom(4).hex()}.new")
     try:
         unfinished.write_bytes(data)
