@@ -1,4 +1,4 @@
-"""The debugger's ten invariants, under random plans, random commands and seeded schedules.
+"""The debugger's eleven invariants, under random plans, random commands and seeded schedules.
 
 A seed that fails is told with its failure: `python -m pytest tests/simulation --seed N` runs it alone.
 """
@@ -15,6 +15,7 @@ from pitstop.events.types import AnyEvent, Rewound, RunEnded, StepFinished, Step
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from tests.simulation.driver import (
+    BarrierLog,
     Driver,
     Ended,
     add_random_breakpoint,
@@ -81,6 +82,15 @@ def finished(events: list[AnyEvent]) -> dict[str, tuple[str, object]]:
     }
 
 
+def counted(events: list[AnyEvent]) -> dict[str, tuple[str, object]]:
+    """The same of a run that may have gone back, as its log counts in the end."""
+    return {
+        step.occurrence: (step.status, step.outcome and step.outcome.outputs)
+        for step in fold(events).steps.values()
+        if "background" not in step.occurrence
+    }
+
+
 def charged(plan: Plan, events: list[AnyEvent]) -> dict[str, float]:
     """The seconds that each leaf was charged with: none is paused while it works."""
     leaves = {path for path, step in plan.steps.items() if step.kind in ("do", "node")}
@@ -118,12 +128,24 @@ def test_going_back_and_on_again_comes_to_the_same_end(seed: int) -> None:
     check_log(ended.events)
     assert ended.outcome.status == plain.outcome.status
     assert ended.values == plain.values
-    counted = {
-        step.occurrence: (step.status, step.outcome and step.outcome.outputs)
-        for step in fold(ended.events).steps.values()
-        if "background" not in step.occurrence
-    }
-    assert counted == finished(plain.events)
+    assert counted(ended.events) == finished(plain.events)
+
+
+@each_seed
+def test_a_session_that_joins_at_any_moment_changes_nothing_and_can_go_back(seed: int) -> None:
+    plan = plan_of(seed)
+    plain = undebugged(plan, seed)
+    chance = random.Random(f"join {seed}")
+    session = Session(stop_at_entry=chance.random() < 0.7, lease_seconds=14_400)
+    seconds = chance.uniform(0.0, plain.events[-1].at - plain.events[0].at)
+    driver = Driver(session, plan, chance, may_go_back=True, commands=100, joins_after=seconds)
+
+    ended = run_seeded(driver.run(BarrierLog()), seed)
+
+    check_log(ended.events)
+    assert ended.outcome.status == plain.outcome.status
+    assert ended.values == plain.values
+    assert counted(ended.events) == finished(plain.events)
 
 
 @each_seed
@@ -214,12 +236,7 @@ def test_killed_at_any_moment_a_debugged_run_comes_to_the_same_end(seed: int) ->
 
     assert ended.outcome.status == plain.outcome.status
     assert ended.values == plain.values
-    counted = {
-        step.occurrence: (step.status, step.outcome and step.outcome.outputs)
-        for step in fold(ended.events).steps.values()
-        if "background" not in step.occurrence
-    }
-    assert counted == finished(plain.events)
+    assert counted(ended.events) == finished(plain.events)
     assert not driver.session.interventions
 
 

@@ -1,7 +1,7 @@
 """The engine's side of a session: at each point, go on or hold the frame until somebody decides."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.matching import hits_at, take_watched
@@ -117,6 +117,7 @@ class Gatekeeper(Returning):
         if self._remains is not None:
             self._take_up(run, self._remains)
         self._breakpoints.find_places(run.plan)
+        self._know(run.frames.values())
 
     def run_started(self) -> None:
         run, remains = self._running_or_starting(), self._remains
@@ -137,13 +138,18 @@ class Gatekeeper(Returning):
             self._go_on(run, remains)
         self._refresh_gate()
 
-    def frames_opened(self, frames: Sequence[Frame], opener: str, *, is_waited_for: bool) -> None:
-        parent = frames[0].parent if frames else None
-        self._live_frames += len(frames)
-        if parent is not None and is_waited_for:
-            self._waiting[parent.id] = {frame.id for frame in frames}
+    def _know(self, frames: Iterable[Frame]) -> None:
         for frame in frames:
             self._frames[frame.id] = frame
+            if not frame.is_done:
+                self._live_frames += 1
+                if frame.parent is not None and frame.is_waited_for:
+                    self._waiting.setdefault(frame.parent.id, set()).add(frame.id)
+
+    def frames_opened(self, frames: Sequence[Frame], opener: str) -> None:
+        parent = frames[0].parent if frames else None
+        self._know(frames)
+        for frame in frames:
             was_open = self._reopening.pop(frame.id, None) is not None
             if parent is not None and parent.id in self._pausing and not was_open:
                 self._pausing.add(frame.id)

@@ -250,7 +250,7 @@ class _Replay:
     def run_started(self) -> None:
         pass
 
-    def frames_opened(self, frames: Sequence[Frame], opener: str, *, is_waited_for: bool) -> None:
+    def frames_opened(self, frames: Sequence[Frame], opener: str) -> None:
         pass
 
     def frame_ended(self, frame: Frame) -> None:

@@ -51,6 +51,7 @@ class Frame:
         "is_caught_up",
         "is_done",
         "is_only_replayed",
+        "is_waited_for",
         "name",
         "parent",
         "recorded",
@@ -58,10 +59,11 @@ class Frame:
         "task",
     )
 
-    def __init__(self, frame_id: str, name: str, parent: Optional["Frame"]) -> None:
+    def __init__(self, frame_id: str, name: str, parent: Optional["Frame"], *, is_waited_for: bool = True) -> None:
         self.id = frame_id
         self.name = name
         self.parent = parent
+        self.is_waited_for = is_waited_for  # by its parent, which otherwise runs steps at the same time
         self.activation: Activation | None = parent.activation if parent is not None else None
         self.bodies: list[Body] = []  # that are open in it, the innermost last
         self.recorded = NOTHING_RECORDED
@@ -166,7 +168,7 @@ class Activation:
         self.cancel_reason: str | None = None  # why what is inside it was ended, when it was not the frame that was
         self.is_replayed: bool = parent is not None and parent.is_replayed  # its end, or one around it, is known
         self.meter = Meter()
-        self.start: Start | None = None  # of the first attempt; known while there is a hook
+        self.start: Start | None = None  # of the first attempt; known while there is a log
 
     @property
     def occurrence(self) -> str:
@@ -258,13 +260,13 @@ class Hook(Protocol):
     async def at(self, point: Point) -> Verdict: ...
 
     def attach(self, run: "RunContext") -> None:
-        """The run is made, and this is its hook; a hook that has another one refuses."""
+        """Become the hook of a run, which may have frames already; a hook that has another run refuses."""
         ...
 
     def run_started(self) -> None: ...
 
-    def frames_opened(self, frames: Sequence[Frame], opener: str, *, is_waited_for: bool) -> None:
-        """Frames were made by the occurrence `opener`, whose own frame goes on beside them or waits for them."""
+    def frames_opened(self, frames: Sequence[Frame], opener: str) -> None:
+        """Frames were made by the occurrence `opener`."""
         ...
 
     def frame_ended(self, frame: Frame) -> None: ...
@@ -295,12 +297,13 @@ class RunContext(Protocol):
     plan: Plan
     scope: Scope
     log: EventLog | None  # None once the run is another server's
-    hook: "Hook | None"
+    hook: "Hook | None"  # None until one joins
     evaluator: Evaluator
     now: Callable[[], float]
     barrier: Callable[[], Awaitable[None]] | None
     combining: Mapping[str, Combine]
     carried_over: int
+    frames: dict[str, Frame]  # those that are open, and the ones that were opened together with them
     recordings: dict[str, Recorded]
     elapsed: dict[str, Elapsed]
     rewinds: dict[str, int]
@@ -311,9 +314,14 @@ class RunContext(Protocol):
     abort_reason: str | None
     is_aborting: bool
     ends_at_once: bool
+    holds_steps: bool
     lost: LogLost | None
     has_snapshots: bool
     workspace_problem: str | None
+
+    def can_pause(self) -> bool:
+        """Whether a step may wait for a decision, because there is a hook to make it."""
+        ...
 
     def step_type(self, kind: str) -> StepType:
         """What a step of this kind does; UnknownStep."""

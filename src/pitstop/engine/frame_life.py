@@ -16,14 +16,15 @@ def open_frames(
     """Make frames known, by id and name, before anything runs in any of them; `opener` is the occurrence that does."""
     frames = []
     for frame_id, name in names:
-        frame = Frame(frame_id, name, parent)
+        frame = Frame(frame_id, name, parent, is_waited_for=is_waited_for)
         frame.recorded = run.recordings.pop(frame_id, frame.recorded)
         frames.append(frame)
+        run.frames[frame_id] = frame
         if run.log is not None:
             parent_id = parent.id if parent is not None else None
             run.log.append(FrameOpened(run.now(), frame_id, name, parent_id, opener))
     if run.hook is not None:
-        run.hook.frames_opened(frames, opener, is_waited_for=is_waited_for)
+        run.hook.frames_opened(frames, opener)
     return frames
 
 

@@ -20,7 +20,7 @@ from pitstop.engine.frame_life import live_frame, open_frames
 from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded, recorded_in
 from pitstop.engine.verdict import Force, GoBack
-from pitstop.errors import BadLog, LogLost, PitstopError, UnknownStep
+from pitstop.errors import BadLog, LogLost, NotRunning, PitstopError, UnknownStep
 from pitstop.events.counting import Counting, events_that_count
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError, error_of
@@ -64,8 +64,10 @@ class Run:
         *,
         log: EventLog | None = None,
         hook: Hook | None = None,
+        call_hook: Callable[[], object] | None = None,
         left_at: float | None = None,
     ) -> None:
+        """`call_hook` lets a hook `join` when a step waits for a decision and there is none yet."""
         self.plan = plan
         self.ports = ports
         self.log = log
@@ -76,6 +78,7 @@ class Run:
         self.has_snapshots = ports.snapshots is not None
         self.now = ports.clock.now
         self.combining: Mapping[str, Combine] = COMBINING
+        self.frames: dict[str, Frame] = {}
         self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
         self.elapsed: dict[str, Elapsed] = {}  # by occurrence, until the clock of that goes on
         self.rewinds: dict[str, int] = {}  # how often each frame was rewound
@@ -87,9 +90,11 @@ class Run:
         self.abort_reason: str | None = None
         self.is_aborting = False  # a step that starts now, because one before it took the cancel for its own, is not to
         self.ends_at_once = False  # nothing is to start any more, cleanup neither
+        self.holds_steps = False
         self.lost: LogLost | None = None  # the run is another's now
         self.workspace_problem: str | None = None  # why the workspace is not what it was where the run went back to
         self.scope = Scope((Layer("state" if plan.root.kind == "graph" else "run", values),))
+        self._call_hook = call_hook
         self._left_at = left_at  # when the process that had the run before was last known to be there
         self._limit: asyncio.Timeout | None = None
         self._exceptions: dict[str, BaseException] = {}  # behind each failure, by the occurrence it began in
@@ -99,6 +104,26 @@ class Run:
         self._own_cancels = 0  # of the task that `execute` runs in, by this run
         if hook is not None:
             hook.attach(self)
+
+    def join(self, hook: Hook) -> None:
+        """Ask this hook from now on. NotRunning before the first step and after the last.
+
+        A log with a barrier is needed: without one, a graph runs nodes that it need not ask about in a loop of its own.
+        """
+        if not self.frames:
+            raise NotRunning
+        self.hook = hook
+        hook.attach(self)
+        hook.run_started()
+
+    def can_pause(self) -> bool:
+        if self._call_hook is not None and self.hook is None:
+            self._call_hook()
+        return self._call_hook is not None or (self.hook is not None and self.hook.can_pause())
+
+    def hold_steps(self) -> None:
+        """Begin no further step; those that run already go on to their ends."""
+        self.holds_steps = True
 
     def step_type(self, kind: str) -> StepType:
         found = self.ports.step_types.get(kind)
@@ -246,6 +271,7 @@ class Run:
             self._take_back_cancels()
             if self.log is not None:
                 self.log.append(RunEnded(self.now(), outcome))
+            self.frames.clear()
             if self.hook is not None:
                 self.hook.run_ended(outcome)
         if self.lost is not None:

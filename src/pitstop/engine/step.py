@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from pitstop.engine.body import Start
-from pitstop.engine.frame import Activation, Frame, FrameRewound, Point
+from pitstop.engine.frame import Activation, Frame, FrameRewound, Point, RunContext
 from pitstop.engine.verdict import Again, Force, GoBack, Position
 from pitstop.errors import PitstopError
 from pitstop.events.log import EventLog
@@ -40,7 +40,7 @@ async def run_step(
 ) -> Outcome:
     """Run a step to the end of its last attempt. A failure is an outcome; only cancelling and rewinding are raised."""
     outer = frame.activation
-    start = None if parent.run.hook is None else _start(frame, scope, parent.run.log)
+    start = None if parent.run.log is None else _start(frame, scope, parent.run.log)
     config: dict[str, Any] | None = None
     inject_after: tuple[Step, ...] = ()
     try:
@@ -63,9 +63,9 @@ async def run_step(
         frame.activation = outer
 
 
-def _start(frame: Frame, scope: Scope, log: EventLog | None) -> Start:
+def _start(frame: Frame, scope: Scope, log: EventLog) -> Start:
     """Where a step begins now; what the log has of it began at the latest where the frame was started again from."""
-    after = frame.recorded_since if frame.recorded or log is None else len(log)
+    after = frame.recorded_since if frame.recorded else len(log)
     return Start(scope.own, scope.own.mark(), after)
 
 
@@ -98,6 +98,8 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
         if run.log is not None and not was_told:
             run.log.append(StepInterrupted(run.now(), frame.id, step.path, occurrence))
         failed = _failed_by_interrupt(activation)
+    if failed is None and not is_begun:
+        await _wait_if_held(run)
     if failed is None and run.hook is not None and _is_to_ask_before(activation, is_begun, is_interrupted):
         forced, injected_after = await _ask_before(activation, apply, is_begun, is_interrupted)
         inject_after += injected_after
@@ -123,8 +125,8 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
 
 def _failed_by_interrupt(activation: Activation) -> Outcome | None:
     """The failure of a step that was interrupted and is not to be repeated; None for one that is, or is asked about."""
-    step, hook = activation.step, activation.run.hook
-    if step.on_interrupt == "repeat" or (step.on_interrupt == "pause" and hook is not None and hook.can_pause()):
+    step = activation.step
+    if step.on_interrupt == "repeat" or (step.on_interrupt == "pause" and activation.run.can_pause()):
         return None
     reason = "the run's process ended while the step was running"
     if step.on_interrupt == "pause":
@@ -151,6 +153,12 @@ def _leave_if_ending(activation: Activation) -> None:
     """Start nothing more in a frame that is to end, although the step before this one took the cancel for its own."""
     if _is_ending(activation):
         raise asyncio.CancelledError
+
+
+async def _wait_if_held(run: RunContext) -> None:
+    """Wait until the run is ended, if it is to begin no further step."""
+    if run.holds_steps:
+        await asyncio.get_running_loop().create_future()
 
 
 async def _ask_before(
@@ -187,6 +195,7 @@ async def _ask_before(
             break
         for injected in verdict.inject:
             await _run_injected(activation, injected, apply)
+        await _wait_if_held(activation.run)
         is_repeated = True
     return None, inject_after
 

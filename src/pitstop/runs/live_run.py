@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import LogChunk
-from pitstop.engine.frame import Hook
 from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
 from pitstop.engine.run import Run
 from pitstop.engine.workspace_files import Part
 from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
-from pitstop.events.types import AnyEvent, BreakpointSet, RunEnded, StepFinished, Stopped
+from pitstop.events.types import AnyEvent, RunEnded, SessionOpened, StepFinished
 from pitstop.events.view import interventions_in
 from pitstop.plan.plan import Plan
 from pitstop.runs.commits import check_out
 from pitstop.runs.info import tell_failures, tell_flow
 from pitstop.runs.journal import Journal
-from pitstop.runs.late_session import LateSession
 from pitstop.runs.log_pages import Page, pages_in_memory
 from pitstop.runs.machines import refuse_unmet
 from pitstop.runs.past_run import PastRun, tell_run
@@ -79,18 +77,19 @@ class LiveRun(PastRun):
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
         self._progress = ProgressTelling(self._tell_progress)
         self._approvals = MemoryApprovals(HOW_TO_APPROVE) if prepared.request.can_ask else None
-        self._own_session: LocalSession | None = None
+        self._session: LocalSession | None = None
         if prepared.request.debug is not None or _had_session(kept.log):
             asked = prepared.request.debug or DebugRequest(stop_on_error=False)
-            self._own_session = _new_session(asked)
-            self._own_session.snapshots = prepared.request.place is None
-        self._late_session = LateSession(self._make_late_session)
+            self._session = _new_session(asked)
+            self._session.snapshots = prepared.request.place is None
         self._step_types: dict[str, StepType] = {}
         self._workplace: KillableWorkplace | None = None
         self._snapshots: RunSnapshots | None = None
         self._run: Run | None = None
         self._journal: Journal | None = None
         self._left_at: float | None = None  # when the server that had it before was last there
+        self._call_hook: Callable[[], object] | None = None  # if a debugger can be expected to come
+        self._holds_steps = False
         self._cancel_reason: str | None = None
         self._files_problem: str | None = None  # why what steps handed on is not kept yet
         self._is_left = False
@@ -115,7 +114,7 @@ class LiveRun(PastRun):
 
     @property
     def session(self) -> "LocalSession | None":
-        return self._own_session or self._late_session.session
+        return self._session
 
     @property
     def session_state(self) -> SessionState:
@@ -133,7 +132,14 @@ class LiveRun(PastRun):
         return self._prepared.plan
 
     def wake(self) -> "LocalSession":
-        return self._own_session or self._late_session.wake()
+        if self._session is None:
+            if self._run is None:
+                raise NotRunning
+            session = _new_session(DebugRequest())
+            self._run.join(session)
+            self._session = session
+            self._offer_all_step_types()
+        return self._session
 
     async def settled(self) -> None:
         await (self._kept.log if self._journal is None else self._journal).settled()
@@ -162,12 +168,12 @@ class LiveRun(PastRun):
                 return await self._snapshots.take("", "now")
         return None
 
-    def _make_late_session(self) -> "LocalSession":
-        if self._workplace is not None:  # any type of step may be put in from now on
+    def _offer_all_step_types(self) -> None:
+        """Let a debugger inject steps of types that the flow does not use."""
+        if self._workplace is not None:
             types = self._prepared.planned.types
             missing = [name for name in types.names if name not in self._step_types]
             self._step_types.update(types.for_run(self._workplace, missing))
-        return _new_session(DebugRequest())
 
     # Its life
 
@@ -224,7 +230,7 @@ class LiveRun(PastRun):
             done = {event.step for event in self._prepared.events if isinstance(event, StepFinished)}
             await refuse_unmet(self._prepared.plan, done, workplace.executor, planned.texts)
         self._journal = Journal(self._kept, workplace.masker.mask_text if request.secrets else None, self._on_event)
-        kinds = planned.kinds if self._own_session is None else {*planned.kinds, *planned.types.names}
+        kinds = planned.kinds if self._session is None else {*planned.kinds, *planned.types.names}
         self._step_types.update(planned.types.for_run(workplace, kinds))
         for step_type in self._step_types.values():
             if isinstance(step_type, ClosedStepType):
@@ -233,8 +239,15 @@ class LiveRun(PastRun):
         workspaces = FreshWorkspaces(workplace, self._step_types)
         mask = workplace.masker.mask_text if request.secrets else None
         ports = Ports(evaluator, self._clock, self._step_types, snapshots, workspaces, mask)
-        hook, left_at = self._hook(), self._left_at
-        run = Run(self._prepared.plan, self._prepared.values, ports, log=self._journal, hook=hook, left_at=left_at)
+        run = Run(
+            self._prepared.plan,
+            self._prepared.values,
+            ports,
+            log=self._journal,
+            hook=self._session,
+            call_hook=self._call_hook,
+            left_at=self._left_at,
+        )
         # Kept before the first step acts, which waits for its own start to be
         self._kept.note(status="running", started_at=self._clock.now(), workspace=workplace.workspace.id)
         return run
@@ -276,13 +289,12 @@ class LiveRun(PastRun):
     def _is_new(self) -> bool:
         return len(self._kept.log) == self._kept.log.carried_over
 
-    def _hook(self) -> Hook:
-        return self._own_session or self._late_session
-
     async def _execute(self, run: Run) -> None:
         self._run = run
         if self._cancel_reason is not None:
             run.abort(self._cancel_reason)
+        if self._holds_steps:
+            run.hold_steps()
         self._ready.set_result(None)
         async with self._killing:
             try:
@@ -436,6 +448,12 @@ class LiveRun(PastRun):
             if self._workplace is not None:
                 self._killing.create_task(self._workplace.kill_commands())
 
+    def hold_steps(self) -> None:
+        """Begin no further step; those that run already go on to their ends."""
+        self._holds_steps = True
+        if self._run is not None:
+            self._run.hold_steps()
+
     async def kill(self) -> None:
         if self.is_over:
             raise NotRunning
@@ -485,7 +503,7 @@ def _new_session(request: DebugRequest) -> "LocalSession":
 
 def _had_session(log: RunLog) -> bool:
     """Whether somebody had come to debug the run before its process ended: the session is taken up from the log."""
-    return any(isinstance(event, BreakpointSet | Stopped) for event in log.read(log.carried_over))
+    return any(isinstance(event, SessionOpened) for event in log.read(log.carried_over))
 
 
 def _end_in(log: RunLog) -> RunEnded | None:

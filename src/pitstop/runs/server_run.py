@@ -2,12 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
-from pitstop.engine.frame import Hook, Point
 from pitstop.engine.ports import Clock, Evaluator
-from pitstop.engine.verdict import Position, Verdict
-from pitstop.plan.plan import Step
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_snapshots import NewSnapshots
@@ -40,19 +36,11 @@ class ServerRun(LiveRun):
         self._watch = watch
         self._slots = slots
         self._keep_seconds = keep_seconds
-        self._is_standing = False
+        self._call_hook = self.wake  # whoever looks at the server finds the stop
         self._is_gone = asyncio.Event()
-
-    def _hook(self) -> Hook:
-        return StandingHook(super()._hook(), self)
 
     def _kept_until(self) -> float:
         return self._clock.now() + self._keep_seconds
-
-    @property
-    def is_standing(self) -> bool:
-        """Whether no step of it is to begin any more."""
-        return self._is_standing
 
     def cancel_now(self, reason: str) -> None:
         super().cancel_now(reason)
@@ -71,7 +59,7 @@ class ServerRun(LiveRun):
 
     def stand_still(self) -> None:
         """Begin no further step; those that are at work go on."""
-        self._is_standing = True
+        self.hold_steps()
         self._slots.let_in(self.id)
 
     async def wait_still(self) -> None:
@@ -81,28 +69,3 @@ class ServerRun(LiveRun):
 
     def _stopped_occurrences(self) -> set[str]:
         return set() if self.session is None else {stop.occurrence for stop in self.session.stops}
-
-
-class StandingHook:
-    """The hook of a run, and one more thing: before a step of a run that is to stand still it never answers."""
-
-    def __init__(self, hook: Hook, run: ServerRun) -> None:
-        self._hook = hook
-        self._run = run
-        self.gate = hook.gate
-
-    def wants(self, step: Step, position: Position) -> bool:
-        return (self._run.is_standing and position == "before") or self._hook.wants(step, position)
-
-    def can_pause(self) -> bool:
-        return True  # whoever looks at the server finds the stop
-
-    async def at(self, point: Point) -> Verdict:
-        if point.is_interrupted and self._run.session is None:
-            self._run.wake()
-        if self._run.is_standing and point.position == "before" and not point.is_replayed:
-            await asyncio.get_running_loop().create_future()  # until the run is left
-        return await self._hook.at(point)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._hook, name)

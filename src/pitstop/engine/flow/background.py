@@ -68,6 +68,7 @@ async def run_background(activation: Activation, config: Mapping[str, Any]) -> O
             if not activation.is_replayed:
                 frame.cancel("the foreground steps have ended")
     finally:
+        run.frames.pop(frame.id, None)
         take_over(activation.scope, scope.own)
         activation.cancel_reason = None
     if rewound is not None:

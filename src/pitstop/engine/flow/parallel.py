@@ -150,6 +150,7 @@ async def live_branches(
         for index, frame in enumerate(frames):
             if not frame.is_done:
                 end_as_cancelled(index)
+            run.frames.pop(frame.id, None)
     if rewound is not None:
         raise rewound
     return outcomes
