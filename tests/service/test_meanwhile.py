@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from pitstop.debugger.session import Session
 from pitstop.events.log import EventLog
 from pitstop.runs import live_run
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.log_pages import Page, pages_in_memory
-from pitstop.runs.sessions import LocalSession
 from pitstop.service.api import DebugRequest
 from pitstop.store.folder import FolderStore
 from pitstop.store.port import RunFilter, RunRecord
@@ -67,15 +67,15 @@ async def test_a_run_may_end_while_it_is_told_where_a_stop_of_it_is(
 ) -> None:
     async with desk.start(desk.write(ONE_STEP), debug=DebugRequest(stop_at_entry=True)) as run:
         stop = (await next_stop(run)).id
-        resolve = LocalSession.config
+        resolve = Session.config
 
-        async def resolve_before_it_ends(self: LocalSession, stop: int) -> Any:
+        async def resolve_before_it_ends(self: Session, stop: int) -> Any:
             config = await resolve(self, stop)
             await run.debugger.abort()
             await run.wait()
             return config
 
-        monkeypatch.setattr(LocalSession, "config", resolve_before_it_ends)
+        monkeypatch.setattr(Session, "config", resolve_before_it_ends)
         context = await run.debugger.context(stop)
 
     assert (context.stop, context.step) == (stop, "only")

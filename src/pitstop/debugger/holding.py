@@ -61,6 +61,7 @@ class Holding:
         self._waiting: dict[str, set[str]] = {}  # frames that wait for those they opened
         self._edits: list[tuple[int, str, Edit, Scope]] = []  # each with its number in the log and its frame
         self._last_stop = 0
+        self._last_timed_out = 0
         self._last_injected = 0
         self._unseen: deque[Stop] = deque()
         self._news = asyncio.Event()
@@ -127,7 +128,7 @@ class Holding:
     def _end_lease(self, held: Held) -> None:
         if held.verdict.done():
             return
-        run = self._running()
+        run, self._last_timed_out = self._running(), held.stop.id
         self._append(LeaseEnded(run.now(), held.stop.id, self.on_lease_end))
         if self.on_lease_end == "continue":
             self._resume(held, "continue", held.proceed())

@@ -1,6 +1,6 @@
 """A debug session: what people and machines can say to a run that is held up for them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pitstop.debugger.breakpoints import UNSET, Breakpoint, Condition
@@ -13,6 +13,7 @@ from pitstop.debugger.time_travel import (
     scope_at,
 )
 from pitstop.debugger.travelling import Travelling
+from pitstop.engine.frame import Activation, RunContext
 from pitstop.engine.verdict import Position
 from pitstop.errors import (
     BadBreakpoint,
@@ -29,7 +30,7 @@ from pitstop.events.types import (
     LeaseExtended,
     WatchesChanged,
 )
-from pitstop.plan.scope import Snapshot
+from pitstop.plan.scope import Edit, Snapshot
 from pitstop.plan.values import Change, diff
 
 EXPORT_VERSION = 1
@@ -162,7 +163,7 @@ class Session(Travelling):
 
     async def evaluate_all(self, stop: Stop | int, expression: str) -> list[Any]:
         """Every value that a jq expression yields at a stop."""
-        activation = self._at(stop, "evaluate").point.activation
+        activation = self.activation_at(stop)
         return await activation.run.evaluator.evaluate(expression, activation.scope.values())
 
     def variables(self, stop: Stop | int) -> list[Variable]:
@@ -213,6 +214,18 @@ class Session(Travelling):
     async def diff_points(self, before: HistoryPoint | int, after: HistoryPoint | int) -> list[Change]:
         """What changed between two points of the history."""
         return diff((await self.scope_at(before)).as_dict(), (await self.scope_at(after)).as_dict())
+
+    # What a service shows: without docstrings, so not in the reference
+
+    def run_now(self) -> RunContext:
+        return self._running()
+
+    def activation_at(self, stop: Stop | int) -> Activation:
+        return self._at(stop, "evaluate").point.activation
+
+    def edits(self) -> Iterator[tuple[int, Edit]]:
+        for held in self._waiting_for_word():
+            yield from ((held.stop.id, edit) for edit in held.edits)
 
     # The session itself
 

@@ -71,6 +71,16 @@ class Steering(Gatekeeper):
         return [held for held in self._held.values() if not held.verdict.done()]
 
     @property
+    def is_attended(self) -> bool:
+        """Whether a command or a question has named a current stop."""
+        return any(held.is_attended for held in self._held.values())
+
+    @property
+    def is_timed_out(self) -> bool:
+        """Whether the lease of the last stop expired."""
+        return self._last_timed_out == self._last_stop > 0
+
+    @property
     def is_ended(self) -> bool:
         """Whether the run has ended."""
         return self._is_ended
@@ -105,6 +115,7 @@ class Steering(Gatekeeper):
         if verb not in held.stop.allowed:
             where = f"{held.stop.position} {held.stop.step or 'the end of the run'}"
             raise NotAllowed(verb, number, f"{where} allows {', '.join(held.stop.allowed)}")
+        held.is_attended = True
         return held
 
     # Moving

@@ -73,6 +73,7 @@ class Held:
     lease_ends_at: float = 0.0
     began_at: float = 0.0
     ended: tuple[Goal, ...] = ()  # the steps that were on their way, and that this stop has ended
+    is_attended: bool = False  # a command or a question has named it
     is_released: bool = False
 
     def release(self) -> None:

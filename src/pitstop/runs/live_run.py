@@ -41,7 +41,7 @@ from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.store.port import KeptRun, RunLog, RunStore
 
 if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
-    from pitstop.runs.sessions import LocalSession
+    from pitstop.debugger.session import Session
     from pitstop.runs.shells import DebugShell
 
 HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
@@ -77,7 +77,7 @@ class LiveRun(PastRun):
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
         self._progress = ProgressTelling(self._tell_progress)
         self._approvals = MemoryApprovals(HOW_TO_APPROVE) if prepared.request.can_ask else None
-        self._session: LocalSession | None = None
+        self._session: Session | None = None
         if prepared.request.debug is not None or _had_session(kept.log):
             asked = prepared.request.debug or DebugRequest(stop_on_error=False)
             self._session = _new_session(asked)
@@ -113,7 +113,7 @@ class LiveRun(PastRun):
         return self._ended.done()
 
     @property
-    def session(self) -> "LocalSession | None":
+    def session(self) -> "Session | None":
         return self._session
 
     @property
@@ -131,7 +131,7 @@ class LiveRun(PastRun):
     async def plan(self) -> Plan:
         return self._prepared.plan
 
-    def wake(self) -> "LocalSession":
+    def wake(self) -> "Session":
         if self._session is None:
             if self._run is None:
                 raise NotRunning
@@ -495,7 +495,7 @@ class LiveRun(PastRun):
             await self._kept.keep_artifacts(workplace.files.stream(part, below))
 
 
-def _new_session(request: DebugRequest) -> "LocalSession":
+def _new_session(request: DebugRequest) -> "Session":
     from pitstop.runs.sessions import make_session
 
     return make_session(request)

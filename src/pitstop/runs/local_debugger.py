@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol, TypeVar
 
 from pitstop.debugger.breakpoints import UNSET, Breakpoint
+from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Stop
 from pitstop.debugger.time_travel import points_in
 from pitstop.engine.ports import Evaluator
@@ -24,7 +25,7 @@ from pitstop.runs.run_files import RunFiles
 from pitstop.runs.run_info import CommitInfo, SessionState
 from pitstop.runs.run_request import BreakpointRequest
 from pitstop.runs.run_snapshots import NewSnapshots
-from pitstop.runs.sessions import LocalSession, parts_of
+from pitstop.runs.sessions import parts_of
 from pitstop.runs.stop_info import BreakpointInfo, ContextInfo, DebugState, EditInfo, OutcomeInfo, PointInfo, StopInfo
 from pitstop.runs.telling import MaskText, masked, without_secrets
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, VariablePage
@@ -47,14 +48,14 @@ class Debugged(Protocol):
     def is_over(self) -> bool: ...
 
     @property
-    def session(self) -> LocalSession | None:
+    def session(self) -> Session | None:
         """The session, if there is one yet."""
         ...
 
     @property
     def session_state(self) -> SessionState: ...
 
-    def wake(self) -> LocalSession:
+    def wake(self) -> Session:
         """The session, made if there is none; NotRunning."""
         ...
 
@@ -113,7 +114,7 @@ class LocalDebugger:
         return DebugState(
             session=self._view.past_session if session is None and is_ended else run.session_state,
             frames=self._view.frames(),
-            stops=() if session is None or is_ended else tuple(self._stop(session, each) for each in session.stops),
+            stops=() if session is None or is_ended else tuple(self._stop(each) for each in session.stops),
             breakpoints=() if session is None else tuple(self._breakpoint(each) for each in session.breakpoints),
             watches=() if session is None else tuple(session.watches),
             edits=() if session is None or is_ended else tuple(self._edits(session)),
@@ -326,8 +327,9 @@ class LocalDebugger:
         if run.workplace is None:
             raise NotRunning
         workplace = await run.workplace.at(activation.home)  # before it may be left
+        current = next(each for each in session.stops if each.id == stop)
         return await context_at(
-            next(each for each in session.stops if each.id == stop),
+            current,
             (await session.config(stop)).resolved,
             workplace=workplace,
             flow=run.flow,
@@ -336,7 +338,7 @@ class LocalDebugger:
             in_place=run.in_place,
             session=run.session_state,
             log=await run.log_tail(activation.occurrence, CONTEXT_LINES),
-            lease_ends_at=session.lease_ends_at(stop),
+            lease_ends_at=current.lease_ends_at,
         )
 
     # The session itself
@@ -360,7 +362,7 @@ class LocalDebugger:
     # Telling
 
     @property
-    def _session(self) -> LocalSession:
+    def _session(self) -> Session:
         if self._run.is_over:
             raise NotRunning
         return self._run.wake()
@@ -372,7 +374,7 @@ class LocalDebugger:
     def _shown(self, value: Any) -> Any:
         return masked(as_json(value), self._mask)
 
-    def _stop(self, session: LocalSession, stop: Stop) -> StopInfo:
+    def _stop(self, stop: Stop) -> StopInfo:
         source = stop.source
         return StopInfo(
             id=stop.id,
@@ -393,7 +395,7 @@ class LocalDebugger:
             column=None if source is None else source.column,
             end_line=None if source is None else source.end_line,
             after_event=stop.after_event,
-            lease_ends_at=session.lease_ends_at(stop.id),
+            lease_ends_at=stop.lease_ends_at,
         )
 
     def _outcome(self, outcome: Outcome) -> OutcomeInfo:
@@ -419,7 +421,7 @@ class LocalDebugger:
         paths = tuple(breakpoint.paths)
         return BreakpointInfo(id=breakpoint.id, request=request, hit_count=breakpoint.hit_count, paths=paths)
 
-    def _edits(self, session: LocalSession) -> list[EditInfo]:
+    def _edits(self, session: Session) -> list[EditInfo]:
         told = []
         for stop, edit in session.edits():
             new = tell_value(("", edit.path, edit.value), self._mask)

@@ -22,8 +22,8 @@ from pitstop.runs.test_results import TestCase, TestedRun
 from pitstop.store.port import KeptRun, RunRecord, RunStore
 
 if TYPE_CHECKING:  # what a run that is not debugged need not load
+    from pitstop.debugger.session import Session
     from pitstop.runs.local_debugger import LocalDebugger
-    from pitstop.runs.sessions import LocalSession
     from pitstop.runs.shells import DebugShell
     from pitstop.runs.workplaces import KillableWorkplace
 
@@ -99,14 +99,14 @@ class PastRun:
         return self._record.status in ENDED
 
     @property
-    def session(self) -> "LocalSession | None":
+    def session(self) -> "Session | None":
         return None
 
     @property
     def session_state(self) -> SessionState:
         return "none"
 
-    def wake(self) -> "LocalSession":
+    def wake(self) -> "Session":
         raise self.refusal
 
     @property

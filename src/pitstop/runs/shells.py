@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
+from pitstop.debugger.session import Session
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Shell, ShellRequest
 from pitstop.engine.frame import Activation
 from pitstop.errors import NotRunning
 from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.runs.run_request import ShellMode, ShellRecord
-from pitstop.runs.sessions import LocalSession
 from pitstop.runs.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
 from pitstop.runs.shell_recording import FOLDER, ShellRecording, recording_name
 from pitstop.runs.workplaces import RECORDINGS
@@ -30,7 +30,7 @@ class Stopped(Protocol):
     def id(self) -> str: ...
 
     @property
-    def session(self) -> LocalSession | None: ...
+    def session(self) -> Session | None: ...
 
     @property
     def workplace(self) -> Workplace | None: ...
