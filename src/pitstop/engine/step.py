@@ -9,7 +9,7 @@ import msgspec
 
 from pitstop.engine.body import Start
 from pitstop.engine.frame import Activation, Frame, FrameRewound, Point, RunContext
-from pitstop.engine.verdict import Again, Force, GoBack, Position
+from pitstop.engine.verdict import PROCEED, Again, Force, GoBack, Position, Proceed
 from pitstop.errors import PitstopError
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError
@@ -299,7 +299,7 @@ async def finish_step(
 ) -> Outcome | Again:
     """Log the outcome and let it count, after asking whether it does; `Again` when another attempt follows."""
     run, step, occurrence, scope = activation.run, activation.step, activation.occurrence, activation.scope
-    recorded, hook, is_replayed = activation.frame.recorded, run.hook, activation.is_replayed
+    recorded = activation.frame.recorded
     mark = scope.own.mark()
     try:
         apply(scope, step, outcome, activation.attempt)
@@ -311,43 +311,19 @@ async def finish_step(
     edits = recorded.take_edits(occurrence, position) if recorded else []
     for edit in edits:
         edit.apply(scope)
-    again: Again | None = Again(tuple(edits)) if is_replayed and occurrence in recorded.retried else None
-    if is_replayed and occurrence == recorded.unasked:
-        is_replayed, recorded.unasked = False, None  # it ended, and then the run's process did
-        run.asked_failures.discard(occurrence)
-    if hook is not None and (hook.returns_to(occurrence, position) if is_replayed else hook.wants(step, position)):
-        origin = occurrence if outcome.error is None else outcome.error.origin
-        is_propagated = origin != occurrence and origin in run.asked_failures  # its own, after going back, is new
-        if outcome.is_failure:
-            run.asked_failures.add(occurrence)
-        is_passed_by = outcome.status is Status.SKIPPED and not is_forced
-        verdict = await hook.at(
-            Point(
-                activation,
-                position,
-                outcome,
-                will_run=not is_passed_by,
-                is_propagated=is_propagated,
-                is_replayed=is_replayed,
-            )
-        )
-        if isinstance(verdict, GoBack):
-            raise FrameRewound(verdict)
-        if isinstance(verdict, Again):
-            again = verdict
-        elif isinstance(verdict, Force):
-            scope.own.rewind(mark)
-            outcome = verdict.outcome
-            apply(scope, step, outcome, activation.attempt)
-            _apply_again(scope, verdict.edits)
-            again, is_forced = None, True
-        inject_after += verdict.inject_after
+    again = Again(tuple(edits)) if activation.is_replayed and occurrence in recorded.retried else None
+    verdict = await _ask_after(activation, position, outcome, is_forced=is_forced)
+    inject_after += verdict.inject_after
+    if isinstance(verdict, Again):
+        again = verdict
+    elif isinstance(verdict, Force):
+        scope.own.rewind(mark)
+        outcome = verdict.outcome
+        apply(scope, step, outcome, activation.attempt)
+        _apply_again(scope, verdict.edits)
+        again, is_forced = None, True
     if again is None and outcome.is_failure and not is_forced:
-        delay = step.retry.delay_after(activation.attempt)
-        if delay is not None:
-            again = Again(delay_seconds=delay)
-            if run.log is not None:
-                run.log.append(StepRetried(run.now(), activation.frame.id, step.path, occurrence))
+        again = _next_attempt(activation)
     if recorded:
         inject_after += recorded.take_injected(occurrence, "after")
     if again is not None:
@@ -358,6 +334,49 @@ async def finish_step(
         await _run_injected(activation, injected, apply)
     run.done[step.path] = outcome
     return outcome
+
+
+async def _ask_after(
+    activation: Activation, position: Position, outcome: Outcome, *, is_forced: bool
+) -> Proceed | Force | Again:
+    """What the hook makes of an outcome; it proceeds where it does not want to be asked."""
+    run, occurrence, recorded = activation.run, activation.occurrence, activation.frame.recorded
+    hook, is_replayed = run.hook, activation.is_replayed
+    if is_replayed and occurrence == recorded.unasked:
+        is_replayed, recorded.unasked = False, None  # it ended, and then the run's process did
+        run.asked_failures.discard(occurrence)
+    if hook is None:
+        return PROCEED
+    if not (hook.returns_to(occurrence, position) if is_replayed else hook.wants(activation.step, position)):
+        return PROCEED
+    origin = occurrence if outcome.error is None else outcome.error.origin
+    is_propagated = origin != occurrence and origin in run.asked_failures  # its own, after going back, is new
+    if outcome.is_failure:
+        run.asked_failures.add(occurrence)
+    verdict = await hook.at(
+        Point(
+            activation,
+            position,
+            outcome,
+            will_run=is_forced or outcome.status is not Status.SKIPPED,
+            is_propagated=is_propagated,
+            is_replayed=is_replayed,
+        )
+    )
+    if isinstance(verdict, GoBack):
+        raise FrameRewound(verdict)
+    return verdict
+
+
+def _next_attempt(activation: Activation) -> Again | None:
+    """The attempt that the step's own retry rule asks for after a failure; it is logged."""
+    run, step = activation.run, activation.step
+    delay = step.retry.delay_after(activation.attempt)
+    if delay is None:
+        return None
+    if run.log is not None:
+        run.log.append(StepRetried(run.now(), activation.frame.id, step.path, activation.occurrence))
+    return Again(delay_seconds=delay)
 
 
 def _apply_again(scope: Scope, edits: Iterable[Edit]) -> None:

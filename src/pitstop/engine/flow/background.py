@@ -5,72 +5,94 @@ from collections.abc import Mapping
 from typing import Any
 
 from pitstop.engine.flow.sequence import PASSED, run_body, take_over
-from pitstop.engine.frame import Activation, FrameRewound
+from pitstop.engine.frame import Activation, Frame, FrameRewound
 from pitstop.engine.frame_life import end_frame, live_frame, open_frames
 from pitstop.engine.step import record_in_steps, run_step
 from pitstop.events.outcome import Outcome
+from pitstop.plan.plan import Step
 
 
 async def run_background(activation: Activation, config: Mapping[str, Any]) -> Outcome:
     """The first child runs in a frame of its own, the others in this one. If it fails, so do they, at once."""
-    run = activation.run
-    beside, *foreground = activation.step.children
-    address = activation.address(beside.local)
-    scope = activation.scope.child(address)
-    (frame,) = open_frames(run, [(address, beside.title)], activation.frame, activation.occurrence, is_waited_for=False)
-    limit = asyncio.timeout(None)  # ends the foreground when the part beside it has failed
-    is_foreground_open = False
+    part = _BackgroundPart(activation, activation.step.children[0])
     outcome = PASSED
-    failure: Outcome | None = None
-    rewound: FrameRewound | None = None
-
-    async def live() -> None:
-        nonlocal failure, rewound
-        try:
-            ended = await live_frame(
-                run, frame, scope, lambda frame: run_step(activation, frame, scope, beside, address, record_in_steps)
-            )
-            failure = ended if ended.is_failure and not beside.continue_on_error else None
-        except FrameRewound as going_back:
-            rewound = going_back
-        except asyncio.CancelledError:
-            return
-        if is_foreground_open and (failure is not None or rewound is not None):
-            activation.cancel_reason = f"its background step {beside.title} failed"
-            limit.reschedule(asyncio.get_running_loop().time())
-
-    def end_if_it_never_began(task: asyncio.Task[None]) -> None:
-        if not frame.is_done:
-            end_frame(run, frame)
-
     try:
         async with asyncio.TaskGroup() as group:
-            if frame.recorded:
-                frame.caught_up_event = asyncio.Event()
-            frame.task = group.create_task(live(), name=f"frame {frame.id}")
-            frame.task.add_done_callback(end_if_it_never_began)
-            if frame.caught_up_event is not None:
-                await frame.caught_up_event.wait()  # what it had done before is there when the foreground begins
-            try:
-                async with limit:
-                    is_foreground_open = not activation.is_replayed
-                    if activation.is_replayed or (failure is None and rewound is None):
-                        outcome = await run_body(
-                            activation, activation.frame, activation.scope, foreground, activation.occurrence
-                        )
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-            except FrameRewound as going_back:
-                rewound = going_back
-            finally:
-                is_foreground_open = False
+            await part.start(group)
+            outcome = await _run_foreground(activation, part)
             if not activation.is_replayed:
-                frame.cancel("the foreground steps have ended")
+                part.frame.cancel("the foreground steps have ended")
     finally:
-        run.frames.pop(frame.id, None)
-        take_over(activation.scope, scope.own)
+        activation.run.frames.pop(part.frame.id, None)
+        take_over(activation.scope, part.scope.own)
         activation.cancel_reason = None
-    if rewound is not None:
-        raise rewound
-    return outcome if failure is None else Outcome(failure.status, error=failure.error)
+    if part.rewound is not None:
+        raise part.rewound
+    return outcome if part.failure is None else Outcome(part.failure.status, error=part.failure.error)
+
+
+async def _run_foreground(activation: Activation, part: "_BackgroundPart") -> Outcome:
+    """Run the other children, until they end or the background part fails."""
+    steps = activation.step.children[1:]
+    try:
+        async with part.foreground_limit:
+            part.is_foreground_open = not activation.is_replayed
+            if activation.is_replayed or not part.ends_foreground:
+                return await run_body(activation, activation.frame, activation.scope, steps, activation.occurrence)
+    except TimeoutError:
+        if not part.foreground_limit.expired():
+            raise
+    except FrameRewound as going_back:
+        part.rewound = going_back
+    finally:
+        part.is_foreground_open = False
+    return PASSED
+
+
+class _BackgroundPart:
+    """The child that runs in a frame of its own, and how it ended."""
+
+    def __init__(self, activation: Activation, step: Step) -> None:
+        self.activation = activation
+        self.step = step
+        self.address = activation.address(step.local)
+        self.scope = activation.scope.child(self.address)
+        self.foreground_limit = asyncio.timeout(None)  # expires when this part has failed
+        self.is_foreground_open = False
+        self.failure: Outcome | None = None
+        self.rewound: FrameRewound | None = None
+        names, opener = [(self.address, step.title)], activation.occurrence
+        (self.frame,) = open_frames(activation.run, names, activation.frame, opener, is_waited_for=False)
+
+    @property
+    def ends_foreground(self) -> bool:
+        return self.failure is not None or self.rewound is not None
+
+    async def start(self, group: asyncio.TaskGroup) -> None:
+        """Begin; what an earlier process had done of it is there again when this returns."""
+        frame = self.frame
+        if frame.recorded:
+            frame.caught_up_event = asyncio.Event()
+        frame.task = group.create_task(self._live(), name=f"frame {frame.id}")
+        frame.task.add_done_callback(self._end_if_it_never_began)
+        if frame.caught_up_event is not None:
+            await frame.caught_up_event.wait()
+
+    async def _live(self) -> None:
+        try:
+            ended = await live_frame(self.activation.run, self.frame, self.scope, self._run_step)
+            self.failure = ended if ended.is_failure and not self.step.continue_on_error else None
+        except FrameRewound as going_back:
+            self.rewound = going_back
+        except asyncio.CancelledError:
+            return
+        if self.is_foreground_open and self.ends_foreground:
+            self.activation.cancel_reason = f"its background step {self.step.title} failed"
+            self.foreground_limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _run_step(self, frame: Frame) -> Outcome:
+        return await run_step(self.activation, frame, self.scope, self.step, self.address, record_in_steps)
+
+    def _end_if_it_never_began(self, _: asyncio.Task[None]) -> None:
+        if not self.frame.is_done:
+            end_frame(self.activation.run, self.frame)

@@ -96,61 +96,75 @@ async def live_branches(
     activation: Activation, parent: Frame, branches: Sequence[Branch], rule: Rule
 ) -> list[Outcome | None]:
     """The outcomes of the branches, in their order. All frames are made before any of them runs."""
-    run = activation.run
-    if activation.is_replayed:
-        rule = Rule()  # how it ended is known: each branch does again what it did then, to its own end
-    frames = open_frames(run, [(branch.id, branch.name) for branch in branches], parent, activation.occurrence)
-    outcomes: list[Outcome | None] = [None] * len(branches)
-    turn = asyncio.Semaphore(rule.at_once) if rule.at_once else None
-    rewound: FrameRewound | None = None
-    good = bad = 0
-
-    def end_the_rest(reason: str) -> None:
-        for frame in frames:
-            frame.cancel(reason)
-
-    def end_as_cancelled(index: int) -> None:
-        frame = frames[index]
-        reason = frame.cancel_reason or "the branch was cancelled"
-        outcomes[index] = Outcome(Status.CANCELLED, error=StepError("Cancelled", reason, frame.id))
-        if not frame.is_done:  # it waited for its turn, or had not begun
-            end_frame(run, frame)
-
-    async def live(index: int) -> None:
-        nonlocal rewound, good, bad
-        branch, frame = branches[index], frames[index]
-        try:
-            if turn is not None:
-                async with turn:
-                    outcomes[index] = await live_frame(run, frame, branch.scope, branch.body)
-            else:
-                outcomes[index] = await live_frame(run, frame, branch.scope, branch.body)
-        except FrameRewound as going_back:  # to before these branches: the frame around them takes it from here
-            rewound = going_back
-            end_the_rest(f"the run was rewound to {going_back.target.occurrence}")
-        except asyncio.CancelledError:
-            end_as_cancelled(index)
-        outcome = outcomes[index]
-        if outcome is None:
-            return
-        if _is_good(outcome):
-            good += 1
-            if rule.is_reached(good):
-                end_the_rest(f"enough branches of {activation.step.title} passed")
-        else:
-            bad += 1
-            if rule.fail_fast and rule.is_lost(bad, len(branches)):
-                end_the_rest(f"fail fast: branch {branch.name} failed")
-
+    # A replayed step's end is known: each branch does again what it did then, to its own end
+    fork = _Fork(activation, parent, branches, Rule() if activation.is_replayed else rule)
     try:
         async with asyncio.TaskGroup() as group:
-            for index, frame in enumerate(frames):
-                frame.task = group.create_task(live(index), name=frame.id)
+            for index, frame in enumerate(fork.frames):
+                frame.task = group.create_task(fork.live(index), name=frame.id)
     finally:
-        for index, frame in enumerate(frames):
+        fork.close()
+    if fork.rewound is not None:
+        raise fork.rewound
+    return fork.outcomes
+
+
+class _Fork:
+    """Branches that run at the same time, and what has become of them so far."""
+
+    def __init__(self, activation: Activation, parent: Frame, branches: Sequence[Branch], rule: Rule) -> None:
+        self.run = activation.run
+        self.title = activation.step.title
+        self.branches = branches
+        self.rule = rule
+        self.outcomes: list[Outcome | None] = [None] * len(branches)
+        self.rewound: FrameRewound | None = None
+        self.good = self.bad = 0
+        self.turn = asyncio.Semaphore(rule.at_once) if rule.at_once else None
+        names = [(branch.id, branch.name) for branch in branches]
+        self.frames = open_frames(self.run, names, parent, activation.occurrence)
+
+    async def live(self, index: int) -> None:
+        """Run one branch to its end, and end the others if that decides."""
+        branch, frame = self.branches[index], self.frames[index]
+        try:
+            if self.turn is not None:
+                async with self.turn:
+                    outcome = await live_frame(self.run, frame, branch.scope, branch.body)
+            else:
+                outcome = await live_frame(self.run, frame, branch.scope, branch.body)
+        except FrameRewound as going_back:  # to before these branches: the frame around them takes it from here
+            self.rewound = going_back
+            self._end_the_rest(f"the run was rewound to {going_back.target.occurrence}")
+            return
+        except asyncio.CancelledError:
+            outcome = self._end_as_cancelled(frame)
+        self.outcomes[index] = outcome
+        self._judge(branch, outcome)
+
+    def _judge(self, branch: Branch, outcome: Outcome) -> None:
+        if _is_good(outcome):
+            self.good += 1
+            if self.rule.is_reached(self.good):
+                self._end_the_rest(f"enough branches of {self.title} passed")
+        else:
+            self.bad += 1
+            if self.rule.fail_fast and self.rule.is_lost(self.bad, len(self.branches)):
+                self._end_the_rest(f"fail fast: branch {branch.name} failed")
+
+    def _end_the_rest(self, reason: str) -> None:
+        for frame in self.frames:
+            frame.cancel(reason)
+
+    def _end_as_cancelled(self, frame: Frame) -> Outcome:
+        if not frame.is_done:  # it waited for its turn, or had not begun
+            end_frame(self.run, frame)
+        reason = frame.cancel_reason or "the branch was cancelled"
+        return Outcome(Status.CANCELLED, error=StepError("Cancelled", reason, frame.id))
+
+    def close(self) -> None:
+        """End the branches that never began."""
+        for index, frame in enumerate(self.frames):
             if not frame.is_done:
-                end_as_cancelled(index)
-            run.frames.pop(frame.id, None)
-    if rewound is not None:
-        raise rewound
-    return outcomes
+                self.outcomes[index] = self._end_as_cancelled(frame)
+            self.run.frames.pop(frame.id, None)
