@@ -56,15 +56,26 @@ def _answered(test: ast.expr) -> ast.expr:
         if isinstance(inner, ast.Constant):
             return ast.copy_location(ast.Constant(not inner.value), test)
         return test
-    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+    if not isinstance(test, ast.BoolOp):
         return test
+    if isinstance(test.op, ast.Or):
+        asked = [value for value in test.values if not _is_never(_answered(value))]
+        return test if len(asked) == len(test.values) else _joined(ast.Or(), asked, test)
     if any(isinstance(value, ast.Name) and value.id == ASKED for value in test.values):
         return ast.copy_location(ast.Constant(False), test)
     answers = [_answered(value) for value in test.values]
     kept = [answer for answer in answers if not (isinstance(answer, ast.Constant) and answer.value is True)]
     if len(kept) == len(test.values):
         return test
-    return kept[0] if len(kept) == 1 else ast.copy_location(ast.BoolOp(ast.And(), kept), test)
+    return _joined(ast.And(), kept, test)
+
+
+def _is_never(test: ast.expr) -> bool:
+    return isinstance(test, ast.Constant) and test.value is False
+
+
+def _joined(operator: ast.boolop, values: list[ast.expr], test: ast.expr) -> ast.expr:
+    return values[0] if len(values) == 1 else ast.copy_location(ast.BoolOp(operator, values), test)
 
 
 def _as_list(found: Any) -> list[ast.stmt]:

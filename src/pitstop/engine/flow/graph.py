@@ -3,12 +3,13 @@
 import asyncio
 import difflib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from pitstop.engine.flow.parallel import Branch, Rule, live_branches
 from pitstop.engine.flow.sequence import PASSED
 from pitstop.engine.frame import Activation, Frame, Gate
+from pitstop.engine.recover import NOTHING_RECORDED
 from pitstop.engine.step import finish_step, run_step
 from pitstop.errors import RecursionLimit, StepFailure, UnknownRoute
 from pitstop.events.outcome import Outcome, Status
@@ -69,6 +70,7 @@ class _GraphRun:
         self.nodes = wiring.nodes(activation.step.children)
         self.visits: dict[str, int] = {}
         self.turns = 0
+        self.is_kept = self.run.barrier is not None or self.run.has_snapshots  # then `run_step` waits for either
 
     async def live(self, scope: Scope) -> Outcome:
         self.run.acts += not self.activation.is_replayed
@@ -93,78 +95,84 @@ class _GraphRun:
             if len(targets) > 1:
                 targets = await self._fan_out(frame, scope, tuple(targets), meeting)
             else:
-                targets = await self._walk(frame, scope, targets[0], meeting)
+                targets = await self._run_on(frame, scope, targets[0], meeting)
+
+    def _run_on(
+        self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]
+    ) -> Coroutine[Any, Any, tuple[str, ...]]:
+        """Run node after node while exactly one follows; gives those that do, or the meeting point that was reached."""
+        run_nodes = self._run_steps if self._is_step(frame, self.nodes[name]) else self._walk
+        return run_nodes(frame, scope, name, meeting)
+
+    def _is_step(self, frame: Frame, node: Node) -> bool:
+        """Whether a node has to run as any step does: asked about, kept, replayed, or with options of its own."""
+        is_replaying = frame.recorded is not NOTHING_RECORDED and bool(frame.recorded)
+        if not node.is_plain or self.is_kept or is_replaying or self.activation.is_replayed:
+            return True
+        hook = self.run.hook
+        return hook is not None and node.path in hook.gate.paths
+
+    async def _run_steps(self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]) -> tuple[str, ...]:
+        """Run nodes as steps, from this one to the next that need not be one."""
+        prefix = self.activation.address("")
+        for turn in range(self.wiring.recursion_limit - self.turns):
+            node, occurrence = self.nodes[name], self._visit(prefix, name)
+            outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
+            self._check(node.step, outcome)
+            if node.following is None:
+                targets = await self._route(frame, name, occurrence, scope.own.values)
+            else:
+                targets = (node.following,)
+            if len(targets) != 1 or targets[0] in meeting or not self._is_step(frame, self.nodes[targets[0]]):
+                return self._leave(turn + 1, targets)
+            name = targets[0]
+        raise RecursionLimit(self.wiring.recursion_limit, name)
 
     async def _walk(self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]) -> tuple[str, ...]:
-        """Run node after node while exactly one follows. The engine's innermost loop: every look-up here counts."""
-        run, nodes, wiring, layer = self.run, self.nodes, self.wiring, scope.own
-        log, done, changes = run.log, run.done, layer.changes
-        is_kept = run.barrier is not None or run.has_snapshots  # then `run_step` waits for either
-        is_replaying = is_kept or bool(frame.recorded) or self.activation.is_replayed
-        append = log.append if log is not None else None
+        """Run nodes that need not be steps. The engine's innermost loop: every look-up here counts."""
+        run, nodes, layer, reducers = self.run, self.nodes, scope.own, self.wiring.reducers
+        append, done, changes = None if run.log is None else run.log.append, run.done, layer.changes
         now, passed, frame_id = run.now, Status.PASSED, frame.id
         task, cancels_before = asyncio.current_task(), frame.cancels_before
-        cancelling = task.cancelling if task is not None else int
-        reducers = wiring.reducers
-        gate = run.hook.gate if run.hook is not None else _CLOSED
-        hooked, paths, epoch = run.hook is not None or is_replaying, gate.paths, gate.epoch
-        prefix = self.activation.address("")
-        left = wiring.recursion_limit - self.turns
-        limit = left
-        occurrence = name
-        moment = 0.0
-        while True:
+        cancelling = int if task is None else task.cancelling
+        hooked, gate = run.hook is not None, _CLOSED if run.hook is None else run.hook.gate
+        prefix, occurrence, moment, paths, epoch = self.activation.address(""), name, 0.0, gate.paths, gate.epoch
+        for turn in range(self.wiring.recursion_limit - self.turns):
             node = nodes[name]
             path = node.path
-            if left <= 0:
-                raise RecursionLimit(wiring.recursion_limit, name)
-            left -= 1
+            if not node.is_plain or (hooked and path in paths):  # gate
+                return self._leave(turn, (name,))
+            state = layer.values
+            given = state.copy()
             if append is not None:
                 occurrence = self._visit(prefix, name)
-            if node.is_plain and not (hooked and (is_replaying or path in paths)):  # gate
-                state = layer.values
-                given = state.copy()
-                if append is not None:
-                    append(StepStarted(moment or now(), frame_id, path, occurrence))
-                try:
-                    update = await node.function(given) if node.is_async else node.function(given)
-                    if update.__class__ is not dict or update is given:
-                        if inspect.isawaitable(update):
-                            update = await update
-                        update = update_of(name, update, given, state)
-                    merged = merge(state, update, reducers) if reducers else {**state, **update}
-                    if cancelling() > cancels_before:  # the node has swallowed it
-                        raise asyncio.CancelledError
-                except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - a failing node is data
-                    at = occurrence if append is not None else prefix + name
-                    await self._failed(frame, scope, node, at, raised)
-                    moment, paths, epoch = 0.0, gate.paths, gate.epoch
-                else:
-                    if append is not None:
-                        moment = now()  # when this node ended and the next one begins
-                        append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
-                    if hooked and gate.epoch != epoch:  # gate
-                        outcome = Outcome(passed, update)  # gate
-                        await self._finish(frame, scope, node, occurrence, outcome, is_logged=True)  # gate
-                        moment, paths, epoch = 0.0, gate.paths, gate.epoch  # gate
-                    else:  # gate
-                        layer.values = merged
-                        if changes is not None:
-                            changes.append(update)
-                        done[path] = update
-            else:
-                if append is None:
-                    occurrence = self._visit(prefix, name)
-                outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
-                self._check(node.step, outcome)
-                is_replaying = is_kept or bool(frame.recorded) or self.activation.is_replayed
-                hooked = run.hook is not None or is_replaying
+                append(StepStarted(moment or now(), frame_id, path, occurrence))
+            try:
+                update = await node.function(given) if node.is_async else node.function(given)
+                if update.__class__ is not dict or update is given:
+                    update = update_of(name, await update if inspect.isawaitable(update) else update, given, state)
+                merged = merge(state, update, reducers) if reducers else {**state, **update}
+                if cancelling() > cancels_before:  # the node has swallowed it
+                    raise asyncio.CancelledError
+            except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - a failing node is data
+                await self._failed(frame, scope, node, occurrence if append is not None else prefix + name, raised)
                 moment, paths, epoch = 0.0, gate.paths, gate.epoch
+            else:
+                if append is not None:
+                    moment = now()  # when this node ended and the next one begins
+                    append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
+                if hooked and gate.epoch != epoch:  # gate
+                    await self._finish(frame, scope, node, occurrence, Outcome(passed, update), is_logged=True)  # gate
+                    moment, paths, epoch = 0.0, gate.paths, gate.epoch  # gate
+                else:  # gate
+                    layer.values = merged
+                    if changes is not None:
+                        changes.append(update)
+                    done[path] = update
             following = node.following
             if following is None:
                 if node.routes is None or hooked or append is not None:
                     targets = await self._route(frame, name, occurrence, layer.values)
-                    paths, epoch = gate.paths, gate.epoch
                 else:  # a plain function that says one of its names: nothing else has to be known
                     try:
                         chosen = node.choose(layer.values.copy())
@@ -172,15 +180,19 @@ class _GraphRun:
                     except (Exception, asyncio.CancelledError) as raised:
                         raise self._router_failed(frame, prefix + name, raised) from raised
                     targets = await self._settle(frame, name, prefix + name, chosen) if ways is None else ways
-                moment = 0.0
+                moment, paths, epoch = 0.0, gate.paths, gate.epoch
                 if len(targets) != 1:
-                    self.turns += limit - left
-                    return targets
+                    return self._leave(turn + 1, targets)
                 following = targets[0]
             if meeting and following in meeting:
-                self.turns += limit - left
-                return (following,)
+                return self._leave(turn + 1, (following,))
             name = following
+        raise RecursionLimit(self.wiring.recursion_limit, name)
+
+    def _leave(self, turns: int, targets: tuple[str, ...]) -> tuple[str, ...]:
+        """Count the nodes that a loop has run, and give what follows them."""
+        self.turns += turns
+        return targets
 
     def _visit(self, prefix: str, name: str) -> str:
         """The address of the next visit to a node. A node runs in one branch at a time, so the count is sure."""
@@ -310,7 +322,7 @@ class _GraphRun:
                     visited_before = {name: self.visits.get(name, 0) for name in own}
                 self.visits.update(visited_before)  # the frame may have been rewound: it counts from here again
             try:
-                following = await self._walk(frame, branch_scope, target, meeting)
+                following = await self._run_on(frame, branch_scope, target, meeting)
                 if len(following) == 1 and following[0] in meeting:
                     arrived[target] = following
                 else:

@@ -140,9 +140,6 @@ class _Fork:
         except asyncio.CancelledError:
             outcome = self._end_as_cancelled(frame)
         self.outcomes[index] = outcome
-        self._judge(branch, outcome)
-
-    def _judge(self, branch: Branch, outcome: Outcome) -> None:
         if _is_good(outcome):
             self.good += 1
             if self.rule.is_reached(self.good):
