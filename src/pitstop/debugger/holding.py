@@ -94,7 +94,7 @@ class Holding:
             return await held.verdict
         except asyncio.CancelledError:
             if self._held.pop(stop.id, None) is not None:
-                self._append(StopEnded(run.now(), stop.id, frame.id, run.why_cancelled(frame)))
+                self._append(StopEnded(run.now(), stop.id, frame.id, frame.why_cancelled(run.abort_reason)))
             raise
         finally:
             held.release()

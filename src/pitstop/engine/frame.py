@@ -5,6 +5,7 @@ activations. `RunContext` is what all of them may use of a run.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from typing import Any, Optional, Protocol
 
@@ -18,8 +19,8 @@ from pitstop.engine.verdict import GoBack, Position, Verdict
 from pitstop.errors import LogLost, NoteTooLarge
 from pitstop.events.counting import Counting
 from pitstop.events.log import EventLog
-from pitstop.events.outcome import Outcome
-from pitstop.events.types import Rewound, StepNoted
+from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.events.types import Rewound, StepFinished, StepNoted
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import Evaluator
 from pitstop.plan.plan import Plan, Step
@@ -117,6 +118,11 @@ class Frame:
             frame = frame.parent
         return frames
 
+    def why_cancelled(self, abort_reason: str | None) -> str:
+        """Why this frame is to end: it or one that it came from was cancelled, or the run was."""
+        reasons = (frame.cancel_reason for frame in self.lineage())
+        return next((each for each in reasons if each is not None), None) or abort_reason or "the run was cancelled"
+
     def cancel(self, reason: str) -> None:
         """End the frame and all that runs in it; `reason` is told to whoever asks."""
         if not self.is_done and self.task is not None:
@@ -178,7 +184,7 @@ class Activation:
     @property
     def rewinds(self) -> int:
         """How often its frame, or one that this came from, was rewound: the log determines it."""
-        return sum(self.run.rewinds.get(frame.id, 0) for frame in self.frame.lineage())
+        return sum(self.run.rewinds[frame.id] for frame in self.frame.lineage())
 
     def address(self, local: str) -> str:
         """The occurrence address of a step directly under this one."""
@@ -193,6 +199,24 @@ class Activation:
             raise NoteTooLarge(note, size, LARGEST_NOTE_BYTES)
         if self.run.log is not None and isinstance(plain, dict):
             self.run.log.append(StepNoted(self.run.now(), self.frame.id, self.occurrence, note, plain))
+
+    def note_cancelled(self) -> None:
+        """Log that the step was ended before its time, and by what."""
+        run, occurrence = self.run, self.occurrence
+        if run.log is not None:
+            error = StepError("Cancelled", self._why_cancelled(), occurrence)
+            outcome = Outcome(Status.CANCELLED, error=error, paused_seconds=self.meter.paused_seconds)
+            run.log.append(StepFinished(run.now(), self.frame.id, self.step.path, occurrence, outcome))
+
+    def _why_cancelled(self) -> str:
+        around: Activation | None = self
+        while around is not None:
+            if around.cancel_reason is not None:
+                return around.cancel_reason
+            if around.meter.is_over:
+                return f"{around.step.title} timed out after {around.step.timeout_seconds:g} s"
+            around = around.parent
+        return self.frame.why_cancelled(self.run.abort_reason)
 
     def hold(self) -> None:
         """Stop the clocks of this step and of all that enclose it, in this frame and above."""
@@ -300,13 +324,13 @@ class RunContext(Protocol):
     hook: "Hook | None"  # None until one joins
     evaluator: Evaluator
     now: Callable[[], float]
-    barrier: Callable[[], Awaitable[None]] | None
+    is_stored: bool  # a step waits until its log and its files are
     combining: Mapping[str, Combine]
     carried_over: int
     frames: dict[str, Frame]  # those that are open, and the ones that were opened together with them
     recordings: dict[str, Recorded]
     elapsed: dict[str, Elapsed]
-    rewinds: dict[str, int]
+    rewinds: Counter[str]
     done: dict[str, Any]
     asked_failures: set[str]
     acts: int
@@ -316,7 +340,6 @@ class RunContext(Protocol):
     ends_at_once: bool
     holds_steps: bool
     lost: LogLost | None
-    has_snapshots: bool
     workspace_problem: str | None
 
     def can_pause(self) -> bool:
@@ -337,19 +360,11 @@ class RunContext(Protocol):
 
     async def keep_workspace(self, activation: Activation, position: str = "before") -> str | None: ...
 
-    async def put_workspace_back(self, snapshot: str | None) -> None: ...
-
     def what_counts(self) -> Counting: ...
 
-    def remember_again(self, frame: Frame, target: GoBack) -> None: ...
-
-    def note_rewound(self, frame: str) -> None: ...
+    async def restart_frame(self, frame: Frame, target: GoBack) -> None: ...
 
     def failed(self, exception: BaseException, occurrence: str) -> Outcome: ...
-
-    def note_cancelled(self, activation: Activation) -> None: ...
-
-    def why_cancelled(self, frame: Frame, activation: Activation | None = None) -> str: ...
 
     async def settle(self) -> None: ...
 

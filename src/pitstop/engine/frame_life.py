@@ -56,11 +56,10 @@ async def go_back(run: RunContext, frame: Frame, target: GoBack) -> None:
     """Cut the log, put the files back, and let the frame know what it need not do again."""
     where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
     event = Rewound(run.now(), *where, target.snapshot, target.since)
-    run.note_rewound(frame.id)
+    run.rewinds[frame.id] += 1
     if run.log is not None:
         run.log.append(event)
-    await run.put_workspace_back(target.snapshot)
-    run.remember_again(frame, target)
+    await run.restart_frame(frame, target)
     if run.hook is not None:
         run.hook.frame_rewound(frame, event)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -71,17 +71,17 @@ class Run:
         self.plan = plan
         self.ports = ports
         self.log = log
-        self.barrier: Callable[[], Awaitable[None]] | None = getattr(log, "settled", None)
+        self._barrier: Callable[[], Awaitable[None]] | None = getattr(log, "settled", None)
         self.carried_over: int = getattr(log, "carried_over", 0)  # the events that are those of another run
         self.hook = hook
         self.evaluator = ports.evaluator
-        self.has_snapshots = ports.snapshots is not None
+        self.is_stored = self._barrier is not None or ports.snapshots is not None
         self.now = ports.clock.now
         self.combining: Mapping[str, Combine] = COMBINING
         self.frames: dict[str, Frame] = {}
         self.recordings: dict[str, Recorded] = {}  # by frame, until the frame is opened
         self.elapsed: dict[str, Elapsed] = {}  # by occurrence, until the clock of that goes on
-        self.rewinds: dict[str, int] = {}  # how often each frame was rewound
+        self.rewinds: Counter[str] = Counter()  # how often each frame was rewound
         self.done: dict[str, Any] = {}  # the last outcome of each step, or just its update
         self.exception: BaseException | None = None  # behind the failure that the run ended with
         self.asked_failures: set[str] = set()  # the occurrences whose failure the hook was asked about
@@ -147,11 +147,9 @@ class Run:
             self._counting.follow(self.log.read(self._counting.last_event))
         return self._counting
 
-    def note_rewound(self, frame: str) -> None:
-        self.rewinds[frame] = self.rewinds.get(frame, 0) + 1
-
-    def remember_again(self, frame: Frame, target: GoBack) -> None:
-        """Take from the log, which was cut, what a rewound frame and those under it need not do again."""
+    async def restart_frame(self, frame: Frame, target: GoBack) -> None:
+        """Put the files back, and take from the log, which was cut, what the frame and those under it need not redo."""
+        await self._put_workspace_back(target.snapshot)
         counting, restart = self.what_counts(), target.restart
         base = "" if restart is None else restart.base
         recorded = recorded_in(counting.after(target.since), self.carried_over, base)
@@ -174,25 +172,6 @@ class Run:
             trace = None if error.trace is None else self.ports.mask(error.trace)
             error = StepError(error.type, self.ports.mask(error.message), error.origin, trace)
         return Outcome(Status.FAILED, outputs, error=error)
-
-    def note_cancelled(self, activation: Activation) -> None:
-        """Log that an occurrence was ended before its time, and by what."""
-        if self.log is not None:
-            frame, occurrence = activation.frame, activation.occurrence
-            error = StepError("Cancelled", self.why_cancelled(frame, activation), occurrence)
-            outcome = Outcome(Status.CANCELLED, error=error, paused_seconds=activation.meter.paused_seconds)
-            self.log.append(StepFinished(self.now(), frame.id, activation.step.path, occurrence, outcome))
-
-    def why_cancelled(self, frame: Frame, activation: Activation | None = None) -> str:
-        around = activation
-        while around is not None:
-            if around.cancel_reason is not None:
-                return around.cancel_reason
-            if around.meter.is_over:
-                return f"{around.step.title} timed out after {around.step.timeout_seconds:g} s"
-            around = around.parent
-        told = next((each.cancel_reason for each in frame.lineage() if each.cancel_reason is not None), None)
-        return told or self.abort_reason or "the run was cancelled"
 
     def abort(self, reason: str) -> None:
         """End every frame as cancelled, then clean up; asked again, end all that still goes on, wherever it is."""
@@ -230,9 +209,9 @@ class Run:
 
     async def settle(self) -> None:
         """Wait until the log keeps what it was told, so that a step acts only after its start is known for good."""
-        if self.barrier is not None:
+        if self._barrier is not None:
             try:
-                await self.barrier()
+                await self._barrier()
             except LogLost as lost:
                 self.lose(lost)
                 raise asyncio.CancelledError from lost
@@ -252,9 +231,7 @@ class Run:
                 left_at=self._left_at,
                 cleanup={step.path for step in self.plan.root.cleanup},
             )
-            for event in self.log.read():
-                if isinstance(event, Rewound):
-                    self.note_rewound(event.frame)
+            self.rewinds.update(event.frame for event in self.log.read() if isinstance(event, Rewound))
             self.log.append(RunStarted(self.now(), self.plan.name, self.scope.own.values, self._left_at))
             await self._put_back_again(self.log)
         if self.hook is not None:
@@ -290,7 +267,7 @@ class Run:
                 self.log.append(SnapshotTaken(self.now(), frame, step, occurrence, snapshot, position))
         return None
 
-    async def put_workspace_back(self, snapshot: str | None) -> None:
+    async def _put_workspace_back(self, snapshot: str | None) -> None:
         """Restore a snapshot before a frame starts again; who stops where it leads is told what is not as it was."""
         if self.ports.snapshots is None:
             return
@@ -308,7 +285,7 @@ class Run:
         acts = (event for event in reversed(log.read()) if isinstance(event, Rewound | StepStarted | Stopped))
         last = next(acts, None)
         if isinstance(last, Rewound):
-            await self.put_workspace_back(last.snapshot)
+            await self._put_workspace_back(last.snapshot)
 
     def _end_stops(self) -> None:
         """Say of the stops that a session has left in the log that nobody takes them up again."""

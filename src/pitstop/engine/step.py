@@ -223,11 +223,11 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
             if not await truth(step.condition, values, run.evaluator):
                 return Outcome(Status.SKIPPED)
         is_combining = step.kind in run.combining
-        if run.has_snapshots and not is_combining and _is_to_keep(activation):
+        if run.is_stored and not is_combining and _is_to_keep(activation):
             await run.keep_workspace(activation)
         if run.log is not None and not is_started:
             run.log.append(StepStarted(run.now(), frame.id, step.path, occurrence))
-        if run.barrier is not None and not is_combining:
+        if run.is_stored and not is_combining:
             await run.settle()
         outcome = await _act_in_time(activation)
         if is_combining and known is None and _is_ending(activation):
@@ -235,7 +235,7 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
     except asyncio.CancelledError as cancelled:
         if _is_ending(activation):
             if not activation.is_replayed:
-                run.note_cancelled(activation)
+                activation.note_cancelled()
             raise
         if activation.is_replayed and known is None:
             raise

@@ -70,7 +70,6 @@ class _GraphRun:
         self.nodes = wiring.nodes(activation.step.children)
         self.visits: dict[str, int] = {}
         self.turns = 0
-        self.is_kept = self.run.barrier is not None or self.run.has_snapshots  # then `run_step` waits for either
 
     async def live(self, scope: Scope) -> Outcome:
         self.run.acts += not self.activation.is_replayed
@@ -107,7 +106,7 @@ class _GraphRun:
     def _is_step(self, frame: Frame, node: Node) -> bool:
         """Whether a node has to run as any step does: asked about, kept, replayed, or with options of its own."""
         is_replaying = frame.recorded is not NOTHING_RECORDED and bool(frame.recorded)
-        if not node.is_plain or self.is_kept or is_replaying or self.activation.is_replayed:
+        if not node.is_plain or self.run.is_stored or is_replaying or self.activation.is_replayed:
             return True
         hook = self.run.hook
         return hook is not None and node.path in hook.gate.paths
@@ -217,7 +216,7 @@ class _GraphRun:
 
     async def _failed(self, frame: Frame, scope: Scope, node: Node, occurrence: str, raised: BaseException) -> None:
         if isinstance(raised, asyncio.CancelledError) and (frame.is_cancelled or self.run.is_aborting):
-            self.run.note_cancelled(Activation(self.run, frame, node.step, scope, occurrence, self.activation))
+            Activation(self.run, frame, node.step, scope, occurrence, self.activation).note_cancelled()
             raise raised
         await self._finish(frame, scope, node, occurrence, self.run.failed(raised, occurrence))
 
