@@ -70,6 +70,7 @@ class _GraphRun:
         self.nodes = wiring.nodes(activation.step.children)
         self.visits: dict[str, int] = {}
         self.turns = 0
+        self.prefix = activation.address("")  # of the addresses of its nodes
 
     async def live(self, scope: Scope) -> Outcome:
         self.run.acts += not self.activation.is_replayed
@@ -113,9 +114,8 @@ class _GraphRun:
 
     async def _run_steps(self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]) -> tuple[str, ...]:
         """Run nodes as steps, from this one to the next that need not be one."""
-        prefix = self.activation.address("")
         for turn in range(self.wiring.recursion_limit - self.turns):
-            node, occurrence = self.nodes[name], self._visit(prefix, name)
+            node, occurrence = self.nodes[name], self._visit(name)
             outcome = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply)
             self._check(node.step, outcome)
             if node.following is None:
@@ -135,7 +135,7 @@ class _GraphRun:
         task, cancels_before = asyncio.current_task(), frame.cancels_before
         cancelling = int if task is None else task.cancelling
         hooked, gate = run.hook is not None, _CLOSED if run.hook is None else run.hook.gate
-        prefix, occurrence, moment, paths, epoch = self.activation.address(""), name, 0.0, gate.paths, gate.epoch
+        prefix, occurrence, moment, paths, epoch = self.prefix, name, 0.0, gate.paths, gate.epoch
         for turn in range(self.wiring.recursion_limit - self.turns):
             node = nodes[name]
             path = node.path
@@ -144,7 +144,7 @@ class _GraphRun:
             state = layer.values
             given = state.copy()
             if append is not None:
-                occurrence = self._visit(prefix, name)
+                occurrence = self._visit(name)
                 append(StepStarted(moment or now(), frame_id, path, occurrence))
             try:
                 update = await node.function(given) if node.is_async else node.function(given)
@@ -193,13 +193,13 @@ class _GraphRun:
         self.turns += turns
         return targets
 
-    def _visit(self, prefix: str, name: str) -> str:
+    def _visit(self, name: str) -> str:
         """The address of the next visit to a node. A node runs in one branch at a time, so the count is sure."""
         visits = self.visits.get(name, 0) + 1
         self.visits[name] = visits
         if visits == 1:
-            return prefix + name if prefix else name
-        return f"{prefix}{name}@{visits}"
+            return self.prefix + name if self.prefix else name
+        return f"{self.prefix}{name}@{visits}"
 
     def _apply(self, scope: Scope, step: Step, outcome: Outcome, attempt: int) -> None:
         """The way of graphs: a node's outputs are an update of the state."""
@@ -310,7 +310,7 @@ class _GraphRun:
     ) -> Branch:
         branch_scope = Scope((Layer("state", scope.own.values, []),))
         visits = self.visits.get(target, 0) + 1
-        address = self.activation.address(target if visits == 1 else f"{target}@{visits}")
+        address = self.prefix + (target if visits == 1 else f"{target}@{visits}")
         visited_before: dict[str, int] | None = None
 
         async def body(frame: Frame) -> Outcome:
