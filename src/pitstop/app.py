@@ -1,27 +1,17 @@
 """Puts the house together: the public Graph and `run_flow`, the services, and what runs their commands."""
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pitstop.definition.graph import GraphDefinition
-from pitstop.definition.mermaid import to_mermaid
 from pitstop.engine.clock import SystemClock
-from pitstop.engine.ports import Clock, Ports
-from pitstop.engine.run import Run
-from pitstop.errors import BadLog
+from pitstop.engine.ports import Clock
 from pitstop.events.log import EventLog, MemoryLog
-from pitstop.events.outcome import Outcome, Status, StepError
-from pitstop.events.types import AnyEvent, Event, RunStarted
-from pitstop.events.view import interventions_in
 from pitstop.executors.jq_worker import JqWorker
-from pitstop.lazy_dataclass import dataclass
-from pitstop.plan.plan import Plan
 from pitstop.plan.planner import plan_graph
+from pitstop.runs.in_memory import GraphApp, RunResult, run_in_memory
 from pitstop.settings import Settings, read_settings
 
 if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
@@ -31,34 +21,17 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.executors.machine.processes.keeper_process import KeeperProcess
     from pitstop.executors.machine.snapshots.store import SnapshotStore
     from pitstop.executors.masking import Masker
+    from pitstop.runs.known_runs import Backends
+    from pitstop.runs.local_runs import LocalRuns
+    from pitstop.runs.server_runs import ServerOptions
     from pitstop.service.api import Finding
     from pitstop.service.local import LocalService
     from pitstop.service.sealing import Seal
     from pitstop.service.secrets import Secrets
-    from pitstop.service.server import ServerOptions, ServerService
+    from pitstop.service.server import ServerService
     from pitstop.settings import Settings
     from pitstop.steps.workplace import OnOutput
     from pitstop.store.port import ServerStore
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run ended."""
-
-    status: Status
-    state: dict[str, Any]  # the last values of the scope
-    error: StepError | None = None
-    exception: BaseException | None = field(default=None, repr=False)  # the first one that was raised
-    intervened: tuple[Event, ...] = ()  # what was changed in the debugger; empty for a clean run
-    _done: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def steps(self) -> dict[str, Outcome]:
-        """The last outcome of each step, by path."""
-        return {
-            path: ended if isinstance(ended, Outcome) else Outcome(Status.PASSED, ended)
-            for path, ended in self._done.items()
-        }
 
 
 class Graph(GraphDefinition):
@@ -66,68 +39,9 @@ class Graph(GraphDefinition):
 
     __slots__ = ()
 
-    def compile(self, *, recursion_limit: int = 10_000) -> "GraphApp":
+    def compile(self, *, recursion_limit: int = 10_000) -> GraphApp:
         """Validate and freeze the graph. Raises BadGraph, which lists every mistake."""
-        return GraphApp(self.copy(), plan_graph(self, recursion_limit))
-
-
-class GraphApp:
-    """A compiled graph. It can run any number of times, also concurrently."""
-
-    def __init__(self, definition: GraphDefinition, plan: Plan) -> None:
-        self.definition = definition
-        self.plan = plan
-
-    async def invoke(
-        self, state: Mapping[str, Any] | None, *, debug: "Session | None" = None, log: EventLog | None = None
-    ) -> RunResult:
-        """Run to the end. A failing node is reported in the result, not raised.
-
-        With a log that has events, the run resumes where they end, and finished nodes do not run again. A `state` of
-        None is then the state that the log starts with.
-        """
-        if debug is not None and log is None:
-            log = MemoryLog()
-        values = _first_state(log) if state is None else dict(state)
-        intervened = interventions_in(log.read()) if log is not None else ()
-        async with contextlib.AsyncExitStack() as parts:
-            evaluator = JqWorker()
-            parts.push_async_callback(evaluator.close)
-            run = Run(self.plan, values, Ports(evaluator, SystemClock()), log=log, hook=debug)
-            outcome = await run.execute()
-            intervened = tuple(debug.interventions) if debug is not None else intervened
-        return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
-
-    async def stream(
-        self, state: Mapping[str, Any] | None, *, debug: "Session | None" = None, log: MemoryLog | None = None
-    ) -> AsyncIterator[AnyEvent]:
-        """Run, and yield every event as it happens. Leaving the loop early cancels the run."""
-        log = MemoryLog() if log is None else log
-        before = len(log)
-        try:
-            async with asyncio.TaskGroup() as group:
-                run = group.create_task(self.invoke(state, debug=debug, log=log))
-                try:
-                    async for event in log.follow(before):
-                        yield event
-                except GeneratorExit:
-                    run.cancel()
-        except BaseExceptionGroup as group_of_one:  # ours alone: the caller knows of no group
-            raise group_of_one.exceptions[0] from None
-
-    def to_mermaid(self) -> str:
-        """The graph as a Mermaid flowchart."""
-        return to_mermaid(self.definition)
-
-
-def _first_state(log: EventLog | None) -> dict[str, Any]:
-    first = next(iter(log.read()), None) if log is not None else None
-    if not isinstance(first, RunStarted):
-        raise BadLog("no initial state: pass one, or a log that has one")
-    return dict(first.inputs)
-
-
-# --- Flows, and the service ------------------------------------------------------------------------------------------
+        return GraphApp(self.copy(), plan_graph(self, recursion_limit), JqWorker)
 
 
 async def run_flow(
@@ -148,13 +62,10 @@ async def run_flow(
     """
     from pitstop.plan.planner import first_values
     from pitstop.runs.flow_files import FlowFiles
-    from pitstop.runs.workplaces import make_workplace
-    from pitstop.steps.fresh import FreshWorkspaces
+    from pitstop.runs.workplaces import make_workplace, ports_in
 
     planned = FlowFiles().plan(str(path), inputs or {})
     values = first_values(planned.flow, inputs, secrets=secrets, run={"flow": planned.flow.name})
-    log = MemoryLog() if log is None else log
-    intervened = interventions_in(log.read())
     async with make_workplace(
         partial(new_executor, read_settings()),
         _new_masker,
@@ -163,36 +74,21 @@ async def run_flow(
         on_output=on_output,
     ) as workplace:
         step_types = planned.types.for_run(workplace, planned.kinds)
-        async with contextlib.AsyncExitStack() as stack:
-            evaluator = JqWorker()
-            stack.push_async_callback(evaluator.close)
-            workspaces = FreshWorkspaces(workplace, step_types)
-            mask = workplace.masker.mask_text if secrets else None
-            ports = Ports(evaluator, SystemClock(), step_types, workspaces=workspaces, mask=mask)
-            run = Run(planned.plan, values, ports, log=log, hook=debug)
-            outcome = await run.execute()
-            intervened = tuple(debug.interventions) if debug is not None else intervened
-    return RunResult(outcome.status, run.scope.own.values, outcome.error, run.exception, intervened, run.done)
+        ports = ports_in(workplace, step_types, JqWorker(), SystemClock())
+        return await run_in_memory(planned.plan, values, ports, log=MemoryLog() if log is None else log, debug=debug)
 
 
 def open_service(
     settings: Settings | None = None, *, new_keeper: "Callable[[], KeeperProcess] | None" = None
-) -> "LocalService":
+) -> "LocalService[LocalRuns]":
     """The service in this process, with folders to keep runs in and the machine's own processes to run commands in."""
-    from pitstop.service.local import LocalService
+    from pitstop.service.local import make_local_service
     from pitstop.store.folder import FolderStore
 
     settings = settings or read_settings()
     store = FolderStore(settings.home)
-    return LocalService(
-        store,
-        new_executor=partial(new_executor, settings, new_keeper=new_keeper),
-        new_evaluator=JqWorker,
-        new_masker=_new_masker,
-        new_snapshots=partial(new_snapshots, settings),
-        examine=partial(_examine, settings),
-        end_elsewhere=store.end_elsewhere,
-    )
+    backends = _choose_backends(settings, new_keeper)
+    return make_local_service(store, backends, partial(_examine, settings), store.end_elsewhere)
 
 
 def open_server_service(
@@ -206,21 +102,17 @@ def open_server_service(
     clock: Clock | None = None,
 ) -> "ServerService":
     """The service of a server, whose runs are kept in `store`."""
-    from pitstop.service.server import ServerService
+    from pitstop.service.server import make_server_service
 
-    return ServerService(
-        settings,
-        store,
-        seal,
-        options,
-        secrets,
-        new_executor=partial(new_executor, settings),
-        new_evaluator=JqWorker,
-        new_masker=_new_masker,
-        new_snapshots=partial(new_snapshots, settings),
-        examine=partial(_examine, settings),
-        flow_folders=flow_folders,
-        clock=clock,
+    backends, examine = _choose_backends(settings), partial(_examine, settings)
+    return make_server_service(settings, store, seal, options, secrets, backends, examine, flow_folders, clock)
+
+
+def _choose_backends(settings: Settings, new_keeper: "Callable[[], KeeperProcess] | None" = None) -> "Backends":
+    from pitstop.runs.known_runs import Backends
+
+    return Backends(
+        partial(new_executor, settings, new_keeper=new_keeper), JqWorker, _new_masker, partial(new_snapshots, settings)
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from pitstop.app import Graph, GraphApp
+from pitstop import Graph, GraphApp
 from pitstop.debugger.session import Session
 from pitstop.debugger.stops import Stop
 from pitstop.definition.graph import END, START

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from pitstop.app import GraphApp
+from pitstop import GraphApp
 from pitstop.debugger.session import Session
 from pitstop.debugger.stepping import Goal, StepVerb, after_frame, at_fork, goal_of, is_ended_by, is_under, rests_at
 from pitstop.debugger.stops import Stop

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pitstop import END, START, Graph, MemoryLog, Session, Status
-from pitstop.app import GraphApp
+from pitstop import END, START, Graph, GraphApp, MemoryLog, Session, Status
 from pitstop.events.log import events_from_json, events_to_json
 from pitstop.events.view import fold
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.app import open_service
+from pitstop.runs.local_runs import LocalRuns
 from pitstop.service.api import ActiveRun, EventInfo, RunRequest, RunSummary
 from pitstop.service.local import LocalService
 from pitstop.settings import Settings
@@ -21,7 +22,7 @@ class Desk:
         self.folder.mkdir()
 
     @property
-    def service(self) -> LocalService:
+    def service(self) -> LocalService[LocalRuns]:
         """A new one, as another command would have it."""
         return open_service(self.settings)
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from pitstop.app import open_server_service
 from pitstop.executors.machine.snapshots.store import SnapshotStore
-from pitstop.runs.server_run import ServerRun
+from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
+from pitstop.runs.live_run import LiveRun
+from pitstop.runs.server_runs import ServerOptions
 from pitstop.service.api import DebugRequest, RerunRequest, RunInfo, RunRequest
-from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import MemorySecrets, Secrets
-from pitstop.service.server import ServerOptions, ServerService
+from pitstop.service.server import ServerService
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
 from tests.moved_clock import MovedClock
@@ -35,18 +36,18 @@ async def server(home: Path, clock: MovedClock) -> AsyncIterator[ServerService]:
 async def debugged(service: ServerService) -> RunInfo:
     """A run that was debugged, has ended, and has given its workspace up."""
     run = await service.start(RunRequest(flow="flow.yaml", text=FLOW, debug=DebugRequest()))
-    assert isinstance(run, ServerRun)
+    assert isinstance(run, LiveRun)
     await run.wait()
-    await run.wait_gone()
+    await run.is_gone.wait()
     return await run.info()
 
 
 async def collect(service: ServerService, home: Path, now: float) -> tuple[int, int]:
     async def is_done(run: str) -> bool:
-        return await is_done_with(run, service._store, home / "runs", now)
+        return await is_done_with(run, service.run_desk._store, home / "runs", now)
 
     snapshots = SnapshotStore(home / "snapshots")
-    workspaces = await remove_old_workspaces(service._executor, is_done)
+    workspaces = await remove_old_workspaces(service.run_desk._executor, is_done)
     return workspaces, await remove_old_snapshots(snapshots, is_done, now)
 
 
@@ -72,7 +73,7 @@ async def test_then_they_go_unless_the_run_is_pinned(tmp_path: Path) -> None:
 
         assert (await collect(service, tmp_path, later))[0] == 1
 
-        assert await service._executor.kept() == [pinned.id]
+        assert await service.run_desk._executor.kept() == [pinned.id]
         assert await snapshots.owners() == {pinned.id}
         assert await snapshots.snapshots() != []
         await service.pin(pinned.id, pinned=False)
@@ -80,7 +81,7 @@ async def test_then_they_go_unless_the_run_is_pinned(tmp_path: Path) -> None:
         assert removed == 1
         assert freed > 0
         assert (await snapshots.snapshots(), await snapshots.size()) == ([], 0)
-        assert await service._executor.kept() == []
+        assert await service.run_desk._executor.kept() == []
 
 
 async def test_what_a_run_without_a_server_has_kept_is_left_alone(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import NoFiles
-from pitstop.runs.server_run import ServerRun
+from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import DebugRequest, RunRequest
 from tests.contracts.service_desk import next_stop
 from tests.moved_clock import MovedClock
@@ -22,10 +22,10 @@ async def test_the_last_step_of_a_run_that_is_over_is_compared_with_what_is_left
     async with server(tmp_path, MovedClock()) as service:
         request = RunRequest(flow="f.yaml", text=FLOW, secrets={"TOKEN": "sesame-77"}, debug=DebugRequest())
         run = await service.start(request)
-        assert isinstance(run, ServerRun)
+        assert isinstance(run, LiveRun)
         await run.debugger.continue_((await next_stop(run)).id)
         assert (await run.wait()).status == "failed"
-        await run.wait_gone()
+        await run.is_gone.wait()
 
         past = await service.run(run.id)
         before = {each.step: each.number for each in await past.debugger.history() if each.position == "before"}
@@ -40,9 +40,9 @@ async def test_what_is_gone_is_not_compared(tmp_path: Path) -> None:
     clock = MovedClock()
     async with server(tmp_path, clock) as service:
         run = await service.start(RunRequest(flow="f.yaml", text=FLOW.replace("exit 3", "true"), debug=DebugRequest()))
-        assert isinstance(run, ServerRun)
+        assert isinstance(run, LiveRun)
         await run.wait()
-        await run.wait_gone()
+        await run.is_gone.wait()
         past = await service.run(run.id)
         first = next(point.number for point in await past.debugger.history() if point.has_snapshot)
         await collect(service, tmp_path, clock.now() + KEEP_SECONDS + 1)

@@ -8,7 +8,7 @@ import pytest
 
 from pitstop.errors import BadFlow, BadInputs, BadLog, CommandRefused, UnknownStep
 from pitstop.executors.machine.placing import PlacingExecutor
-from pitstop.runs import live_run
+from pitstop.runs import run_workplace
 from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
 from pitstop.store.folder import FolderRun
@@ -129,7 +129,7 @@ async def test_whoever_asks_for_a_run_may_give_up_before_it_is_ready(
         is_asked.set()
         await may_go_on.wait()
 
-    monkeypatch.setattr(live_run, "refuse_unmet", look_for_machines)
+    monkeypatch.setattr(run_workplace, "refuse_unmet", look_for_machines)
     request = desk.request(desk.write("steps: [{run: touch begun}]"))
     async with asyncio.timeout(90), desk.service as service, asyncio.TaskGroup() as group:
         starting = group.create_task(service.start(request))

@@ -18,7 +18,8 @@ from pitstop.engine.executor import Placement
 from pitstop.engine.ports import Clock
 from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, UnknownRun
 from pitstop.events.types import RunStarted
-from pitstop.runs.server_run import ServerRun
+from pitstop.runs.live_run import LiveRun
+from pitstop.runs.server_runs import BEATS_PER_LEASE, BEGIN_SECONDS, ServerOptions, ServerRuns
 from pitstop.service.api import (
     ActiveRun,
     BreakpointRequest,
@@ -31,7 +32,7 @@ from pitstop.service.api import (
 from pitstop.service.audit import Deed
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import Secrets
-from pitstop.service.server import BEATS_PER_LEASE, BEGIN_SECONDS, ServerOptions, ServerService
+from pitstop.service.server import ServerService
 from pitstop.service.stored.audit import StoredAudit
 from pitstop.service.stored.secrets import StoredSecrets
 from pitstop.settings import Settings
@@ -77,8 +78,8 @@ class Server:
         )
         options = ServerOptions(slots=slots, drain_seconds=drain_seconds, lease_seconds=LEASE_SECONDS)
         seal = read_seal(self.settings.key_file)
-        secrets = Secrets(StoredSecrets(store.database), seal)
-        service = open_server_service(self.settings, store, seal, options, secrets, flow_folders, clock=clock)
+        self.secrets = Secrets(StoredSecrets(store.database), seal)
+        service = open_server_service(self.settings, store, seal, options, self.secrets, flow_folders, clock=clock)
         async with service:
             yield service
 
@@ -255,7 +256,7 @@ async def test_a_run_that_begins_while_leases_are_renewed_is_not_taken_for_a_los
 
     monkeypatch.setattr(SqlStore, "renew", renew_while_one_begins)
     async with server.open() as service:
-        await service.renew_leases()
+        await service.run_desk.renew_leases()
         (run,) = begun
 
         assert (await run.wait()).status == "passed"
@@ -288,7 +289,7 @@ async def test_a_run_whose_lease_is_over_is_taken_over_by_a_server_that_is_there
         async with server.open(clock=clock, database_time=clock) as other:
             await wait_until(lambda: clock.waiting == CHORES)
             clock.move(LEASE_SECONDS)
-            taken_over = await wait_until(lambda: other._live.get(run.id))
+            taken_over = await wait_until(lambda: other.run_desk._known.live.get(run.id))
             stuck.move(BEAT_SECONDS)  # it looks again, and finds that the run is another's
             with pytest.raises(LogLost):
                 await run.wait()
@@ -306,7 +307,7 @@ async def test_a_server_that_stands_still_as_a_run_is_made_carries_it_out_once(
     async def create_and_stand_still(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
         database_time.move(LEASE_SECONDS)
-        await service.renew_leases()
+        await service.run_desk.renew_leases()
         return kept
 
     monkeypatch.setattr(SqlStore, "create", create_and_stand_still)
@@ -326,7 +327,7 @@ async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
     async def create_and_stand_still(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
         database_time.move(LEASE_SECONDS)
-        others.create_task(service.renew_leases())
+        others.create_task(service.run_desk.renew_leases())
         await is_read.wait()
         return kept
 
@@ -341,10 +342,10 @@ async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
         monkeypatch.setattr(SqlStore, "open_claimed", read_until_it_begins)
         run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
         has_begun.set()
-        assert isinstance(run, ServerRun)
+        assert isinstance(run, LiveRun)
         with pytest.raises(LogLost):
             await run.wait()
-        await run.wait_gone()
+        await run.is_gone.wait()
 
         assert (await (await service.run(run.id)).wait()).status == "passed"
     assert server.done() == ["once"]
@@ -352,13 +353,13 @@ async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
 
 def hold_workspaces(service: ServerService, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Let no run give up its workspace before the event is set."""
-    release, may_release = service._executor.release, asyncio.Event()
+    release, may_release = service.run_desk._executor.release, asyncio.Event()
 
     async def release_later(*args: Any, **more: Any) -> None:
         await may_release.wait()
         await release(*args, **more)
 
-    monkeypatch.setattr(service._executor, "release", release_later)
+    monkeypatch.setattr(service.run_desk._executor, "release", release_later)
     return may_release
 
 
@@ -422,9 +423,9 @@ async def test_a_server_whose_database_is_away_at_its_end_leaves_nothing_open(
             pass
 
     with pytest.raises(Unavailable, match="closed"):
-        await service._executor.acquire(Placement())
+        await service.run_desk._executor.acquire(Placement())
     with pytest.raises(StoreUnavailable, match="closed"):
-        await StoredAudit(service._store).add(Deed(1.0, "ann", "look", None, {}))  # type: ignore[arg-type]
+        await StoredAudit(service.run_desk._store).add(Deed(1.0, "ann", "look", None, {}))  # type: ignore[arg-type]
 
 
 async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
@@ -437,7 +438,7 @@ async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
     async with server.open() as service:
         may_release = hold_workspaces(service, monkeypatch)
         run = await service.start(server.request("steps: [{run: 'true'}]"))
-        assert isinstance(run, ServerRun)
+        assert isinstance(run, LiveRun)
         try:
             with pytest.raises(StoreUnavailable, match="not this one"):
                 async with asyncio.timeout(PATIENCE_SECONDS):
@@ -450,7 +451,7 @@ async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
 async def test_a_server_that_ends_begins_no_step_of_a_run_that_it_takes_over_meanwhile(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim, drain = SqlStore.claim, ServerService._drain
+    claim, drain = SqlStore.claim, ServerRuns._drain
     is_claimed, may_take = asyncio.Event(), asyncio.Event()
 
     async def claim_and_take_long(self: SqlStore, *args: Any) -> Any:
@@ -459,25 +460,25 @@ async def test_a_server_that_ends_begins_no_step_of_a_run_that_it_takes_over_mea
         await may_take.wait()
         return claims
 
-    async def drain_while_it_is_taken_over(self: ServerService) -> None:
+    async def drain_while_it_is_taken_over(self: ServerRuns) -> None:
         await drain(self)
         may_take.set()
         await taking_over
-        await wait_until(lambda: all(has_started(run) for run in service._live.values()))
+        await wait_until(lambda: all(has_started(run) for run in service.run_desk._known.live.values()))
 
     async with asyncio.TaskGroup() as group, server.open() as service:
         async with server.open(slots=1) as before:
             await before.start(server.request("steps: [{run: sleep 600}]"))
             await before.start(server.request("steps: [{run: echo begun >> done.txt}]"))
         monkeypatch.setattr(SqlStore, "claim", claim_and_take_long)
-        monkeypatch.setattr(ServerService, "_drain", drain_while_it_is_taken_over)
-        taking_over = group.create_task(service.renew_leases())
+        monkeypatch.setattr(ServerRuns, "_drain", drain_while_it_is_taken_over)
+        taking_over = group.create_task(service.run_desk.renew_leases())
         await is_claimed.wait()
 
     assert server.done() == []
 
 
-def has_started(run: ServerRun) -> bool:
+def has_started(run: LiveRun) -> bool:
     return any(isinstance(event, RunStarted) for event in run.journal.read())
 
 

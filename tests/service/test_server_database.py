@@ -13,10 +13,11 @@ from pitstop.app import open_server_service
 from pitstop.errors import StoreUnavailable
 from pitstop.events.types import StepFinished
 from pitstop.runs.live_run import LiveRun
+from pitstop.runs.server_runs import ServerOptions
 from pitstop.service.api import RunRequest
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import MemorySecrets, Secrets
-from pitstop.service.server import ServerOptions, ServerService
+from pitstop.service.server import ServerService
 from pitstop.settings import Settings
 from pitstop.store.port import FileChunk
 from pitstop.store.sql.run import SqlRun
@@ -89,7 +90,6 @@ async def check_that_it_goes_on(
     """The database goes in the middle of the second step, which ends meanwhile, and comes back."""
     async with server.open() as service:
         run = await service.start(server.request(WAITS))
-        assert isinstance(run, LiveRun)
         await wait_until(lambda: server.done() == ["first", "second"])
         await take_away()
         server.let_go()
@@ -148,7 +148,6 @@ async def test_a_run_goes_on_after_its_database_was_full(tmp_path: Path) -> None
 
     async with server.open() as service:
         run = await service.start(server.request(WRITES))
-        assert isinstance(run, LiveRun)
         await wait_until(lambda: "full" in str(run.kept.problem))
         done_meanwhile = server.done()
         await service.delete(old.id)

@@ -26,8 +26,8 @@ class Stored(Server):
         path.write_text(text)
         return path
 
-    async def put(self, service: ServerService, name: str, value: str, scope: str = "server") -> None:
-        await service._secrets.put(LOCAL, name, scope, value, ())
+    async def put(self, name: str, value: str, scope: str = "server") -> None:
+        await self.secrets.put(LOCAL, name, scope, value, ())
 
     async def run(self, service: ServerService, flow: str, text: str | None = None) -> str:
         run = await service.start(RunRequest(flow=flow, text=text, folder=str(self.folder)))
@@ -45,8 +45,8 @@ def server(tmp_path: Path) -> Stored:
 @pytest.fixture
 async def service(server: Stored) -> AsyncIterator[ServerService]:
     async with server.open(flow_folders=[server.flows]) as opened:
-        await server.put(opened, "KEY", "of-the-server")
-        await server.put(opened, "OTHER", "of-others")
+        await server.put("KEY", "of-the-server")
+        await server.put("OTHER", "of-others")
         yield opened
 
 
@@ -80,7 +80,7 @@ async def test_a_secret_that_an_expression_reads_is_in_no_environment(
 async def test_a_stored_flow_has_the_secrets_of_its_own_scope(server: Stored, service: ServerService) -> None:
     text = f"secrets: [KEY]\nsteps: [{{run: '{SHOWS}'}}]"
     path = server.write("ci", text)
-    await server.put(service, "KEY", "of-the-flow", "flow::ci")
+    await server.put("KEY", "of-the-flow", "flow::ci")
 
     assert await server.run(service, "ci") == "of-the-flow none"
     assert await server.run(service, str(path)) == "of-the-flow none"
@@ -91,7 +91,7 @@ async def test_another_text_with_the_name_of_a_stored_flow_has_not_its_secrets(
     server: Stored, service: ServerService
 ) -> None:
     path = server.write("ci", "steps: [{run: 'true'}]")
-    await server.put(service, "KEY", "of-the-flow", "flow::ci")
+    await server.put("KEY", "of-the-flow", "flow::ci")
 
     text = f"secrets: [KEY]\nsteps: [{{run: '{SHOWS}'}}]"
     assert await server.run(service, str(path), text) == "of-the-server none"

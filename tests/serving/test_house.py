@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.doors.http.server import open_socket
+from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import RunRequest
 from pitstop.serving.house import Serving, listen, open_house
 from pitstop.settings import Settings
@@ -18,6 +19,7 @@ async def test_a_house_that_is_left_by_an_error_is_closed_and_the_error_comes_ou
     with pytest.raises(ExceptionGroup) as left:
         async with asyncio.timeout(PATIENCE_SECONDS), open_house(serving(settings)) as house:
             run = await house.service.start(RunRequest(flow="a.yaml", text="steps: [{run: sleep 100}]"))
+            assert isinstance(run, LiveRun)
             await run.ready()
             raise LookupError("somebody made a mistake")
 

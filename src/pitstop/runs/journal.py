@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from pitstop.errors import LogLost
-from pitstop.events.types import AnyEvent, StepFinished
+from pitstop.events.types import AnyEvent, RunEnded, SessionOpened, StepFinished
 from pitstop.runs.telling import MaskText, masked_event
-from pitstop.store.port import KeptRun
+from pitstop.store.port import KeptRun, RunLog
 
 
 class Journal:
@@ -59,3 +59,14 @@ class Journal:
 
     def __len__(self) -> int:
         return len(self._log) if self._events is None else len(self._events)
+
+
+def had_session(log: RunLog) -> bool:
+    """Whether the run was being debugged when its process ended: the session resumes from the log."""
+    return any(isinstance(event, SessionOpened) for event in log.read(log.carried_over))
+
+
+def end_in(log: RunLog) -> RunEnded | None:
+    """The end of the run, if it came so far."""
+    last = log.read(max(len(log) - 1, log.carried_over))
+    return last[0] if last and isinstance(last[0], RunEnded) else None

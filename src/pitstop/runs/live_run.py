@@ -1,97 +1,93 @@
-"""A run that this process carries out, as doors see it."""
+"""A run that this process executes, from its workspace to its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from pitstop.engine.clock import SystemClock
-from pitstop.engine.executor import LogChunk
-from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
+from pitstop.engine.ports import Clock, Evaluator
 from pitstop.engine.run import Run
-from pitstop.engine.workspace_files import Part
-from pitstop.errors import LogLost, NotAsked, NotRunning, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
+from pitstop.errors import LogLost, NotAsked, NotRunning
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
-from pitstop.events.types import AnyEvent, RunEnded, SessionOpened, StepFinished
+from pitstop.events.types import RunEnded
 from pitstop.events.view import interventions_in
 from pitstop.plan.plan import Plan
-from pitstop.runs.commits import check_out
 from pitstop.runs.info import tell_failures, tell_flow
-from pitstop.runs.journal import Journal
+from pitstop.runs.journal import Journal, end_in, had_session
 from pitstop.runs.log_pages import Page, pages_in_memory
-from pitstop.runs.machines import refuse_unmet
-from pitstop.runs.past_run import PastRun, tell_run
 from pitstop.runs.run_info import Question, RunInfo, RunSummary, SessionState
 from pitstop.runs.run_maker import PreparedRun
-from pitstop.runs.run_output import ArtifactInfo, Output, WorkspaceProgress
+from pitstop.runs.run_output import ArtifactInfo
 from pitstop.runs.run_request import DebugRequest, ShellMode, ShellRecord
-from pitstop.runs.run_snapshots import (
-    NewSnapshots,
-    RunSnapshots,
-    bring_files,
-    snapshots_in,
-    wants_snapshots,
-)
-from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace
-from pitstop.runs.workspace_progress import ProgressTelling
+from pitstop.runs.run_snapshots import NewSnapshots
+from pitstop.runs.run_workplace import RunWorkplace
+from pitstop.runs.stored_run import StoredRun, tell_run
+from pitstop.runs.workplaces import KillableWorkplace, OpenWorkplace, mask_in
 from pitstop.steps.approvals import Decision, MemoryApprovals
-from pitstop.steps.described import ClosedStepType
-from pitstop.steps.fresh import FreshWorkspaces
-from pitstop.store.port import KeptRun, RunLog, RunStore
+from pitstop.store.port import KeptRun, RunStore
 
-if TYPE_CHECKING:  # what a run that nobody debugs need not pay for
+if TYPE_CHECKING:  # a run that is not debugged need not load these
     from pitstop.debugger.session import Session
+    from pitstop.debugger.stops import Stop
+    from pitstop.runs.local_debugger import LocalDebugger
+    from pitstop.runs.server_run import Ownership
     from pitstop.runs.shells import DebugShell
 
 HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
 KILL_EVERY_SECONDS = 0.05
-KEEP_AGAIN_SECONDS = 0.5
 
 
-class LiveRun(PastRun):
-    """An ActiveRun. `carry_out` is the run itself, from its workspace to its end; somebody is the parent of its task,
-    and says `begin`.
+class LiveRun:
+    """An ActiveRun. The parent of its task calls `execute`, and `begin` lets the first step run.
 
-    It goes on where the log of the kept run ends: a fresh run and one that was cut off by a crash are the same to it.
+    It resumes where the log ends: a new run and one that a crash interrupted are the same to it. Without an `owner`
+    the run ends with this process, and its workspace with the run.
     """
 
     def __init__(
         self,
-        new_evaluator: Callable[[], Evaluator],
         store: RunStore,
         kept: KeptRun,
         prepared: PreparedRun,
+        *,
+        new_evaluator: Callable[[], Evaluator],
         open_workplace: OpenWorkplace,
-        on_event: Callable[[AnyEvent], None] | None = None,
-        new_snapshots: NewSnapshots | None = None,
+        new_snapshots: NewSnapshots,
         clock: Clock | None = None,
+        owner: "Ownership | None" = None,
     ) -> None:
-        flow = tell_flow(prepared.planned.flow, prepared.plan)
-        super().__init__(store, kept, prepared.record, flow, new_evaluator, new_snapshots=new_snapshots)
+        request = prepared.request
+        stored = StoredRun(store, kept, prepared.record, tell_flow(prepared.planned.flow, prepared.plan))
+        self.id, self.kept, self.flow, self.commit = stored.id, kept, stored.flow, stored.commit
+        self.texts, self.carried_over = prepared.record.texts, kept.log.carried_over
+        self.events, self.log, self.log_tail = stored.events, stored.log, stored.log_tail
+        self.log_bytes, self.artifact = kept.output_bytes, kept.artifact
+        self.tests, self.test_history = stored.tests, stored.test_history
+        self.in_place = request.place is not None
+        self.is_gone = asyncio.Event()  # set when this process has nothing of the run any more
+        self._stored = stored
         self._prepared = prepared
-        self._open_workplace = open_workplace
-        self._on_event = on_event
+        self._new_evaluator = new_evaluator
+        self._new_snapshots = new_snapshots
         self._clock = clock or SystemClock()
-        self._listeners: list[Callable[[Output], None]] = []
-        self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
-        self._progress = ProgressTelling(self._tell_progress)
-        self._approvals = MemoryApprovals(HOW_TO_APPROVE) if prepared.request.can_ask else None
+        self._owner = owner
+        self._place = place = RunWorkplace(store, kept, prepared, open_workplace)
+        self.hear_output, self.hear_progress = place.hear_output, place.hear_progress
+        self.mask_text, self.keep_recordings = place.mask_text, place.keep_recordings
+        self._approvals = MemoryApprovals(HOW_TO_APPROVE) if request.can_ask else None
         self._session: Session | None = None
-        if prepared.request.debug is not None or _had_session(kept.log):
-            asked = prepared.request.debug or DebugRequest(stop_on_error=False)
-            self._session = _new_session(asked)
-            self._session.snapshots = prepared.request.place is None
-        self._step_types: dict[str, StepType] = {}
-        self._workplace: KillableWorkplace | None = None
-        self._snapshots: RunSnapshots | None = None
+        if request.debug is not None or had_session(kept.log):
+            self._session = _new_session(request.debug or DebugRequest(stop_on_error=False))
+            self._session.snapshots = not self.in_place
+        self._holds_steps = False
         self._run: Run | None = None
         self._journal: Journal | None = None
-        self._left_at: float | None = None  # when the server that had it before was last there
-        self._call_hook: Callable[[], object] | None = None  # if a debugger can be expected to come
-        self._holds_steps = False
         self._cancel_reason: str | None = None
-        self._files_problem: str | None = None  # why what steps handed on is not kept yet
         self._is_left = False
         self._killing = asyncio.TaskGroup()
         self._begun = asyncio.Event()
@@ -99,11 +95,17 @@ class LiveRun(PastRun):
         self._ready: asyncio.Future[None] = loop.create_future()
         self._ended: asyncio.Future[RunSummary] = loop.create_future()
 
-    # What its debugger asks
+    # For its debugger
+
+    @cached_property
+    def debugger(self) -> "LocalDebugger":
+        from pitstop.runs.local_debugger import LocalDebugger
+
+        return LocalDebugger(self, self._new_evaluator)
 
     @property
     def journal(self) -> EventLog:
-        return self._kept.log if self._journal is None else self._journal
+        return self.kept.log if self._journal is None else self._journal
 
     def pages(self, after: int = 0) -> AsyncIterator[Page]:
         return pages_in_memory(self.journal, after)
@@ -115,6 +117,11 @@ class LiveRun(PastRun):
     @property
     def session(self) -> "Session | None":
         return self._session
+
+    @property
+    def stops(self) -> "Sequence[Stop]":
+        """The stops of its debugger that last."""
+        return () if self.session is None else self.session.stops
 
     @property
     def session_state(self) -> SessionState:
@@ -138,52 +145,35 @@ class LiveRun(PastRun):
             session = _new_session(DebugRequest())
             self._run.join(session)
             self._session = session
-            self._offer_all_step_types()
+            self._place.add_step_types()
         return self._session
 
     async def settled(self) -> None:
-        await (self._kept.log if self._journal is None else self._journal).settled()
-
-    def mask_text(self, text: str) -> str:
-        return text if self._workplace is None else self._workplace.masker.mask_text(text)
+        await (self.kept.log if self._journal is None else self._journal).settled()
 
     @property
     def workplace(self) -> KillableWorkplace | None:
-        return None if self.is_over else self._workplace
+        return None if self.is_over else self._place.opened
 
     @property
-    def new_snapshots(self) -> NewSnapshots | None:
+    def new_snapshots(self) -> NewSnapshots:
         workplace = self.workplace
-        if workplace is None or self._new_snapshots is None:
+        if workplace is None:
             return self._new_snapshots
         return lambda: workplace.executor.snapshots(workplace.workspace)
 
-    @property
-    def in_place(self) -> bool:
-        return self._prepared.request.place is not None
-
     async def keep_files(self) -> str | None:
-        if self._snapshots is not None and not self.is_over:
-            with suppress(SnapshotTooLarge, Unavailable):  # which the run tells
-                return await self._snapshots.take("", "now")
-        return None
+        return None if self.is_over else await self._place.take_snapshot()
 
-    def _offer_all_step_types(self) -> None:
-        """Let a debugger inject steps of types that the flow does not use."""
-        if self._workplace is not None:
-            types = self._prepared.planned.types
-            missing = [name for name in types.names if name not in self._step_types]
-            self._step_types.update(types.for_run(self._workplace, missing))
+    # Executing it
 
-    # Its life
-
-    async def carry_out(self) -> None:
-        """Run to the end, and keep how it ended. What cannot begin has an end all the same."""
+    async def execute(self) -> None:
+        """Run to the end, and store how it ended. A run that cannot begin has an end, too."""
         async with AsyncExitStack() as stack:
-            stack.push(self._tell_that_its_end_is_not_kept)
-            stack.push_async_callback(self._kept.close)
-            ended = _end_in(self._kept.log)
-            if ended is not None:  # its process was killed just before that was kept with the run
+            stack.push(lambda _kind, error, _trace: self._end_without_summary(error))
+            stack.push_async_callback(self.kept.close)
+            ended = end_in(self.kept.log)
+            if ended is not None:  # its process was killed before the record had the end
                 await self._finish(ended.outcome, None)
                 return
             try:
@@ -192,104 +182,47 @@ class LiveRun(PastRun):
                 run = await self._set_up(stack)
             except BaseException as error:
                 self._ready.set_exception(error)
-                self._ready.exception()  # nobody has to ask
+                self._ready.exception()  # it may be that nothing waits for it
                 if self._is_left:
-                    self._lose()
+                    self._end_without_summary(LogLost(self.id))
                 else:
                     await self._finish(None, error)
                 if not isinstance(error, Exception):
                     raise
                 return
-            await self._execute(run)
+            await self._run_when_begun(run)
 
     async def ready(self) -> None:
-        """Wait until the run has all that it needs to begin; raises what keeps it from that."""
+        """Wait until the run has all it needs to begin; raises what prevents that."""
         await asyncio.shield(self._ready)
 
     def begin(self) -> None:
-        """Let the first step run, now or as soon as all is ready: whoever wants to hear its output listens by then."""
+        """Let the first step run, as soon as the run is ready: a client subscribes to its output before."""
         self._begun.set()
 
     async def _set_up(self, stack: AsyncExitStack) -> Run:
-        request, planned = self._prepared.request, self._prepared.planned
+        prepared, planned = self._prepared, self._prepared.planned
         evaluator = self._new_evaluator()
         stack.push_async_callback(evaluator.close)
-        workplace = await stack.enter_async_context(
-            self._open_workplace(
-                folder=request.place,
-                secrets=request.secrets,
-                run=self.id,
-                workspace=self._record.workspace,
-                approvals=self._approvals,
-                on_output=self._take_output,
-                settle=self._kept.log.settled,
-            )
-        )
-        self._workplace = workplace
-        if self._is_new:
-            done = {event.step for event in self._prepared.events if isinstance(event, StepFinished)}
-            await refuse_unmet(self._prepared.plan, done, workplace.executor, planned.texts)
-        self._journal = Journal(self._kept, workplace.masker.mask_text if request.secrets else None, self._on_event)
+        workplace = await self._place.open(stack, self._approvals)
+        journal = Journal(self.kept, mask_in(workplace), None if self._owner is None else self._owner.take)
+        self._journal = journal
         kinds = planned.kinds if self._session is None else {*planned.kinds, *planned.types.names}
-        self._step_types.update(planned.types.for_run(workplace, kinds))
-        for step_type in self._step_types.values():
-            if isinstance(step_type, ClosedStepType):
-                stack.push_async_callback(step_type.close)
-        snapshots = await self._set_up_snapshots(stack, workplace)
-        workspaces = FreshWorkspaces(workplace, self._step_types)
-        mask = workplace.masker.mask_text if request.secrets else None
-        ports = Ports(evaluator, self._clock, self._step_types, snapshots, workspaces, mask)
+        ports = await self._place.set_up(stack, workplace, kinds, evaluator, self._clock)
         run = Run(
-            self._prepared.plan,
-            self._prepared.values,
+            prepared.plan,
+            prepared.values,
             ports,
-            log=self._journal,
+            log=journal,
             hook=self._session,
-            call_hook=self._call_hook,
-            left_at=self._left_at,
+            call_hook=None if self._owner is None else self.wake,  # a client of the server finds the stop
+            left_at=None if self._owner is None else self._owner.left_at,
         )
-        # Kept before the first step acts, which waits for its own start to be
-        self._kept.note(status="running", started_at=self._clock.now(), workspace=workplace.workspace.id)
+        # Stored before the first step acts, which waits until its own start is stored
+        self.kept.note(status="running", started_at=self._clock.now(), workspace=workplace.workspace.id)
         return run
 
-    async def _set_up_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> RunSnapshots | None:
-        """What keeps the files at each point, where it is wanted. A run from a step begins with the files of then."""
-        record, request, plan = self._record, self._prepared.request, self._prepared.plan
-        is_new = self._is_new
-        begins_later = is_new and record.from_step is not None and record.from_run is not None and not request.place
-        is_wanted = wants_snapshots(plan, request.debug, request.place)
-        if is_new and request.commit is not None and request.folder is not None:
-            await check_out(request.folder, request.commit, workplace.files)
-        if self._new_snapshots is None or not (begins_later or is_wanted):
-            return None
-        keeping = workplace.executor.snapshots(workplace.workspace)
-        stack.callback(keeping.close)
-        if begins_later and record.from_run is not None and record.from_step is not None:
-            old = await self._store.open(record.from_run)
-            old_record = await old.record()
-            with_repo = request.commit is None or request.commit == old_record.request.get("commit")
-            await bring_files(
-                keeping,
-                workplace,
-                old_record,
-                old.log.read(),
-                plan,
-                record.from_step,
-                with_repo=with_repo,
-                progress=self._progress,
-            )
-        in_place = request.place is not None
-        if is_wanted:
-            if is_new and record.carried_over:  # it can go back to where the other run was
-                await keeping.own(snapshots_in(self._kept.log.read()), self.id)
-            self._snapshots = RunSnapshots(keeping, in_place=in_place, owner=self.id, progress=self._progress)
-        return self._snapshots
-
-    @property
-    def _is_new(self) -> bool:
-        return len(self._kept.log) == self._kept.log.carried_over
-
-    async def _execute(self, run: Run) -> None:
+    async def _run_when_begun(self, run: Run) -> None:
         self._run = run
         if self._cancel_reason is not None:
             run.abort(self._cancel_reason)
@@ -301,25 +234,19 @@ class LiveRun(PastRun):
                 await self._begun.wait()
                 if self._is_left:
                     raise LogLost(self.id)
-                await self._execute_to_end(run)
-            except LogLost:
-                self._lose()
+                await self._run_to_end(run)
             except BaseException as error:
-                self._tell_that_its_end_is_not_kept(type(error), error, None)  # there is nothing left to be ended
-                raise
+                self._end_without_summary(error)  # before the workspace is released, which may take long
+                if not isinstance(error, LogLost):
+                    raise
 
-    def _tell_that_its_end_is_not_kept(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Nobody is to wait for what does not come any more."""
+    def _end_without_summary(self, error: BaseException | None) -> None:
+        """Let `wait` raise: no end of the run will be stored here."""
         if not self._ended.done():
             self._ended.set_exception(error if isinstance(error, Exception) else LogLost(self.id))
-            self._ended.exception()  # nobody has to ask
+            self._ended.exception()  # it may be that nothing waits for it
 
-    def _lose(self) -> None:
-        """Whoever has the run now tells how it ends."""
-        self._ended.set_exception(LogLost(self.id))
-        self._ended.exception()  # nobody has to ask
-
-    async def _execute_to_end(self, run: Run) -> None:
+    async def _run_to_end(self, run: Run) -> None:
         try:
             outcome = await run.execute()
         except LogLost:
@@ -332,7 +259,7 @@ class LiveRun(PastRun):
             await self._finish(outcome, None)
 
     async def _finish(self, outcome: Outcome | None, error: BaseException | None) -> None:
-        """Keep how the run ended, then tell those who wait. One that was cut off has `error` in place of an outcome."""
+        """Store how the run ended, then let `wait` return. An interrupted run has an `error` and no outcome."""
         events = self.journal.read()
         if outcome is None:
             is_cancelled = not isinstance(error, Exception)
@@ -340,83 +267,46 @@ class LiveRun(PastRun):
             outcome = Outcome(status, error=error_of(error or RuntimeError(), ""))
             if not events or not isinstance(events[-1], RunEnded):
                 self.journal.append(RunEnded(self._clock.now(), outcome))
-        told = None if outcome.error is None else self.mask_text(str(outcome.error))
+        message = None if outcome.error is None else self.mask_text(str(outcome.error))
         failures = tell_failures(events, self._prepared.plan, self.mask_text)
         intervened = bool(interventions_in(events))
-        if self._workplace is not None:
-            await self._keep_files(self._workplace)
-        await self._kept.update(
+        await self._place.keep_artifacts_at_end(self._clock, lambda: self._is_left)
+        now = self._clock.now()
+        await self.kept.update(
             status=outcome.status.value,
-            ended_at=self._clock.now(),
-            error=told,
-            failures=tuple(failure_as_json(each) for each in failures),
+            ended_at=now,
+            error=message,
+            failures=tuple(map(msgspec.to_builtins, failures)),
             intervened=intervened,
-            kept_until=self._kept_until(),
+            kept_until=None if self._owner is None else now + self._owner.keep_seconds,
         )
-        self._ended.set_result(RunSummary(self.id, outcome.status.value, told, failures, intervened))
-
-    async def _keep_files(self, workplace: KillableWorkplace) -> None:
-        """Keep what steps handed on. A store that is away for a while is waited for, as with all else of the run."""
-        while True:
-            try:
-                await self._keep_part(workplace, "artifacts")
-                await self.keep_recordings()
-            except StoreUnavailable as error:
-                if self._is_left:
-                    raise LogLost(self.id) from error
-                self._files_problem = f"cannot store artifacts: {error}"
-                await self._clock.sleep(KEEP_AGAIN_SECONDS)
-            else:
-                self._files_problem = None
-                return
-
-    def _kept_until(self) -> float | None:
-        """When the workspace of a run that ends now is to go; None when it goes with the run."""
-        return None
+        self._ended.set_result(RunSummary(self.id, outcome.status.value, message, failures, intervened))
 
     # Looking
 
     async def info(self) -> RunInfo:
-        was_over, record = self.is_over, await self._kept.record()
-        if self.is_over and not was_over:  # then how it ended is kept by now
-            record = await self._kept.record()
-        # From here on nothing is waited for: whoever follows after `last_event` misses nothing of what is told here
-        stops = () if self.session is None or self.is_over else tuple(stop.id for stop in self.session.stops)
-        status = "paused" if stops and record.status == "running" else record.status
-        told = {"status": status, "session": self.session_state, "stops": stops, "last_event": len(self._kept.log)}
-        snapshots_problem = None if self._snapshots is None else self._snapshots.problem
-        problem = self._kept.problem or self._files_problem or snapshots_problem
-        return tell_run(record, problem=problem, **told)
-
-    def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def hear_progress(self, listener: Callable[[WorkspaceProgress], None]) -> Callable[[], None]:
-        self._progress_listeners.append(listener)
-        return lambda: self._progress_listeners.remove(listener)
-
-    def _tell_progress(self, progress: WorkspaceProgress) -> None:
-        for listener in [*self._progress_listeners]:
-            listener(progress)
-
-    def _take_output(self, occurrence: str, chunk: LogChunk) -> None:
-        self._kept.append_output(occurrence, chunk)
-        if self._listeners:
-            output = Output(occurrence, chunk.stream, chunk.time, chunk.data)
-            for listener in self._listeners:
-                listener(output)
+        was_over, record = self.is_over, await self.kept.record()
+        if self.is_over and not was_over:  # then the record has the end by now
+            record = await self.kept.record()
+        # Nothing is awaited from here on: a client that follows after `last_event` misses nothing
+        stops = () if self.is_over else tuple(stop.id for stop in self.stops)
+        return tell_run(
+            record,
+            status="paused" if stops and record.status == "running" else record.status,
+            session=self.session_state,
+            stops=stops,
+            last_event=len(self.kept.log),
+            problem=self.kept.problem or self._place.problem,
+        )
 
     async def artifacts(self) -> tuple[ArtifactInfo, ...]:
-        if self._workplace is not None and not self.is_over:
-            await self._keep_part(self._workplace, "artifacts")
-            await self.keep_recordings()
-        return await super().artifacts()
+        if not self.is_over:
+            await self._place.keep_artifacts()
+        return await self._stored.artifacts()
 
     async def questions(self) -> tuple[Question, ...]:
-        if self._approvals is None:
-            return ()
-        return tuple(Question(each.occurrence, each.prompt) for each in self._approvals.open_questions)
+        open_questions = () if self._approvals is None else self._approvals.open_questions
+        return tuple(Question(question.occurrence, question.prompt) for question in open_questions)
 
     # Acting
 
@@ -431,28 +321,37 @@ class LiveRun(PastRun):
         self.cancel_now(reason)
 
     def cancel_now(self, reason: str) -> None:
-        """`cancel`, for whoever cannot wait."""
+        """Cancel the run, if it is not over."""
         self.begin()
         if self._run is None:
             self._cancel_reason = reason
         elif not self.is_over:
             self._run.abort(reason)
+        if self._owner is not None:
+            self._owner.let_in()
 
     def leave(self) -> None:
-        """Stop here, without cleaning up: somebody else goes on where the log ends. `wait` raises LogLost."""
+        """Stop here, without cleanup: another server resumes where the log ends. `wait` raises LogLost."""
         self._is_left = True
         if self._journal is not None:
             self._journal.cut()
         if self._run is not None and not self.is_over:
             self._run.lose(LogLost(self.id))
-            if self._workplace is not None:
-                self._killing.create_task(self._workplace.kill_commands())
+            self._kill_commands()
+        if self._owner is not None:
+            self._owner.let_in()
 
     def hold_steps(self) -> None:
         """Begin no further step; those that run already go on to their ends."""
         self._holds_steps = True
         if self._run is not None:
             self._run.hold_steps()
+        if self._owner is not None:
+            self._owner.let_in()
+
+    def _kill_commands(self) -> None:
+        if self._place.opened is not None:
+            self._killing.create_task(self._place.opened.kill_commands())
 
     async def kill(self) -> None:
         if self.is_over:
@@ -463,9 +362,9 @@ class LiveRun(PastRun):
         self.cancel_now("killed")
         if self.is_over:
             return
-        if self._run is not None and self._workplace is not None:
-            self._killing.create_task(self._workplace.kill_commands())
-        asyncio.get_running_loop().call_later(KILL_EVERY_SECONDS, self._kill)  # it may come to a cleanup yet
+        if self._run is not None:
+            self._kill_commands()
+        asyncio.get_running_loop().call_later(KILL_EVERY_SECONDS, self._kill)  # cleanup may start another command
 
     async def wait(self) -> RunSummary:
         return await asyncio.shield(self._ended)
@@ -479,37 +378,14 @@ class LiveRun(PastRun):
         cols: int = 80,
         record: ShellRecord | None = None,
     ) -> "DebugShell":
-        if self.session is None or self._workplace is None or self.is_over:
+        if self.session is None or self.workplace is None:
             raise NotRunning
         from pitstop.runs.shells import open_shell
 
         return await open_shell(self, stop, mode, rows, cols, record)
-
-    async def keep_recordings(self) -> None:
-        """Keep what was recorded of shells among the artifacts."""
-        if self._workplace is not None:
-            await self._keep_part(self._workplace, "control", RECORDINGS)
-
-    async def _keep_part(self, workplace: KillableWorkplace, part: Part, below: str = ".") -> None:
-        with suppress(WorkspaceLost):  # what was there is kept already, or cannot be read any more
-            await self._kept.keep_artifacts(workplace.files.stream(part, below))
 
 
 def _new_session(request: DebugRequest) -> "Session":
     from pitstop.runs.sessions import make_session
 
     return make_session(request)
-
-
-def _had_session(log: RunLog) -> bool:
-    """Whether somebody had come to debug the run before its process ended: the session is taken up from the log."""
-    return any(isinstance(event, SessionOpened) for event in log.read(log.carried_over))
-
-
-def _end_in(log: RunLog) -> RunEnded | None:
-    last = log.read(max(len(log) - 1, log.carried_over))
-    return last[0] if last and isinstance(last[0], RunEnded) else None
-
-
-def failure_as_json(failure: Any) -> dict[str, str]:
-    return {name: getattr(failure, name) for name in ("step", "occurrence", "type", "message")}

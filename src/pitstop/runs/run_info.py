@@ -76,3 +76,22 @@ class Question:
 
     occurrence: str
     prompt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQuery:
+    """Which runs, the newest first. `search` is looked for in the id, the flow's name and the file."""
+
+    status: tuple[RunStatus, ...] = ()
+    flow: str | None = None
+    search: str | None = None
+    cursor: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """A page of runs; `next` is the cursor of the next page."""
+
+    runs: tuple[RunInfo, ...]
+    next: str | None = None

@@ -22,6 +22,7 @@ from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.run_request import RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
+from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
@@ -48,13 +49,20 @@ class PreparedRun:
 class RunMaker:
     """Checks requests, and makes of what was kept of a run the same again."""
 
-    def __init__(self, store: RunStore, files: FlowFiles, new_masker: NewMasker) -> None:
+    def __init__(self, store: RunStore, files: FlowFiles, stored_flows: StoredFlows, new_masker: NewMasker) -> None:
         self._store = store
         self._files = files
+        self._stored_flows = stored_flows
         self._new_masker = new_masker
 
     async def prepare(self, request: RunRequest) -> PreparedRun:
-        """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog, BadCommit."""
+        """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog, BadCommit.
+
+        A stored flow, which a request names, works on the files of its project unless another folder is named.
+        """
+        if request.text is None:
+            path = self._stored_flows.path_of(request.flow)
+            request = replace(request, flow=path, folder=request.folder or self._stored_flows.project_of(path))
         file = request.flow if request.text is not None else address_of(request.flow)
         return await self._prepare(
             request, file, lambda inputs: self._files.plan(request.flow, inputs, request.text), request.from_run

@@ -9,10 +9,11 @@ from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, ChangedFile, Part,
 from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
+from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_request import DebugRequest
 from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.workplace import Workplace
-from pitstop.store.port import RunRecord
+from pitstop.store.port import KeptRun
 
 
 class SnapshotReading(Protocol):
@@ -84,31 +85,25 @@ def snapshots_in(events: Sequence[AnyEvent]) -> list[str]:
 
 
 async def bring_files(
-    keeping: WorkspaceSnapshots,
-    workplace: Workplace,
-    old: RunRecord,
-    events: Sequence[AnyEvent],
-    plan: Plan,
-    step: str,
-    *,
-    with_repo: bool = True,
-    progress: ProgressTelling,
+    keeping: WorkspaceSnapshots, workplace: Workplace, source: KeptRun, prepared: PreparedRun, progress: ProgressTelling
 ) -> None:
-    """Make a fresh workspace what that of another run was before the step: as it was kept then, or as it was left.
+    """Make a new workspace what that of the source was before the step: as it was stored then, or as it is now.
 
-    Without `with_repo` the repository stays as it is, for it is another commit's.
+    For another commit, the repository stays as it is.
     """
-    found = snapshot_before(events, plan, step)
+    old, commit = await source.record(), prepared.request.commit
+    found = snapshot_before(source.log.read(), prepared.plan, prepared.record.from_step or "")
     executor = workplace.executor
-    parts: tuple[Part, ...] = PARTS_IN_SNAPSHOT if with_repo else ("home", "artifacts")
+    has_its_repo = commit is None or commit == old.request.get("commit")
+    parts: tuple[Part, ...] = PARTS_IN_SNAPSHOT if has_its_repo else ("home", "artifacts")
     if found is None and old.workspace is not None and old.workspace in await executor.kept():
-        source = await executor.acquire(Placement(workspace=old.workspace))
-        with closing(executor.snapshots(source)) as left:
+        place = await executor.acquire(Placement(workspace=old.workspace))
+        with closing(executor.snapshots(place)) as snapshots:
             try:
                 with progress.telling("keeping") as amount:
-                    found = await left.take(parts=parts, amount=amount)
+                    found = await snapshots.take(parts=parts, amount=amount)
             finally:
-                await executor.release(source, keep=True)
+                await executor.release(place, keep=True)
     if found is not None:
         with progress.telling("putting_back") as amount:
             await keeping.restore(found, parts=parts, amount=amount)

@@ -1,71 +1,97 @@
-"""A run of a server: it waits for a slot, and can be left to another server."""
+"""A server's ownership of a run: the slot, the state in the list, traces, and leaving it to another server."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 
-from pitstop.engine.ports import Clock, Evaluator
-from pitstop.runs.live_run import LiveRun
+from opentelemetry import trace
+
+from pitstop.engine.run import COMBINING
+from pitstop.errors import LogLost
+from pitstop.events.types import AllStopped, AnyEvent, Resumed, RunEnded, StepFinished, StepStarted, StopEnded, Stopped
 from pitstop.runs.run_maker import PreparedRun
-from pitstop.runs.run_snapshots import NewSnapshots
-from pitstop.runs.run_watch import RunWatch
-from pitstop.runs.slots import Slots
-from pitstop.runs.workplaces import OpenWorkplace
-from pitstop.store.port import KeptRun, RunStore
+from pitstop.runs.slots import Slot, Slots
+from pitstop.runs.telling import tell_event
+from pitstop.runs.tracing import RunTrace
+from pitstop.store.port import KeptRun, RunRecord
 
 
-class ServerRun(LiveRun):
-    """An ActiveRun that goes on without those who asked for it, and without this server if need be."""
+class Ownership:
+    """What a server notices and decides of one of its runs. A run whose every frame is paused has no slot.
+
+    `left_at` is when the server that owned the run before was last seen. The workspace is stored for `keep_seconds`
+    after the end of the run. `at_work` has the occurrences that do something themselves and have not ended.
+    """
 
     def __init__(
         self,
-        new_evaluator: Callable[[], Evaluator],
-        store: RunStore,
         kept: KeptRun,
         prepared: PreparedRun,
-        open_workplace: OpenWorkplace,
-        *,
-        watch: RunWatch,
         slots: Slots,
-        new_snapshots: NewSnapshots,
         keep_seconds: float,
-        clock: Clock,
-        left_at: float | None = None,
+        left_at: float | None,
+        count_event: Callable[[], None],
     ) -> None:
-        super().__init__(new_evaluator, store, kept, prepared, open_workplace, watch.take, new_snapshots, clock)
-        self._left_at = left_at
-        self._watch = watch
+        self.keep_seconds = keep_seconds
+        self.left_at = left_at
+        self.at_work: set[str] = set()
+        self._kept = kept
+        self._record, self._plan = prepared.record, prepared.plan
         self._slots = slots
-        self._keep_seconds = keep_seconds
-        self._call_hook = self.wake  # whoever looks at the server finds the stop
-        self._is_gone = asyncio.Event()
+        self._slot: Slot | None = None
+        self._count_event = count_event
+        self._change = asyncio.Event()
+        self._is_paused = False
+        self._trace = _new_trace(prepared.record)
 
-    def _kept_until(self) -> float:
-        return self._clock.now() + self._keep_seconds
+    @asynccontextmanager
+    async def in_slot(self) -> AsyncIterator[None]:
+        """Wait for a slot, and hold it for as long as the context lasts."""
+        async with self._slots.taken(self._record.flow, self._record.priority, self._record.id) as self._slot:
+            yield
 
-    def cancel_now(self, reason: str) -> None:
-        super().cancel_now(reason)
-        self._slots.let_in(self.id)
+    def let_in(self) -> None:
+        """Let the run wait for a slot no longer: all that remains is to end it."""
+        self._slots.let_in(self._record.id)
 
-    def leave(self) -> None:
-        super().leave()
-        self._slots.let_in(self.id)
+    def take(self, event: AnyEvent) -> None:
+        self._count_event()
+        if isinstance(event, StepStarted):
+            self._begin(event)
+        elif isinstance(event, StepFinished):
+            self.at_work.discard(event.occurrence)
+            self._change.set()
+        elif isinstance(event, Stopped):
+            self._change.set()
+        elif isinstance(event, AllStopped):
+            self._set_paused(True)
+        elif isinstance(event, Resumed | StopEnded | RunEnded):
+            self._set_paused(False)
+        if self._trace is not None:
+            self._trace.take(tell_event(0, event))
 
-    def set_gone(self) -> None:
-        """Nothing of it is left in this process."""
-        self._is_gone.set()
+    async def wait_change(self) -> None:
+        """Wait until a step ends, or a frame is paused."""
+        self._change.clear()
+        await self._change.wait()
 
-    async def wait_gone(self) -> None:
-        await self._is_gone.wait()
+    def _begin(self, event: StepStarted) -> None:
+        step = self._plan.steps.get(event.step)
+        if step is None or step.kind not in COMBINING:
+            self.at_work.add(event.occurrence)
 
-    def stand_still(self) -> None:
-        """Begin no further step; those that are at work go on."""
-        self.hold_steps()
-        self._slots.let_in(self.id)
+    def _set_paused(self, is_paused: bool) -> None:
+        if is_paused == self._is_paused:
+            return
+        self._is_paused = is_paused
+        with suppress(LogLost):
+            self._kept.note(status="paused" if is_paused else "running")
+        if self._slot is not None:
+            self._slot.give_back() if is_paused else self._slot.take_again()
 
-    async def wait_still(self) -> None:
-        """Until no step is at work: each frame has come to its next step, or to a stop of its debugger."""
-        while not self.is_over and self._watch.at_work - self._stopped_occurrences():
-            await self._watch.wait_change()
 
-    def _stopped_occurrences(self) -> set[str]:
-        return set() if self.session is None else {stop.occurrence for stop in self.session.stops}
+def _new_trace(record: RunRecord) -> RunTrace | None:
+    """Spans are made only where an exporter takes them."""
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider):
+        return None
+    return RunTrace(record.id, record.flow)

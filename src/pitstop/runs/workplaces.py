@@ -5,13 +5,15 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import field
-from typing import Protocol
+from typing import Any, Protocol
 
 from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
 from pitstop.engine.frame import Activation
+from pitstop.engine.ports import Clock, Evaluator, Ports, Snapshots, StepType
 from pitstop.errors import WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.approvals import Approvals, NoApprovals
+from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.steps.workplace import MaskedStream, Masker, NoSecrets, OnOutput, Settle, Workplace
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
@@ -59,31 +61,17 @@ async def make_workplace(
     new_masker: NewMasker,
     *,
     folder: str | None,
-    secrets: Mapping[str, str],
-    run: str = "run",
     workspace: str | None = None,
-    approvals: Approvals | None = None,
-    on_output: OnOutput | None = None,
-    settle: Settle | None = None,
+    **more: Any,
 ) -> AsyncIterator[KillableWorkplace]:
     """A workplace with a workspace of its own, in place where there is a folder. Leaving ends all that runs there.
 
-    `workspace` is the id of one to take up again.
+    `workspace` is the id of one to take up again; `more` is what `workplace_in` takes.
     """
     executor = new_executor(None)
     try:
         place = await executor.acquire(Placement(folder=folder, workspace=workspace))
-        yield workplace_in(
-            executor,
-            place,
-            new_masker,
-            run=run,
-            folder=folder,
-            secrets=secrets,
-            approvals=approvals,
-            on_output=on_output,
-            settle=settle,
-        )
+        yield workplace_in(executor, place, new_masker, folder=folder, **more)
     finally:
         await executor.close()
 
@@ -93,8 +81,8 @@ def workplace_in(
     workspace: WorkspaceRef,
     new_masker: NewMasker,
     *,
-    run: str,
     folder: str | None,
+    run: str = "run",
     secrets: Mapping[str, str],
     approvals: Approvals | None = None,
     on_output: OnOutput | None = None,
@@ -114,6 +102,23 @@ def workplace_in(
         on_output=on_output,
         settle=settle,
     )
+
+
+def mask_in(workplace: Workplace) -> Callable[[str], str] | None:
+    """What takes the secrets of the run out of texts, if it has any."""
+    return workplace.masker.mask_text if workplace.secrets else None
+
+
+def ports_in(
+    workplace: Workplace,
+    step_types: Mapping[str, StepType],
+    evaluator: Evaluator,
+    clock: Clock,
+    snapshots: Snapshots | None = None,
+) -> Ports:
+    """What the engine needs to run steps in a workplace."""
+    workspaces = FreshWorkspaces(workplace, step_types)
+    return Ports(evaluator, clock, step_types, snapshots, workspaces, mask_in(workplace))
 
 
 def _environment(folder: str | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from pitstop.lazy_dataclass import dataclass
 from pitstop.runs.flow_info import FlowInfo, StepInfo
 from pitstop.runs.graph_targets import read_target
-from pitstop.runs.run_info import ENDED, Failure, Question, RunInfo, RunStatus, RunSummary
+from pitstop.runs.run_info import ENDED, Failure, Question, RunInfo, RunPage, RunQuery, RunStatus, RunSummary
 from pitstop.runs.run_output import (
     EVENT_SCHEMA,
     WORKSPACE_PROGRESS,
@@ -109,25 +109,6 @@ class Finding:
     works: bool
     detail: str
     is_needed: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunQuery:
-    """Which runs, the newest first. `search` is looked for in the id, the flow's name and the file."""
-
-    status: tuple[RunStatus, ...] = ()
-    flow: str | None = None
-    search: str | None = None
-    cursor: str | None = None
-    limit: int = 50
-
-
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """A page of runs; `next` is the cursor of the next page."""
-
-    runs: tuple[RunInfo, ...]
-    next: str | None = None
 
 
 class Terminal(Protocol):

@@ -14,7 +14,7 @@ from pitstop.app import new_executor, new_snapshots
 from pitstop.definition.durations import parse_duration
 from pitstop.engine.clock import SystemClock
 from pitstop.errors import PitstopError
-from pitstop.service.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
+from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.service.stored.answers import StoredAnswers
 from pitstop.serving.house import PORT, Open, Serving, serve
 from pitstop.serving.json_log import log_to_stderr

@@ -19,13 +19,14 @@ from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.ports import Clock
 from pitstop.errors import PitstopError
+from pitstop.runs.server_runs import ServerOptions
 from pitstop.service.access import TokenAccess
 from pitstop.service.audit import Audit
 from pitstop.service.idempotency import Idempotency
 from pitstop.service.private_files import replace_private
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import Secrets
-from pitstop.service.server import ServerOptions, ServerService
+from pitstop.service.server import ServerService
 from pitstop.service.stored.answers import StoredAnswers
 from pitstop.service.stored.audit import StoredAudit
 from pitstop.service.stored.secrets import StoredSecrets
@@ -110,7 +111,7 @@ async def open_house(serving: Serving, clock: Clock | None = None) -> AsyncItera
                 secrets=secrets,
                 audit=Audit(StoredAudit(store)),
                 idempotency=Idempotency(StoredAnswers(store.database)),
-                operations=ServerOperations(service, store),
+                operations=ServerOperations(service.run_desk, store),
             )
             server = HttpServer(app)
             async with asyncio.TaskGroup() as group:

@@ -16,6 +16,7 @@ from pitstop.doors.http.app import create_app
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.errors import NotRunning
+from pitstop.runs.local_runs import LocalRuns
 from pitstop.service.access import TokenAccess
 from pitstop.service.audit import Audit, MemoryAudit
 from pitstop.service.caller import LOCAL
@@ -50,7 +51,7 @@ class Bench:
         self.answers = MemoryAnswers()
         self.limits = limits
         self.web = web
-        self.service: LocalService
+        self.service: LocalService[LocalRuns]
 
     def work_in(self, folder: Path) -> None:
         """Let the runs from here on work in this folder."""
@@ -85,10 +86,10 @@ class Bench:
 
     async def clear(self) -> None:
         """End and forget every run, and whatever else the server was told: it is as if it had just begun."""
-        for run in list(self.service._live.values()):
+        for run in list(self.service.run_desk._known.live.values()):
             with suppress(NotRunning):
                 await run.kill()
-        for record in await self.service._store.find(RunFilter(limit=10_000)):
+        for record in await self.service.run_desk._store.find(RunFilter(limit=10_000)):
             await (await self.service.run(record.id)).wait()
             await self.service.delete(record.id)
         for token in await self.access.tokens(LOCAL):

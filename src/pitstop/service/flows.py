@@ -8,41 +8,47 @@ from typing import TYPE_CHECKING, Any
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow
 from pitstop.runs.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
-from pitstop.runs.flow_files import FlowFiles, PlanGraph
+from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.info import tell_flow
 from pitstop.runs.run_maker import RunMaker, address_of
-from pitstop.runs.workplaces import NewMasker
+from pitstop.runs.stored_flows import StoredFlows
 from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
 from pitstop.service.flow_secrets import unlisted_secrets
 from pitstop.service.preview import resolved_configs
-from pitstop.service.stored_flows import StoredFlows
 from pitstop.store.port import RunStore
 
-if TYPE_CHECKING:  # what a run need not pay for
+if TYPE_CHECKING:  # a run need not load it
     from pitstop.service.reference import Reference
 
-FLOW_FOLDER = Path(".pitstop/flows")
+Examine = Callable[[], Awaitable[tuple[Finding, ...]]]
+KnownSecrets = Callable[[], Awaitable[Collection[str]]]  # the names of those that are stored, for any flow
 
 
-class FlowDesk:
-    """The part of a Service that runs nothing."""
+async def no_secrets() -> Collection[str]:
+    """The stored secrets of a service that stores none."""
+    return ()
+
+
+class Flows:
+    """The half of a Service that is about flows and about this machine."""
 
     def __init__(
         self,
         store: RunStore,
-        *,
+        files: FlowFiles,
+        stored: StoredFlows,
+        maker: RunMaker,
         new_evaluator: Callable[[], Evaluator],
-        new_masker: NewMasker,
-        examine: Callable[[], Awaitable[tuple[Finding, ...]]],
-        flow_folders: Sequence[Path],
-        plan_graph: PlanGraph,
+        examine: Examine,
+        known_secrets: KnownSecrets = no_secrets,
     ) -> None:
         self._store = store
+        self._files = files
+        self._stored = stored
+        self._maker = maker
         self._new_evaluator = new_evaluator
+        self._known_secrets = known_secrets
         self._examine = examine
-        self._files = FlowFiles(plan_graph)
-        self._stored = StoredFlows(flow_folders or (FLOW_FOLDER,))
-        self._maker = RunMaker(store, self._files, new_masker)
 
     async def check(self, flow: str, text: str | None = None) -> FlowInfo:
         evaluator = self._new_evaluator()
@@ -55,7 +61,7 @@ class FlowDesk:
         return replace(told, warnings=unlisted_secrets(planned, await self._known_secrets()))
 
     async def resolve(self, request: RunRequest) -> FlowInfo:
-        prepared = await self._maker.prepare(self._meant(request))
+        prepared = await self._maker.prepare(request)
         evaluator = self._new_evaluator()
         try:
             configs = await resolved_configs(prepared.plan, prepared.values, evaluator)
@@ -97,23 +103,8 @@ class FlowDesk:
 
         return Reference(find_step_types())
 
-    async def _known_secrets(self) -> Collection[str]:
-        """The names of secrets that are stored here, for any flow."""
-        return ()
-
-    def _meant(self, request: RunRequest) -> RunRequest:
-        """The request with the file of the flow, where it has the name of a stored one.
-
-        A stored flow works on the files that it stands beside, as `pitstop run` does, unless another folder is named.
-        """
-        if request.text is not None:
-            return request
-        file = self._stored.path_of(request.flow)
-        folder = request.folder or self._stored.project_of(file)
-        return replace(request, flow=file, folder=folder)
-
     def _key(self, flow: str) -> str:
-        """What is kept with a flow is kept with its file, however that is named."""
+        """Settings of a flow are stored with its file, however that is named."""
         return address_of(self._stored.path_of(flow))
 
     def _problem(self, file: Path) -> str | None:

@@ -5,14 +5,15 @@ from pathlib import Path
 
 from pitstop.errors import UnknownFlow
 
+FLOW_FOLDER = Path(".pitstop/flows")
 ENDINGS = (".yaml", ".yml")
 
 
 class StoredFlows:
     """The flows in some folders; where two have the same name, the one in the earlier folder."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = folders
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self._folders = folders or (FLOW_FOLDER,)
 
     def files(self) -> dict[str, Path]:
         """Every flow by its name, which is that of its file without the ending."""

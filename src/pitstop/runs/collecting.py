@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pitstop.engine.executor import Executor
 from pitstop.errors import Unavailable, UnknownRun
+from pitstop.runs.run_info import ENDED
 from pitstop.runs.run_snapshots import SnapshotKeeping
-from pitstop.service.api import ENDED
 from pitstop.store.port import RunStore
 
 YOUNG_SECONDS = 3600.0  # a snapshot that nobody owns yet may be about to be owned

@@ -1,0 +1,163 @@
+"""Where one run works: its workspace, the step types that work there, and what the run stores of their work."""
+
+from collections.abc import Callable, Collection
+from contextlib import AsyncExitStack, suppress
+
+from pitstop.engine.executor import LogChunk
+from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
+from pitstop.engine.workspace_files import Part
+from pitstop.errors import LogLost, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
+from pitstop.events.types import StepFinished
+from pitstop.runs.commits import check_out
+from pitstop.runs.machines import refuse_unmet
+from pitstop.runs.run_maker import PreparedRun
+from pitstop.runs.run_output import Output, WorkspaceProgress
+from pitstop.runs.run_snapshots import RunSnapshots, bring_files, snapshots_in, wants_snapshots
+from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace, ports_in
+from pitstop.runs.workspace_progress import ProgressTelling
+from pitstop.steps.approvals import Approvals
+from pitstop.steps.described import ClosedStepType
+from pitstop.store.port import KeptRun, RunStore
+
+KEEP_AGAIN_SECONDS = 0.5
+
+
+class RunWorkplace:
+    """The workplace of a run, in `opened` once there is one, with its output, snapshots and artifacts."""
+
+    def __init__(self, store: RunStore, kept: KeptRun, prepared: PreparedRun, open_workplace: OpenWorkplace) -> None:
+        self.opened: KillableWorkplace | None = None
+        self._store = store
+        self._kept = kept
+        self._prepared = prepared
+        self._open_workplace = open_workplace
+        self._output_listeners: list[Callable[[Output], None]] = []
+        self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
+        self._progress = ProgressTelling(self._notify_progress)
+        self._problem: str | None = None  # why the artifacts are not stored yet
+        self._step_types: dict[str, StepType] = {}
+        self._snapshots: RunSnapshots | None = None
+        self._is_new = len(kept.log) == kept.log.carried_over
+
+    async def open(self, stack: AsyncExitStack, approvals: Approvals | None) -> KillableWorkplace:
+        """Take up the workspace, or make it; BadFlow when no machine has what a step requires."""
+        prepared, request = self._prepared, self._prepared.request
+        self.opened = await stack.enter_async_context(
+            self._open_workplace(
+                folder=request.place,
+                secrets=request.secrets,
+                run=self._kept.id,
+                workspace=prepared.record.workspace,
+                approvals=approvals,
+                on_output=self._take_output,
+                settle=self._kept.log.settled,
+            )
+        )
+        if self._is_new:
+            done = {event.step for event in prepared.events if isinstance(event, StepFinished)}
+            await refuse_unmet(prepared.plan, done, self.opened.executor, prepared.planned.texts)
+        return self.opened
+
+    async def set_up(
+        self,
+        stack: AsyncExitStack,
+        workplace: KillableWorkplace,
+        kinds: Collection[str],
+        evaluator: Evaluator,
+        clock: Clock,
+    ) -> Ports:
+        """Make the step types of these kinds, and bring the files that the run begins with."""
+        prepared, request = self._prepared, self._prepared.request
+        self._step_types.update(prepared.planned.types.for_run(workplace, kinds))
+        for step_type in self._step_types.values():
+            if isinstance(step_type, ClosedStepType):
+                stack.push_async_callback(step_type.close)
+        if self._is_new and request.commit is not None and request.folder is not None:
+            await check_out(request.folder, request.commit, workplace.files)
+        self._snapshots = await self._open_snapshots(stack, workplace)
+        return ports_in(workplace, self._step_types, evaluator, clock, self._snapshots)
+
+    async def _open_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> RunSnapshots | None:
+        """What stores the files at each point, if wanted. A new run from a step begins with the files of then."""
+        record, request = self._prepared.record, self._prepared.request
+        source = record.from_run if self._is_new and record.from_step is not None and not request.place else None
+        is_wanted = wants_snapshots(self._prepared.plan, request.debug, request.place)
+        if source is None and not is_wanted:
+            return None
+        keeping = workplace.executor.snapshots(workplace.workspace)
+        stack.callback(keeping.close)
+        if source is not None:
+            await bring_files(keeping, workplace, await self._store.open(source), self._prepared, self._progress)
+        if not is_wanted:
+            return None
+        if self._is_new and record.carried_over:  # it can go back to where the other run was
+            await keeping.own(snapshots_in(self._kept.log.read()), record.id)
+        return RunSnapshots(keeping, in_place=request.place is not None, owner=record.id, progress=self._progress)
+
+    def add_step_types(self) -> None:
+        """Make the types that the flow does not use, too: any of them may be inserted from now on."""
+        if self.opened is not None:
+            types = self._prepared.planned.types
+            missing = [name for name in types.names if name not in self._step_types]
+            self._step_types.update(types.for_run(self.opened, missing))
+
+    def mask_text(self, text: str) -> str:
+        return text if self.opened is None else self.opened.masker.mask_text(text)
+
+    async def take_snapshot(self) -> str | None:
+        """A snapshot of the files as they are now; None where none are stored."""
+        if self._snapshots is not None:
+            with suppress(SnapshotTooLarge, Unavailable):  # `problem` has the reason
+                return await self._snapshots.take("", "now")
+        return None
+
+    @property
+    def problem(self) -> str | None:
+        """Why the artifacts or the files at some point are not stored."""
+        return self._problem or (None if self._snapshots is None else self._snapshots.problem)
+
+    def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
+        self._output_listeners.append(listener)
+        return lambda: self._output_listeners.remove(listener)
+
+    def hear_progress(self, listener: Callable[[WorkspaceProgress], None]) -> Callable[[], None]:
+        self._progress_listeners.append(listener)
+        return lambda: self._progress_listeners.remove(listener)
+
+    def _notify_progress(self, progress: WorkspaceProgress) -> None:
+        for listener in [*self._progress_listeners]:
+            listener(progress)
+
+    def _take_output(self, occurrence: str, chunk: LogChunk) -> None:
+        self._kept.append_output(occurrence, chunk)
+        if self._output_listeners:
+            output = Output(occurrence, chunk.stream, chunk.time, chunk.data)
+            for listener in self._output_listeners:
+                listener(output)
+
+    async def keep_artifacts(self) -> None:
+        """Store what steps have handed on so far, and the recordings of shells."""
+        await self._keep_part("artifacts")
+        await self.keep_recordings()
+
+    async def keep_recordings(self) -> None:
+        await self._keep_part("control", RECORDINGS)
+
+    async def _keep_part(self, part: Part, below: str = ".") -> None:
+        if self.opened is not None:
+            with suppress(WorkspaceLost):  # what was there is stored already, or cannot be read any more
+                await self._kept.keep_artifacts(self.opened.files.stream(part, below))
+
+    async def keep_artifacts_at_end(self, clock: Clock, is_left: Callable[[], bool]) -> None:
+        """Wait for a store that is unavailable, as everything else of the run does; LogLost once the run is left."""
+        while True:
+            try:
+                await self.keep_artifacts()
+            except StoreUnavailable as error:
+                if is_left():
+                    raise LogLost(self._kept.id) from error
+                self._problem = f"cannot store artifacts: {error}"
+                await clock.sleep(KEEP_AGAIN_SECONDS)
+            else:
+                self._problem = None
+                return

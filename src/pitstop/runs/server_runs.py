@@ -1,0 +1,326 @@
+"""The runs of a server: they outlive the clients that started them, and the server itself."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from pitstop.engine.clock import SystemClock
+from pitstop.engine.executor import Executor, Placement
+from pitstop.engine.ports import Clock
+from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
+from pitstop.events.outcome import Outcome, Status, error_of
+from pitstop.events.types import RunEnded
+from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
+from pitstop.runs.known_runs import Backends, KnownRuns
+from pitstop.runs.live_run import LiveRun
+from pitstop.runs.past_run import PastRun
+from pitstop.runs.run_info import ENDED
+from pitstop.runs.run_maker import PreparedRun, RunMaker
+from pitstop.runs.run_request import RerunRequest, RunRequest
+from pitstop.runs.server_identity import is_dead, new_server_id
+from pitstop.runs.server_run import Ownership
+from pitstop.runs.shared import Evaluators, Workplaces
+from pitstop.runs.slots import Slots
+from pitstop.store.port import Claim, KeptRun, RunRecord, ServerRecord, ServerStore
+
+BEATS_PER_LEASE = 3
+TAKEN_AT_ONCE = 10_000
+OPENED_AT_ONCE = 200
+BEGIN_SECONDS = 5.0  # at most, from when a run is ours until it begins
+TAKE_UP_SECONDS = 10.0  # for a workspace that another client looks into at this moment
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How a server works. A run whose server was silent for `lease_seconds` is taken over by another.
+
+    The workspace of a run is stored for `keep_seconds` after its end. A server that shuts down gives running steps
+    `drain_seconds` to end.
+    """
+
+    address: str = ""
+    slots: int = 4
+    lease_seconds: float = 15.0
+    keep_seconds: float = 24 * 3600.0
+    drain_seconds: float = 10.0
+    collect_seconds: float = 60.0  # how often old files are removed
+
+
+class RunSecrets(Protocol):
+    """The secrets of runs, which are stored sealed."""
+
+    async def used_by(self, prepared: PreparedRun) -> Mapping[str, str]:
+        """The stored secrets that the run uses and may have."""
+        ...
+
+    def seal(self, secrets: Mapping[str, str]) -> bytes: ...
+
+    def of(self, record: RunRecord) -> Mapping[str, str]:
+        """The secrets that were sealed with a run; SealBroken."""
+        ...
+
+
+class ServerRuns:
+    """The half of a Service that is about runs. Other servers of the database resume those that this one leaves."""
+
+    def __init__(
+        self,
+        store: ServerStore,
+        maker: RunMaker,
+        known: KnownRuns,
+        secrets: RunSecrets,
+        options: ServerOptions,
+        backends: Backends,
+        local_runs: Path,
+        clock: Clock | None = None,
+    ) -> None:
+        self.id = new_server_id()
+        self.slots = Slots(options.slots)
+        self.is_ready = False
+        self.events_appended = 0  # by the runs of this server, since it began
+        self._store = store
+        self._maker = maker
+        self._known = known
+        self._secrets = secrets
+        self._options = options
+        self._backends = backends
+        self._local_runs = local_runs
+        self._clock = clock or SystemClock()
+        # What it started has ended before another server may take its runs over
+        self._executor: Executor = backends.new_executor(options.lease_seconds / 2)
+        self._evaluators = Evaluators(backends.new_evaluator)
+        self._workplaces = Workplaces(self._executor, backends.new_masker, 2 * options.lease_seconds, self._leave_lost)
+        self._owners: dict[str, Ownership] = {}  # of the live runs, by id
+        self._tasks = asyncio.TaskGroup()
+        self._chores: list[asyncio.Task[None]] = []
+        self._has_begun = asyncio.Event()  # set when the next run begins
+        self._is_draining = False
+        self.runs, self.pin, self.delete = known.runs, known.pin, known.delete
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        await self._store.register_server(self.id, self._options.address)
+        await self._free_runs_of_the_dead()
+        await self._take_over()
+        self._chores = [
+            self._tasks.create_task(self._keep_leases(), name="keep leases"),
+            self._tasks.create_task(self._remove_old_files(), name="remove old files"),
+        ]
+        self.is_ready = True
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        """Let running steps end, then leave the runs to other servers."""
+        self.is_ready = False
+        await self._drain()
+        for run in list(self._known.live.values()):
+            run.leave()
+        for chore in self._chores:
+            chore.cancel()
+        async with AsyncExitStack() as stack:  # from the last to the first, even if one fails
+            stack.push_async_callback(self._store.close)
+            stack.push_async_callback(self._evaluators.close)
+            stack.push_async_callback(self._executor.close, keep=True)
+            stack.push_async_callback(self._store.forget_server, self.id)
+            await self._tasks.__aexit__(None, None, None)
+
+    @property
+    def waiting_stops(self) -> int:
+        """How many stops of all runs wait for a command."""
+        return sum(len(run.stops) for run in self._known.live.values() if not run.is_over)
+
+    # Runs
+
+    async def start(self, request: RunRequest) -> LiveRun | PastRun:
+        return await self._launch(await self._maker.prepare(request))
+
+    async def rerun(self, run: str, request: RerunRequest) -> LiveRun | PastRun:
+        return await self._launch(await self._maker.prepare_rerun(run, request))
+
+    async def _launch(self, prepared: PreparedRun) -> LiveRun | PastRun:
+        """Begin a run; one whose id was reserved for a request that came before a crash may exist already."""
+        secrets = {**await self._secrets.used_by(prepared), **prepared.request.secrets}
+        if secrets:
+            record = replace(prepared.record, sealed_secrets=self._secrets.seal(secrets))
+            prepared = replace(await self._maker.recall(record, secrets), events=prepared.events)
+        before = self._known.live.get(prepared.record.from_run or "")
+        if before is not None and before.is_over:  # the new run may need files of the workspace that it releases
+            await before.is_gone.wait()
+        try:
+            kept = await self._store.create(
+                prepared.record, prepared.events, owner=self.id, lease_seconds=self._options.lease_seconds
+            )
+        except RunExists:
+            return await self.run(prepared.record.id)
+        taken_over = self._known.live.get(kept.id)  # if this server hung for so long that the lease expired
+        return taken_over or self._begin(kept, prepared)
+
+    def _begin(self, kept: KeptRun, prepared: PreparedRun, left_at: float | None = None) -> LiveRun:
+        owner = Ownership(kept, prepared, self.slots, self._options.keep_seconds, left_at, self._count_event)
+        run = LiveRun(
+            self._store,
+            kept,
+            prepared,
+            new_evaluator=self._evaluators.lend,
+            open_workplace=self._workplaces.open,
+            new_snapshots=self._backends.new_snapshots,
+            clock=self._clock,
+            owner=owner,
+        )
+        run.begin()
+        if self._is_draining:  # it was claimed before
+            run.hold_steps()
+        self._known.live[run.id] = run
+        self._owners[run.id] = owner
+        self._has_begun.set()
+        self._has_begun = asyncio.Event()
+        self._tasks.create_task(self._execute_in_slot(run, owner), name=run.id)
+        return run
+
+    async def _execute_in_slot(self, run: LiveRun, owner: Ownership) -> None:
+        try:
+            async with owner.in_slot():
+                await run.execute()
+        except LogLost:
+            log.info("run %s was taken over by another server", run.id)
+        except Exception:  # the trouble of one run is not that of the others
+            log.exception("run %s could not be executed", run.id)
+        finally:
+            del self._owners[run.id]
+            self._known.forget(run)
+
+    async def run(self, run: str) -> LiveRun | PastRun:
+        """A run that is ours and has not begun, because it was just made or taken over, is waited for."""
+        is_late = False
+        while run not in self._known.live:
+            kept, record = await self._known.read(run)
+            owner = None if record.status in ENDED else await self._store.owner_of(run)
+            is_ours = owner is not None and owner.id == self.id
+            if is_ours and self.is_ready and not is_late:
+                try:
+                    async with self._clock.timeout(BEGIN_SECONDS):
+                        while run not in self._known.live:
+                            await self._has_begun.wait()
+                except TimeoutError:
+                    is_late = True
+            elif run not in self._known.live:
+                return self._open_past(kept, record, None if is_ours else owner)
+        return self._known.live[run]
+
+    def _open_past(self, kept: KeptRun, record: RunRecord, owner: ServerRecord | None) -> PastRun:
+        secrets = self._secrets.of(record)
+        return self._known.past(
+            kept,
+            record,
+            take_files=lambda: self._take_files(record),
+            mask=self._backends.new_masker(secrets).mask_text if secrets else None,
+            refusal=None if owner is None else Elsewhere(record.id, owner.address),
+        )
+
+    async def _take_files(self, record: RunRecord) -> str | None:
+        """A snapshot of the workspace of a run that has ended, if it is still there."""
+        if record.workspace is None or record.workspace not in await self._executor.kept():
+            return None
+        place = await self._executor.acquire(Placement(workspace=record.workspace, deadline_seconds=TAKE_UP_SECONDS))
+        try:
+            with closing(self._executor.snapshots(place)) as snapshots:
+                return await snapshots.take(owner=record.id)
+        finally:
+            await self._executor.release(place, keep=True)
+
+    # Leases
+
+    async def _free_runs_of_the_dead(self) -> None:
+        """Forget servers of this machine whose process is gone: their leases need not expire first."""
+        for server in await self._store.servers():
+            if server.id != self.id and is_dead(server.id):
+                await self._store.forget_server(server.id)
+
+    async def _take_over(self) -> None:
+        """Resume every run that has no server."""
+        claims = await self._store.claim(self.id, self._options.lease_seconds, TAKEN_AT_ONCE)
+        for first in range(0, len(claims), OPENED_AT_ONCE):  # the first resume while the next are read
+            some = claims[first : first + OPENED_AT_ONCE]
+            for claim, kept in zip(some, await self._store.open_claimed(some), strict=True):
+                await self._resume(claim, kept)
+
+    async def _resume(self, claim: Claim, kept: KeptRun) -> None:
+        record = claim.record
+        try:
+            prepared = await self._maker.recall(record, self._secrets.of(record))
+        except PitstopError as error:
+            log.warning("cannot resume run %s: %s", record.id, error)
+            outcome = Outcome(Status.FAILED, error=error_of(error, ""))
+            now = self._clock.now()
+            kept.log.append(RunEnded(now, outcome))
+            await kept.update(status="failed", ended_at=now, error=f"cannot resume it: {error}")
+            await kept.close()
+        else:
+            before = self._known.live.get(record.id)
+            if before is not None:  # it was ours, and we renewed its lease too late
+                before.leave()
+                await before.is_gone.wait()
+            self._begin(kept, prepared, claim.left_at)
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await self._clock.sleep(self._options.lease_seconds / BEATS_PER_LEASE)
+            try:
+                await self.renew_leases()
+            except PitstopError:
+                log.exception("cannot read leases from the database")
+
+    async def renew_leases(self) -> None:
+        """Keep our runs, leave those that another server has by now, and resume those that have none."""
+        held = list(self._known.live.values())  # one that begins meanwhile is not in the answer
+        ours = await self._store.renew(self.id, [run.id for run in held], self._options.lease_seconds)
+        for run in held:
+            if run.id not in ours:
+                run.leave()
+        if self.is_ready:  # a server that shuts down takes nothing over
+            await self._free_runs_of_the_dead()
+            await self._take_over()
+
+    def _leave_lost(self, run: str) -> None:
+        """This server hung for so long that what it had started was ended: the run is claimed again."""
+        if run in self._known.live:
+            self._known.live[run].leave()
+
+    async def _drain(self) -> None:
+        """Start no further step, and wait for those that run."""
+        self._is_draining = True
+        for run in self._known.live.values():
+            run.hold_steps()
+        with suppress(TimeoutError):
+            async with self._clock.timeout(self._options.drain_seconds):
+                for run in list(self._known.live.values()):
+                    await self._wait_still(run)
+
+    async def _wait_still(self, run: LiveRun) -> None:
+        """Wait until no step runs: each frame has reached its next step, or a stop of its debugger."""
+        owner = self._owners[run.id]
+        while not run.is_over and owner.at_work - {stop.occurrence for stop in run.stops}:
+            await owner.wait_change()
+
+    # Old files
+
+    async def _remove_old_files(self) -> None:
+        while True:
+            try:
+                await remove_old_workspaces(self._executor, self._is_done_with)
+                await remove_old_snapshots(self._backends.new_snapshots(), self._is_done_with, self._clock.now())
+            except (PitstopError, OSError):
+                log.exception("could not remove files of old runs")
+            await self._clock.sleep(self._options.collect_seconds)
+
+    async def _is_done_with(self, run: str) -> bool:
+        return run not in self._known.live and await is_done_with(run, self._store, self._local_runs, self._clock.now())
+
+    def _count_event(self) -> None:
+        self.events_appended += 1
