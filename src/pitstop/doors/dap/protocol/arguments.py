@@ -23,7 +23,6 @@ class InitializeArguments(Incoming, kw_only=True):
     columns_start_at1: bool | None = None
     path_format: str | None = None
     supports_variable_type: bool | None = None
-    supports_variable_paging: bool | None = None
     supports_progress_reporting: bool | None = None
     supports_invalidated_event: bool | None = None
     supports_ansi_styling: bool | None = field(default=None, name="supportsANSIStyling")
@@ -72,7 +71,6 @@ class RestartArguments(Incoming, kw_only=True):
 
 
 class DisconnectArguments(Incoming, kw_only=True):
-    restart: bool | None = None
     terminate_debuggee: bool | None = None
     suspend_debuggee: bool | None = None
 
@@ -98,7 +96,6 @@ class SetBreakpointsArguments(Incoming, kw_only=True):
     source: GivenSource
     breakpoints: list[SourceBreakpoint] | None = None
     lines: list[int] | None = None
-    source_modified: bool | None = None
 
 
 class FunctionBreakpoint(Incoming, kw_only=True):

@@ -1,8 +1,11 @@
 """The envelopes of the protocol, and the things that several messages have in them."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
+
+Body = Mapping[str, Any]  # a body without optional fields, under the names of the protocol
 
 
 class Message(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -108,7 +111,6 @@ class Scope(Message, kw_only=True):
 class PresentationHint(Message, kw_only=True):
     kind: str | None = None
     attributes: tuple[str, ...] | None = None
-    lazy: bool | None = None
 
 
 class Variable(Message, kw_only=True):

@@ -5,14 +5,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import (
-    BreakpointEvent,
-    BreakpointLocation,
-    BreakpointLocations,
-    Breakpoints,
-    DataBreakpointInfo,
-)
-from pitstop.doors.dap.protocol.messages import Breakpoint, GivenSource
+from pitstop.doors.dap.protocol.bodies import BreakpointEvent, DataBreakpointInfo
+from pitstop.doors.dap.protocol.messages import Body, Breakpoint, GivenSource
 from pitstop.doors.dap.requests.variables import path_of
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.breakpoint_book import Draft
@@ -31,13 +25,13 @@ _POSITIONS: dict[str, BreakPosition] = {"before": "before", "after": "after", "e
 # --- At lines --------------------------------------------------------------------------------------------------------
 
 
-async def set_breakpoints(adapter: Adapter, arguments: given.SetBreakpointsArguments) -> Breakpoints:
+async def set_breakpoints(adapter: Adapter, arguments: given.SetBreakpointsArguments) -> Body:
     asked = arguments.breakpoints
     if asked is None:
         asked = [given.SourceBreakpoint(line=line) for line in arguments.lines or ()]
     name = arguments.source.path or str(arguments.source.source_reference)
     adapter.editor.asked_at_lines[name] = (arguments.source, asked)
-    return Breakpoints(breakpoints=await _set_at_lines(adapter, name))
+    return {"breakpoints": await _set_at_lines(adapter, name)}
 
 
 async def look_up_again(adapter: Adapter) -> None:
@@ -87,20 +81,20 @@ def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: g
     return Draft(requests, tell_place(adapter.editor.client, adapter.editor.sources, step), step.path)
 
 
-async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLocationsArguments) -> BreakpointLocations:
+async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLocationsArguments) -> Body:
     debuggee, client = adapter.debuggee, adapter.editor.client
     file = None if debuggee is None else adapter.editor.sources.file_of(arguments.source, debuggee.places, client)
     if debuggee is None or file is None:
-        return BreakpointLocations(breakpoints=[])
+        return {"breakpoints": []}
     first, last = client.line_in(arguments.line), client.line_in(arguments.end_line or arguments.line)
     lines = debuggee.places.lines_between(file, first, last)
-    return BreakpointLocations(breakpoints=[BreakpointLocation(line=client.line_out(line)) for line in lines])
+    return {"breakpoints": [{"line": client.line_out(line)} for line in lines]}
 
 
 # --- By name ---------------------------------------------------------------------------------------------------------
 
 
-async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctionBreakpointsArguments) -> Breakpoints:
+async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctionBreakpointsArguments) -> Body:
     debuggee = adapter.debuggee
     adapter.editor.asked_by_name = arguments.breakpoints or []
     drafts = [
@@ -110,7 +104,7 @@ async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctio
     told = await adapter.editor.breakpoints.replace(
         ("function", ""), drafts, None if debuggee is None else debuggee.debugger
     )
-    return Breakpoints(breakpoints=told)
+    return {"breakpoints": told}
 
 
 def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoint) -> Draft:
@@ -148,7 +142,7 @@ def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoi
 # --- At failures -----------------------------------------------------------------------------------------------------
 
 
-async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExceptionBreakpointsArguments) -> Breakpoints:
+async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExceptionBreakpointsArguments) -> Body:
     asked: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters or ()]
     asked += [(each.filter_id, each.condition or None) for each in arguments.filter_options or ()]
     known = {name: condition for name, condition in asked if name in NAMES}
@@ -156,14 +150,13 @@ async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExcept
     debuggee = adapter.debuggee
     adapter.editor.wanted_failures = known
     await adapter.editor.breakpoints.replace(("exception", ""), drafts, None if debuggee is None else debuggee.debugger)
-    return Breakpoints(
-        breakpoints=[
-            Breakpoint(verified=True)
-            if name in NAMES
-            else Breakpoint(verified=False, message=f"there is no filter {name}", reason="failed")
-            for name, _ in asked
-        ]
-    )
+    told = [
+        Breakpoint(verified=True)
+        if name in NAMES
+        else Breakpoint(verified=False, message=f"there is no filter {name}", reason="failed")
+        for name, _ in asked
+    ]
+    return {"breakpoints": told}
 
 
 # --- At values -------------------------------------------------------------------------------------------------------
@@ -176,13 +169,13 @@ async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpoint
     return DataBreakpointInfo(data_id=path, description=path, access_types=("write",), can_persist=True)
 
 
-async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpointsArguments) -> Breakpoints:
+async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpointsArguments) -> Body:
     debuggee = adapter.debuggee
     drafts = [_at_value(each) for each in arguments.breakpoints or ()]
     told = await adapter.editor.breakpoints.replace(
         ("data", ""), drafts, None if debuggee is None else debuggee.debugger
     )
-    return Breakpoints(breakpoints=told)
+    return {"breakpoints": told}
 
 
 def _at_value(asked: given.DataBreakpoint) -> Draft:

@@ -3,9 +3,8 @@
 import re
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import Completions
 from pitstop.doors.dap.protocol.failures import RequestFailed
-from pitstop.doors.dap.protocol.messages import CompletionItem
+from pitstop.doors.dap.protocol.messages import Body, CompletionItem
 from pitstop.doors.dap.requests.console import COMMANDS
 from pitstop.doors.dap.requests.variables import stop_for
 from pitstop.doors.dap.session.adapter import Adapter
@@ -27,20 +26,20 @@ _KEY = re.compile(r"(?P<holder>(?:\.[A-Za-z_]\w*|\[[^\]]*\])*)\.(?P<begun>\w*)$"
 _WORD = re.compile(r"(?<![.\w])(?P<begun>[a-z_]\w*)$", re.ASCII)
 
 
-async def completions(adapter: Adapter, arguments: given.CompletionsArguments) -> Completions:
+async def completions(adapter: Adapter, arguments: given.CompletionsArguments) -> Body:
     column = adapter.editor.client.column_in(arguments.column)
     text = arguments.text.split("\n")[max(0, (arguments.line or 1) - 1)] if arguments.line else arguments.text
     before = text[: max(0, column - 1)]
     key = _KEY.search(before)
     if key is not None:
-        return Completions(targets=await _keys(adapter, arguments.frame_id, key["holder"], key["begun"]))
+        return {"targets": await _keys(adapter, arguments.frame_id, key["holder"], key["begun"])}
     word = _WORD.search(before)
     begun = word["begun"] if word is not None else ""
     is_first = before.strip() == begun
     found = [(name, "function") for name in FUNCTIONS if name.startswith(begun)] if begun else []
     if is_first:
         found = [(name, "keyword") for name in COMMANDS if name.startswith(begun)] + found
-    return Completions(targets=[CompletionItem(label=name, type=kind) for name, kind in found[:MOST]])
+    return {"targets": [CompletionItem(label=name, type=kind) for name, kind in found[:MOST]]}
 
 
 async def _keys(adapter: Adapter, frame_id: int | None, holder: str, begun: str) -> list[CompletionItem]:

@@ -11,8 +11,8 @@ from pitstop.doors.dap.protocol.arguments import (
     NoArguments,
     RestartArguments,
 )
-from pitstop.doors.dap.protocol.bodies import Capabilities, TerminatedEvent
 from pitstop.doors.dap.protocol.failures import RequestFailed
+from pitstop.doors.dap.protocol.messages import Body
 from pitstop.doors.dap.requests.breakpoints import look_up_again
 from pitstop.doors.dap.requests.launching import prepare_attach, prepare_launch
 from pitstop.doors.dap.session.adapter import Adapter
@@ -23,7 +23,7 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.errors import PitstopError
 
 
-async def initialize(adapter: Adapter, arguments: InitializeArguments) -> Capabilities:
+async def initialize(adapter: Adapter, arguments: InitializeArguments) -> Body:
     if adapter.is_initialized:
         raise RequestFailed("already initialized", show_user=False)
     adapter.editor.client = read_client(arguments)
@@ -92,7 +92,7 @@ async def _restart(adapter: Adapter, arguments: RestartArguments) -> None:
 
 async def terminate(adapter: Adapter, arguments: NoArguments) -> None:
     if adapter.debuggee is None:
-        adapter.editor.tell("terminated", TerminatedEvent())
+        adapter.editor.tell("terminated", {})
     else:
         await adapter.debuggee.cancel()
 

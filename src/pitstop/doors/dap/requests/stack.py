@@ -3,16 +3,9 @@
 import os
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import (
-    ExceptionDetails,
-    ExceptionInfo,
-    LoadedSources,
-    SourceText,
-    StackTrace,
-    Threads,
-)
+from pitstop.doors.dap.protocol.bodies import ExceptionDetails, ExceptionInfo, SourceText
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
-from pitstop.doors.dap.protocol.messages import StackFrame
+from pitstop.doors.dap.protocol.messages import Body, StackFrame
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.debuggee import Debuggee
 from pitstop.doors.dap.session.dispatcher import Route
@@ -24,15 +17,15 @@ from pitstop.service.debugging import FrameInfo, StopInfo
 TAIL_LINES = 20
 
 
-async def threads(adapter: Adapter, arguments: given.NoArguments) -> Threads:
+async def threads(adapter: Adapter, arguments: given.NoArguments) -> Body:
     """Whatever the run does: clients ask at any time."""
     debuggee, current = adapter.debuggee, None
     if debuggee is not None and debuggee.run is not None and not debuggee.is_over:
         current = debuggee.conductor.current
-    return Threads(threads=adapter.editor.threads.tell(None if current is None else current.frame))
+    return {"threads": adapter.editor.threads.tell(None if current is None else current.frame)}
 
 
-async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) -> StackTrace:
+async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) -> Body:
     debuggee = adapter.session()
     debugger, conductor = debuggee.live()
     branch = adapter.editor.threads.frame(arguments.thread_id)
@@ -49,7 +42,7 @@ async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) ->
     first = max(0, arguments.start_frame or 0)
     last = first + arguments.levels if arguments.levels else len(shown)
     told = [_tell(adapter, stop, branch, depth, shown[depth]) for depth in range(first, min(last, len(shown)))]
-    return StackTrace(stack_frames=told, total_frames=len(shown))
+    return {"stackFrames": told, "totalFrames": len(shown)}
 
 
 def _steps(debuggee: Debuggee, stop: StopInfo | None, frame: FrameInfo | None) -> list[StepInfo | None]:
@@ -120,11 +113,10 @@ async def source(adapter: Adapter, arguments: given.SourceArguments) -> SourceTe
     return SourceText(content=text, mime_type="text/x-yaml")
 
 
-async def loaded_sources(adapter: Adapter, arguments: given.NoArguments) -> LoadedSources:
+async def loaded_sources(adapter: Adapter, arguments: given.NoArguments) -> Body:
     files = adapter.debuggee.places.files if adapter.debuggee is not None else ()
-    return LoadedSources(
-        sources=[adapter.editor.sources.tell(os.fspath(file), adapter.editor.client) for file in files if file]
-    )
+    told = [adapter.editor.sources.tell(os.fspath(file), adapter.editor.client) for file in files if file]
+    return {"sources": told}
 
 
 ROUTES = {

@@ -4,9 +4,8 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import Continued, Targets
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
-from pitstop.doors.dap.protocol.messages import Target
+from pitstop.doors.dap.protocol.messages import Body, Target
 from pitstop.doors.dap.requests.variables import stop_at
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
@@ -17,17 +16,17 @@ from pitstop.service.debugging import Debugger, StopInfo
 Command = Callable[[Debugger, int], Awaitable[None]]
 
 
-async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Continued:
+async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Body:
     """One branch, if the client says so or each is on its own; else all of them, whichever thread it names."""
     debugger, conductor = adapter.session().live()
     is_single = bool(arguments.single_thread) or not conductor.stops_all
     stop = await adapter.session().stop_of(arguments.thread_id) if is_single else None
     if stop is None:
         await conductor.continue_all()
-        return Continued(all_threads_continued=True)
+        return {"allThreadsContinued": True}
     with conductor.moving(stop, (stop.id,), is_step=True):
         await debugger.continue_(stop.id)
-    return Continued(all_threads_continued=False)
+    return {"allThreadsContinued": False}
 
 
 async def next_(adapter: Adapter, arguments: given.MoveArguments) -> None:
@@ -121,25 +120,24 @@ async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsA
             await debugger.cancel_frame(branch, "cancelled in the editor")
 
 
-async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> Targets:
+async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> Body:
     """The steps directly inside the one that is stopped before: for a parallel step its branches."""
     frame = adapter.editor.references.frame(arguments.frame_id)
     stop: StopInfo | None = await stop_at(adapter, frame)
     if stop is None or frame.depth or stop.position != "before":
-        return Targets(targets=[])
+        return {"targets": []}
     places, client = adapter.session().places, adapter.editor.client
     children = [each for each in places.flow.steps if each.parent == stop.step and not each.is_cleanup]
-    return Targets(
-        targets=[
-            Target(
-                id=adapter.number_target(each.path),
-                label=each.id or each.title,
-                line=None if each.line is None else client.line_out(each.line),
-                column=None if each.column is None else client.column_out(each.column),
-            )
-            for each in children
-        ]
-    )
+    targets = [
+        Target(
+            id=adapter.number_target(each.path),
+            label=each.id or each.title,
+            line=None if each.line is None else client.line_out(each.line),
+            column=None if each.column is None else client.column_out(each.column),
+        )
+        for each in children
+    ]
+    return {"targets": targets}
 
 
 ROUTES = {

@@ -3,9 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import Targets
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
-from pitstop.doors.dap.protocol.messages import Target
+from pitstop.doors.dap.protocol.messages import Body, Target
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.service.debugging import Debugger, PointInfo, StopInfo
@@ -62,22 +61,22 @@ def _beginning(points: tuple[PointInfo, ...], stop: StopInfo, step: str | None) 
     return next((point for point in reversed(past) if point.step == step), None)
 
 
-async def goto_targets(adapter: Adapter, arguments: given.GotoTargetsArguments) -> Targets:
+async def goto_targets(adapter: Adapter, arguments: given.GotoTargetsArguments) -> Body:
     """The step at a line, if a branch stands beside it."""
     session, client = adapter.session(), adapter.editor.client
     debugger, conductor = session.live()
     file = adapter.editor.sources.file_of(arguments.source, session.places, client)
     step = None if file is None else session.places.step_for(file, client.line_in(arguments.line))
     if step is None or not conductor.is_stopped:
-        return Targets(targets=[])
+        return {"targets": []}
     for stop in (await debugger.state()).stops:
         at = session.places.step(stop.step)
         for twin in session.places.twins(step):
             if at is not None and at.parent == twin.parent:
                 line, column = client.line_out(twin.line or 1), client.column_out(twin.column or 1)
                 number = adapter.number_target(twin.path)
-                return Targets(targets=[Target(id=number, label=twin.path, line=line, column=column)])
-    return Targets(targets=[])
+                return {"targets": [Target(id=number, label=twin.path, line=line, column=column)]}
+    return {"targets": []}
 
 
 async def goto(adapter: Adapter, arguments: given.GotoArguments) -> None:

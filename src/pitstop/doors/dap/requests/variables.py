@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import Scopes, ValueSet, Variables
+from pitstop.doors.dap.protocol.bodies import ValueSet
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
-from pitstop.doors.dap.protocol.messages import Scope
+from pitstop.doors.dap.protocol.messages import Body, Scope
 from pitstop.doors.dap.session import values
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
@@ -18,14 +18,14 @@ NAMED_SCOPES = (("inputs", "Inputs", "arguments"), ("vars", "Vars", None), ("mat
 LOOKED_AT = 200
 
 
-async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Scopes:
+async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Body:
     debugger = _stopped(adapter)
     frame = adapter.editor.references.frame(arguments.frame_id)
     stop = await stop_at(adapter, frame)
     if stop is None:  # a long step that is at work: nothing can be seen until it ends
-        return Scopes(scopes=[])
+        return {"scopes": []}
     if frame.depth:
-        return Scopes(scopes=[_facts(adapter, stop, "Step", _step_facts(adapter, frame), "locals")])
+        return {"scopes": [_facts(adapter, stop, "Step", _step_facts(adapter, frame), "locals")]}
     page = await debugger.variables(stop.id, ".", limit=LOOKED_AT)
     told = [_scope(adapter, debugger, stop, "State", ".", "object", page.total, "locals")]
     top = {each.name: each for each in page.variables}
@@ -39,7 +39,7 @@ async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Scopes:
     env = top.get("env")
     if env is not None and env.size is not None:
         told.append(_scope(adapter, debugger, stop, "Env", env.path, env.type, env.size, None, expensive=True))
-    return Scopes(scopes=told)
+    return {"scopes": told}
 
 
 def _stopped(adapter: Adapter) -> Debugger:
@@ -112,14 +112,14 @@ async def _config_facts(adapter: Adapter, debugger: Debugger, stop: StopInfo, fr
     return facts
 
 
-async def variables(adapter: Adapter, arguments: given.VariablesArguments) -> Variables:
+async def variables(adapter: Adapter, arguments: given.VariablesArguments) -> Body:
     if not adapter.editor.references.is_kept(arguments.variables_reference):
         _stopped(adapter)
     holder = adapter.editor.references.holder(arguments.variables_reference)
     if arguments.filter is not None and (arguments.filter == "indexed") != (holder.kind == "array"):
-        return Variables(variables=[])
+        return {"variables": []}
     count = arguments.count or None
-    return Variables(variables=await holder.children(max(0, arguments.start or 0), count))
+    return {"variables": await holder.children(max(0, arguments.start or 0), count)}
 
 
 def path_of(adapter: Adapter, reference: int | None, name: str) -> str | None:

@@ -1,7 +1,8 @@
 """What the adapter can do, as it is told to a client: all of it is tested, and nothing else is told."""
 
-from pitstop.doors.dap.protocol.bodies import Capabilities
-from pitstop.doors.dap.protocol.messages import BreakpointMode
+from typing import Any
+
+from pitstop.doors.dap.protocol.messages import Body, BreakpointMode
 from pitstop.doors.dap.session.client import Client
 from pitstop.doors.dap.session.exceptions import FILTERS
 
@@ -15,37 +16,40 @@ MODES = [
 ]
 
 
-def capabilities_for(client: Client) -> Capabilities:
-    return Capabilities(
-        supports_configuration_done_request=True,
-        supports_function_breakpoints=True,
-        supports_conditional_breakpoints=True,
-        supports_hit_conditional_breakpoints=True,
-        supports_evaluate_for_hovers=True,
-        exception_breakpoint_filters=FILTERS,
-        supports_step_back=True,
-        supports_set_variable=True,
-        supports_restart_frame=True,
-        supports_goto_targets_request=True,
-        supports_step_in_targets_request=True,
-        supports_completions_request=True,
-        completion_trigger_characters=[".", "|", "["],
-        supports_restart_request=True,
-        supports_exception_info_request=True,
-        support_terminate_debuggee=True,
-        support_suspend_debuggee=True,
-        supports_delayed_stack_trace_loading=True,
-        supports_loaded_sources_request=True,
-        supports_log_points=True,
-        supports_terminate_threads_request=True,
-        supports_set_expression=True,
-        supports_terminate_request=True,
-        supports_data_breakpoints=True,
-        supports_cancel_request=True,
-        supports_breakpoint_locations_request=True,
-        supports_clipboard_context=True,
-        supports_exception_filter_options=True,
-        supports_single_thread_execution_requests=client.quirks.steps_single_threads,
-        supports_ansi_styling=client.shows_colours,
-        breakpoint_modes=MODES,
-    )
+def capabilities_for(client: Client) -> Body:
+    told: dict[str, Any] = {
+        "supportsConfigurationDoneRequest": True,
+        "supportsFunctionBreakpoints": True,
+        "supportsConditionalBreakpoints": True,
+        "supportsHitConditionalBreakpoints": True,
+        "supportsEvaluateForHovers": True,
+        "exceptionBreakpointFilters": FILTERS,
+        "supportsStepBack": True,
+        "supportsSetVariable": True,
+        "supportsRestartFrame": True,
+        "supportsGotoTargetsRequest": True,
+        "supportsStepInTargetsRequest": True,
+        "supportsCompletionsRequest": True,
+        "completionTriggerCharacters": [".", "|", "["],
+        "supportsRestartRequest": True,
+        "supportsExceptionInfoRequest": True,
+        "supportTerminateDebuggee": True,
+        "supportSuspendDebuggee": True,
+        "supportsDelayedStackTraceLoading": True,
+        "supportsLoadedSourcesRequest": True,
+        "supportsLogPoints": True,
+        "supportsTerminateThreadsRequest": True,
+        "supportsSetExpression": True,
+        "supportsTerminateRequest": True,
+        "supportsDataBreakpoints": True,
+        "supportsCancelRequest": True,
+        "supportsBreakpointLocationsRequest": True,
+        "supportsClipboardContext": True,
+        "supportsExceptionFilterOptions": True,
+        "breakpointModes": MODES,
+    }
+    if client.quirks.steps_single_threads:
+        told["supportsSingleThreadExecutionRequests"] = True
+    if client.shows_colours:
+        told["supportsANSIStyling"] = True
+    return told

@@ -33,7 +33,6 @@ class Client:
     first_line: int = 1
     first_column: int = 1
     writes_uris: bool = False
-    pages_variables: bool = False
     shows_types: bool = False
     shows_progress: bool = False
     hears_invalidated: bool = False
@@ -68,7 +67,6 @@ def read_client(arguments: InitializeArguments) -> Client:
         first_line=0 if arguments.lines_start_at1 is False else 1,
         first_column=0 if arguments.columns_start_at1 is False else 1,
         writes_uris=arguments.path_format == "uri",
-        pages_variables=bool(arguments.supports_variable_paging),
         shows_types=bool(arguments.supports_variable_type),
         shows_progress=bool(arguments.supports_progress_reporting),
         hears_invalidated=bool(arguments.supports_invalidated_event),

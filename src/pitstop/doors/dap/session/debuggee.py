@@ -349,8 +349,8 @@ class Debuggee:
         self._ended.set()
         if not self._is_restarting and not self._is_ending_told:
             self._is_ending_told = True
-            self._editor.tell("exited", bodies.ExitedEvent(exit_code=code))
-            self._editor.tell("terminated", bodies.TerminatedEvent())
+            self._editor.tell("exited", {"exitCode": code})
+            self._editor.tell("terminated", {})
 
     def _tell_gone(self) -> None:
         """Whatever the client was told of the run is no more."""

@@ -11,12 +11,12 @@ import msgspec
 
 from pitstop.doors.dap.protocol import failures, messages
 from pitstop.doors.dap.protocol.failures import RequestFailed, error_body
-from pitstop.doors.dap.protocol.messages import Incoming, Message, Request
+from pitstop.doors.dap.protocol.messages import Body, Incoming, Message, Request
 from pitstop.doors.dap.protocol.wire import BadFrame, read_frame
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.errors import PitstopError
 
-Handle = Callable[[Adapter, Any], Awaitable[Message | None]]
+Handle = Callable[[Adapter, Any], Awaitable[Message | Body | None]]
 
 _NOTHING = msgspec.Raw(b"{}")
 _REQUEST = msgspec.json.Decoder(Request)

@@ -8,7 +8,7 @@ import msgspec
 
 from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.arguments import FunctionBreakpoint, SourceBreakpoint
-from pitstop.doors.dap.protocol.messages import Event, GivenSource, Message, Response, Source
+from pitstop.doors.dap.protocol.messages import Body, Event, GivenSource, Message, Response, Source
 from pitstop.doors.dap.protocol.wire import to_frame
 from pitstop.doors.dap.session.breakpoint_book import BreakpointBook
 from pitstop.doors.dap.session.client import Client
@@ -43,7 +43,7 @@ class Editor:
         self._work: set[asyncio.Task[None]] = set()
         self._last_seq = 0
 
-    def tell(self, event: str, body: Message | None = None) -> None:
+    def tell(self, event: str, body: Message | Body | None = None) -> None:
         self._last_seq += 1
         self._send(to_frame(_ENCODER.encode(Event(self._last_seq, event, body))))
 

@@ -8,7 +8,6 @@ from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.messages import Message
 
 STEP_SECONDS = 1.0
-REQUEST_SECONDS = 0.5
 
 
 class Progress:

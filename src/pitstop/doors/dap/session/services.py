@@ -7,7 +7,6 @@ from typing import Any
 from pitstop.service.api import Service
 
 OpenService = Callable[[], Service]
-Spawn = Callable[..., "asyncio.Task[None]"]
 
 
 class Services:
