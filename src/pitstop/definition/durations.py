@@ -2,15 +2,11 @@
 
 import re
 
-from pitstop.lazy_pattern import lazy_compile
-
 # Each unit at most once, the larger before the smaller. Also the pattern that editors check by.
 DURATION_PATTERN = (
     r"^\s*(?=[\d.])(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?"
     r"(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?\s*$"
 )
-_WRITTEN = lazy_compile(DURATION_PATTERN, re.ASCII)
-_NUMBER = lazy_compile(r"\s*\d+(\.\d+)?\s*", re.ASCII)
 _SECONDS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 _LONGEST_SECONDS = 366 * 86_400.0
 
@@ -26,9 +22,9 @@ def parse_duration(written: object) -> float:
 
 
 def _parse_text(written: str) -> float | None:
-    if _NUMBER.fullmatch(written):
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", written, re.ASCII):
         return float(written)
-    match = _WRITTEN.match(written)
+    match = re.match(DURATION_PATTERN, written, re.ASCII)
     if match is None:
         return None
     return sum(float(count) * unit for count, unit in zip(match.groups(), _SECONDS, strict=True) if count)

@@ -1,13 +1,13 @@
 """Mistakes in files: collected with their places, and told with the nearest valid word."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 from pitstop.errors import BadFlow, Mistake
-from pitstop.lazy_pattern import lazy_compile
 
 MOST_MISTAKES = 1_000
-_LINE_END = lazy_compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML takes for one
+_LINE_END = "\r\n|[\r\n\x85\u2028\u2029]"  # what YAML takes for one
 _SHOWN_CHARACTERS = 60
 
 
@@ -40,7 +40,7 @@ class Mistakes:
 
     def _line(self, file: str, line: int) -> str:
         if file not in self._lines:
-            self._lines[file] = _LINE_END.split(self.texts.get(file, ""))
+            self._lines[file] = re.split(_LINE_END, self.texts.get(file, ""))
         lines = self._lines[file]
         return lines[line - 1] if line <= len(lines) else ""
 

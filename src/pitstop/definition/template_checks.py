@@ -1,5 +1,6 @@
 """Checks of the jq in a file, as far as it can be judged before anything runs."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -8,11 +9,10 @@ from yaml.nodes import Node, ScalarNode
 from pitstop.definition.mistakes import quoted
 from pitstop.definition.yaml_nodes import Document, position_in
 from pitstop.errors import BadExpression
-from pitstop.lazy_pattern import lazy_compile
 
 # Most expressions have nothing in them that could hide their end, so they need not be parsed to see that it is there.
-_SIMPLE_EXPRESSION = lazy_compile(r'(?<!\$)\$\{\{(?P<jq>\s*[^\s"{}#\\][^"{}#\\]*)\}\}')
-_SIMPLE_CONDITION = lazy_compile(r'(?:[^"{}#\\]|"[^"\\]*")*')
+_SIMPLE_EXPRESSION = r'(?<!\$)\$\{\{(?P<jq>\s*[^\s"{}#\\][^"{}#\\]*)\}\}'
+_SIMPLE_CONDITION = r'(?:[^"{}#\\]|"[^"\\]*")*'
 
 
 class ParsedTemplate(Protocol):
@@ -42,8 +42,8 @@ class TemplateChecks:
         if self._parse is None:
             return
         expressions: Sequence[str]
-        if "${{" not in _SIMPLE_EXPRESSION.sub("", node.value):
-            expressions = [match["jq"].strip() for match in _SIMPLE_EXPRESSION.finditer(node.value)]
+        if "${{" not in re.sub(_SIMPLE_EXPRESSION, "", node.value):
+            expressions = [match["jq"].strip() for match in re.finditer(_SIMPLE_EXPRESSION, node.value)]
         else:
             try:
                 expressions = self._parse(node.value).expressions
@@ -63,7 +63,7 @@ class TemplateChecks:
         expression = condition.strip()
         if not expression:
             document.tell(node, "a condition cannot be empty")
-        elif _SIMPLE_CONDITION.fullmatch(expression) or self._is_balanced(document, node, expression, self._parse):
+        elif re.fullmatch(_SIMPLE_CONDITION, expression) or self._is_balanced(document, node, expression, self._parse):
             self._check_jq(document, node, expression, 0)
 
     def _is_balanced(self, document: Document, node: ScalarNode, expression: str, parse: ParseTemplate) -> bool:
@@ -129,7 +129,4 @@ def _can_parse(text: str, parse: ParseTemplate) -> bool:
 
 def _in_place(reason: str) -> str:
     """The reason without its columns, which are those of the template: the place in the file is told."""
-    return _COLUMN.sub("", reason)
-
-
-_COLUMN = lazy_compile(r" at column \d+")
+    return re.sub(r" at column \d+", "", reason)

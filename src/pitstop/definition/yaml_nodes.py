@@ -11,7 +11,6 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pitstop.definition.flow import Place, Position
 from pitstop.definition.mistakes import Mistakes, nearest, quoted
-from pitstop.lazy_pattern import lazy_compile
 
 MOST_CHARACTERS = 10 * 1024 * 1024
 MOST_LEVELS = 100
@@ -142,7 +141,7 @@ def plain_value(text: str) -> Any:
     """What an unquoted scalar is in the core schema of YAML 1.2: `on`, `yes`, `12:30:45` and dates are text."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    match = _NUMBER.fullmatch(text)
+    match = re.fullmatch(_NUMBER, text)
     if match is None:
         return text
     if match["based"]:
@@ -157,13 +156,11 @@ _CONSTANTS: dict[str, Any] = {
     **{sign + inf: float(f"{sign}inf") for sign in ("", "+", "-") for inf in (".inf", ".Inf", ".INF")},
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-_NUMBER = lazy_compile(
-    r"""  (?P<based> 0o[0-7]+ | 0x[0-9a-fA-F]+ )
+_NUMBER = r"""(?x)
+          (?P<based> 0o[0-7]+ | 0x[0-9a-fA-F]+ )
         | [-+]? [0-9]+
         | (?P<float> [-+]? (?: \.[0-9]+ | [0-9]+ (?:\.[0-9]*)? ) (?:[eE][-+]?[0-9]+)? )
-    """,
-    re.VERBOSE,
-)
+"""
 _BEGINS_A_VALUE = frozenset("+-.0123456789tTfFnN~")
 _TAG_OF = {int: "int", float: "float", bool: "bool", type(None): "null"}
 
@@ -291,13 +288,13 @@ def _decoded(file: str, data: str | bytes, mistakes: Mistakes) -> str | None:
     return text.removeprefix("\ufeff")
 
 
-_NOT_IN_YAML = lazy_compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_IN_YAML = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def _tell_syntax(document: Document, error: YAMLError | UnicodeEncodeError) -> None:
     """Say in our words where libyaml gave up. It knows one mistake at a time."""
     if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
-        strange = _NOT_IN_YAML.search(document.text)
+        strange = re.search(_NOT_IN_YAML, document.text)
         before = document.text[: strange.start()] if strange else ""
         what = f"the character U+{ord(strange[0]):04X} is not allowed in YAML" if strange else f"invalid YAML: {error}"
         column = len(before) - before.rfind("\n")

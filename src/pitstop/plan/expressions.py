@@ -1,6 +1,7 @@
 """Templates: text with jq in `${{ }}`, and what it becomes when the values are known."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
@@ -9,7 +10,6 @@ import msgspec
 
 from pitstop.errors import BadExpression, ExpressionTimeout
 from pitstop.lazy_dataclass import dataclass
-from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.jq_text import tokens
 from pitstop.plan.paths import Parts, plain_path, read_path
 from pitstop.plan.values import Json, as_json
@@ -59,7 +59,7 @@ def parse_template(text: str) -> Template:
     """
     parts: list[str | Expression] = []
     at = 0
-    while opening := _OPENING.search(text, at):
+    while opening := re.compile(_OPENING).search(text, at):
         parts.append(text[at : opening.start()])
         at = opening.end()
         if opening[0] == "$${{":
@@ -93,7 +93,7 @@ def expressions_in(value: object) -> Iterator[str]:
 
 def secrets_read_by(expression: str) -> Iterator[str]:
     """The names that the expression reads as `.secrets.NAME` or `.secrets["NAME"]`."""
-    for found in _SECRET.finditer(expression):
+    for found in re.finditer(_SECRET, expression):
         yield found["name"] or found["key"]
 
 
@@ -143,7 +143,7 @@ def look_up(values: object, parts: Parts) -> Json:
 def what_was_there(expression: str, values: Mapping[str, object]) -> str:
     """The values of the paths that the expression names, as far as they can be told from its text."""
     told: list[str] = []
-    for text in dict.fromkeys(_PATH.findall(expression)):
+    for text in dict.fromkeys(re.findall(_PATH, expression)):
         parts = plain_path(text)
         if parts and parts[0] in values and parts[0] != _HIDDEN and len(told) < _SHOWN_PATHS:
             try:
@@ -159,15 +159,16 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
-_PATH = lazy_compile(r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
-_SECRET = lazy_compile(
-    r"""(?<![\w)\].\"$])\.secrets\s*(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\.?\[\s*"(?P<key>[A-Za-z_][A-Za-z0-9_]*)"\s*\])"""
+_PATH = r"(?<![\w)\].\"$])(?:\.[A-Za-z_][A-Za-z0-9_]*)+"
+_SECRET = (
+    r"(?<![\w)\].\"$])\.secrets\s*"
+    r'(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\.?\[\s*"(?P<key>[A-Za-z_][A-Za-z0-9_]*)"\s*\])'
 )
 _SHOWN_PATHS = 5
 _SHOWN_CHARACTERS = 100
 _HIDDEN = "secrets"
 _READ_AS_THEY_ARE = (dict, list, str, int, float, type(None), Mapping)
-_OPENING = lazy_compile(r"\${1,2}\{\{")
+_OPENING = r"\${1,2}\{\{"
 
 
 async def _render_text(

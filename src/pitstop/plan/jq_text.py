@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from pitstop.errors import BadExpression
 from pitstop.lazy_dataclass import dataclass
-from pitstop.lazy_pattern import lazy_compile
 
 
 class Token(NamedTuple):
@@ -19,8 +18,8 @@ class Token(NamedTuple):
     start: int
 
 
-_TOKEN = lazy_compile(
-    r"""  (?P<space> \s+ )
+_TOKEN = r"""(?xsa)
+          (?P<space> \s+ )
         | (?P<comment> \#[^\n]* )
         | (?P<number> (?: [0-9]+ (?:\.[0-9]*)? | \.[0-9]+ ) (?:[eE][+-]?[0-9]+)? )
         | (?P<field> \.[A-Za-z_][A-Za-z0-9_]* )
@@ -28,17 +27,17 @@ _TOKEN = lazy_compile(
         | (?P<open> [(\[{] )
         | (?P<close> [)\]}] )
         | (?P<mark> \.\. | \?// | //=? | [=!<>|+\-*/%]= | . )
-    """,
-    re.VERBOSE | re.DOTALL | re.ASCII,
-)
-_STRING_PIECE = lazy_compile(r'(?:[^"\\]|\\[^(])*(?P<end>"|\\\()', re.DOTALL)
+"""
+_STRING_PIECE = r'(?s)(?:[^"\\]|\\[^(])*(?P<end>"|\\\()'
 
 
 def tokens(text: str, at: int = 0) -> Iterator[Token]:
     """The tokens of jq. A string with `\\(...)` in it is an `open`, the tokens inside, and a `close`."""
     nesting: list[str] = []
+    match_token = re.compile(_TOKEN).match
+    match_piece = re.compile(_STRING_PIECE).match
     while at < len(text):
-        match = _TOKEN.match(text, at)
+        match = match_token(text, at)
         assert match and match.lastgroup  # the last alternative takes any character
         if match[0] == ")" and nesting and nesting[-1] == '"':
             yield Token("close", ")", at)
@@ -50,7 +49,7 @@ def tokens(text: str, at: int = 0) -> Iterator[Token]:
                 nesting.pop()
             at = match.end()
             continue
-        piece = _STRING_PIECE.match(text, at + 1)
+        piece = match_piece(text, at + 1)
         if piece is None:
             raise BadExpression(text, f"unterminated string at column {at + 1}")
         resumed = match[0] == ")"

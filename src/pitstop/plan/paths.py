@@ -8,19 +8,16 @@ from itertools import repeat
 from typing import Any, TypeAlias
 
 from pitstop.errors import BadExpression
-from pitstop.lazy_pattern import lazy_compile
 
 Parts: TypeAlias = tuple[str | int, ...]
 
-_PART = lazy_compile(
-    r"""  \. (?P<name> [A-Za-z_][A-Za-z0-9_]* )
+_PART = r"""(?xsa)  # compiled when it is first used, as all patterns that a short run may not need
+        \. (?P<name> [A-Za-z_][A-Za-z0-9_]* )
         | \. (?P<quoted> "(?:[^"\\]|\\.)*" )
         | \.? \[ \s* (?P<key> "(?:[^"\\]|\\.)*" ) \s* \]
         | \.? \[ \s* (?P<index> -?[0-9]{1,9} ) \s* \]
-    """,
-    re.VERBOSE | re.DOTALL | re.ASCII,
-)
-_NAME = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+"""
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _SHOWN_KEY_BYTES = 29  # what jq shows of a key in its messages
 _MOST_PADDING = 1_000_000
 
@@ -36,7 +33,7 @@ def parse_path(text: str) -> Parts:
     parts: list[str | int] = []
     at = 0
     while at < len(path):
-        match = _PART.match(path, at) if path.startswith(".") else None
+        match = re.compile(_PART).match(path, at) if path.startswith(".") else None
         part = _part(match) if match else None
         if match is None or part is None:
             column = 1 + at + len(text) - len(text.lstrip())
@@ -63,7 +60,7 @@ def format_path(parts: Sequence[str | int]) -> str:
         f"[{part}]"
         if isinstance(part, int)
         else f".{part}"
-        if _NAME.fullmatch(part)
+        if re.fullmatch(_NAME, part)
         else f"[{json.dumps(part, ensure_ascii=False)}]"
         for part in parts
     )

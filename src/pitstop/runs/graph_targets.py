@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 from pitstop.lazy_dataclass import dataclass
-from pitstop.lazy_pattern import lazy_compile
 
-_TARGET = lazy_compile(r"(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.DOTALL)
-_MODULE = lazy_compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_TARGET = r"(?s)(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"
+_MODULE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _NO_NAMES = (".yaml", ".yml")  # what files of flows end in
 
 
@@ -30,9 +29,9 @@ class GraphTarget:
 
 def read_target(text: str) -> GraphTarget | None:
     """The graph that is meant, from wherever it is looked at; None for what names no graph."""
-    found = _TARGET.fullmatch(text)
+    found = re.fullmatch(_TARGET, text)
     if found is None or text.endswith(_NO_NAMES) or Path(text).is_file():
         return None
-    if not found["module"].endswith(".py") and _MODULE.fullmatch(found["module"]) is None:
+    if not found["module"].endswith(".py") and re.fullmatch(_MODULE, found["module"]) is None:
         return None
     return GraphTarget(Path(found["place"] or ".").absolute(), found["module"], found["name"])

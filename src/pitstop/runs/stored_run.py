@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from pitstop.events.types import StepFinished
-from pitstop.lazy_pattern import lazy_compile
+from pitstop.events.written_text import shown_line
 from pitstop.runs.flow_info import FlowInfo
 from pitstop.runs.log_pages import pages_of
 from pitstop.runs.reports import compared_tests, tests_over_runs
@@ -16,8 +16,6 @@ from pitstop.runs.test_results import TestCase, TestedRun
 from pitstop.store.port import KeptRun, RunRecord, RunStore
 
 TAIL_BYTES = 64 * 1024
-_ESCAPES = lazy_compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_UNPRINTABLE = lazy_compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 _SHOWN = (
     *("id", "flow", "file", "status", "created_at", "started_at", "ended_at", "error", "intervened"),
@@ -42,7 +40,7 @@ class StoredRun:
 
     async def log_tail(self, occurrence: str, lines: int = 20) -> list[str]:
         text = (await self.kept.output_end(occurrence, TAIL_BYTES)).decode(errors="replace")
-        return [_shown(line) for line in text.rstrip("\n").split("\n")[-lines:]] if text.strip() else []
+        return [shown_line(line) for line in text.rstrip("\n").split("\n")[-lines:]] if text.strip() else []
 
     async def log(self, occurrence: str, *, after: int = 0, limit: int = 1000, search: str | None = None) -> LogPage:
         is_ended = await self._is_ended(occurrence)
@@ -84,8 +82,3 @@ def tell_run(record: RunRecord, **more: Any) -> RunInfo:
 
 def failures_in(record: RunRecord) -> tuple[Failure, ...]:
     return tuple(Failure(**failure) for failure in record.failures)
-
-
-def _shown(line: str) -> str:
-    """What a terminal shows in the end: no escape sequences, and not what was overwritten."""
-    return _UNPRINTABLE.sub("", _ESCAPES.sub("", line.rstrip("\r").rpartition("\r")[2])).rstrip()

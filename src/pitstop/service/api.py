@@ -8,6 +8,7 @@ has a secret in it. Values of runs are defined in `pitstop.runs`; the debugger o
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from pitstop.events.written_text import shown_line, without_escapes
 from pitstop.lazy_dataclass import dataclass
 from pitstop.runs.flow_info import FlowInfo, StepInfo
 from pitstop.runs.graph_targets import read_target
@@ -75,6 +76,8 @@ __all__ = [
     "WorkspaceProgress",
     "WorkspaceWork",
     "read_target",
+    "shown_line",
+    "without_escapes",
 ]
 
 

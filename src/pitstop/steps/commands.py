@@ -8,16 +8,14 @@ from contextlib import suppress
 from pitstop.engine.executor import Command, CommandRef, CommandResult
 from pitstop.engine.frame import Activation
 from pitstop.errors import WorkspaceLost
+from pitstop.events.written_text import shown_line
 from pitstop.lazy_dataclass import dataclass
-from pitstop.lazy_pattern import lazy_compile
 from pitstop.steps.workplace import Workplace
 
 LAST_LINES = 10
 _TAIL_BYTES = 32 * 1024
 _LINE_CHARACTERS = 500
 _FIRST_SIGNAL_CODE = 128  # a shell whose command was ended by signal 9 exits with 128 + 9
-_ESCAPES = lazy_compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_UNPRINTABLE = lazy_compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ class Tail:
     def last_lines(self, workplace: Workplace, count: int = LAST_LINES) -> tuple[str, ...]:
         """The last lines for a message: no escape sequences, no secrets, nothing that was written over."""
         text = workplace.masker.mask_text(b"".join(self._chunks).decode(errors="replace"))
-        lines = [shown for line in text.split("\n") if (shown := _shown(line))]
+        lines = [shown for line in text.split("\n") if (shown := shown_line(line))]
         if not self._is_cut:
             return tuple(_beginning(line) for line in lines[-count:])
         # The first line may begin in the middle, and so in the middle of a secret
@@ -118,12 +116,6 @@ def why_it_ended(result: CommandResult) -> str:
     if code > _FIRST_SIGNAL_CODE and _is_signal(code - _FIRST_SIGNAL_CODE):
         return f"exit code {code}: a command was killed by {_signal_name(code - _FIRST_SIGNAL_CODE)}"
     return f"exit code {code}"
-
-
-def _shown(line: str) -> str:
-    if line.isprintable():
-        return line.rstrip()
-    return _UNPRINTABLE.sub("", _ESCAPES.sub("", line.rstrip("\r").rpartition("\r")[2])).rstrip()
 
 
 def _beginning(line: str) -> str:

@@ -3,7 +3,7 @@
 import inspect
 import json
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,29 +81,12 @@ def help_for(step_type: type[DescribedStepType]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def reference_markdown(step_types: Iterable[type[DescribedStepType]]) -> str:
-    """The reference of the step types, one section for each."""
-    return "\n".join(_section(step_type) for step_type in step_types)
-
-
 def usage_of(step_type: type[DescribedStepType]) -> str:
     """How it is written in a flow, in one line."""
     if step_type.shorthand_field is not None:
         return f"- {step_type.name}: <{step_type.shorthand_field}>"
     fields = ", ".join(field.name for field in describe_fields(step_type))
     return f"- {step_type.name}: {{{fields}}}"
-
-
-def _section(step_type: type[DescribedStepType]) -> str:
-    lines = [f"## `{step_type.name}`", "", step_type.summary, ""]
-    lines += [*_paragraphs(step_type)[1:], ""] if step_type.__doc__ else []
-    lines += ["```yaml", usage_of(step_type), "```", ""]
-    lines += ["| field | type | default | meaning |", "| --- | --- | --- | --- |"]
-    for field in describe_fields(step_type):
-        default = "required" if field.is_required else f"`{field.default}`" if field.default else ""
-        description = field.description.replace("|", "\\|")
-        lines.append(f"| `{field.name}` | {field.kind} | {default} | {description} |")
-    return "\n".join(lines) + "\n"
 
 
 def _default(value: Any, kind: str) -> str:

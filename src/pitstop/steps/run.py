@@ -1,5 +1,6 @@
 """`run`: a script in a shell, with what it hands on."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -9,7 +10,6 @@ from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
 from pitstop.engine.threads import in_thread
 from pitstop.errors import FileProblem, StepFailure
-from pitstop.lazy_pattern import lazy_compile
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.failures import BadReport, CommandFailed, NotAvailable, NothingMatches
@@ -21,7 +21,7 @@ from pitstop.steps.workplace import SH, Workplace
 if TYPE_CHECKING:
     from pitstop.steps.run_config import RunConfig
 
-_PLACEHOLDER = lazy_compile(r"\{(file|script)\}")
+_PLACEHOLDER = r"\{(file|script)\}"
 _NAMED_TESTS = 5
 
 
@@ -104,14 +104,14 @@ class RunStep:
 
     async def _what_to_run(self, form: RunOptions, key: str, files: AsyncExitStack) -> dict[str, Any]:
         shell = form.shell or (self._workplace.shell if form.image is None else SH)
-        named = {name for word in shell for name in _PLACEHOLDER.findall(word)}
+        named = {name for word in shell for name in re.findall(_PLACEHOLDER, word)}
         if not named:
             return {"script": form.script, "shell": shell}
         meant = {"script": form.script}
         if "file" in named:
             script = self._workplace.control_file(key, "script", form.script)
             meant["file"] = (await files.enter_async_context(script)).path
-        return {"argv": tuple(_PLACEHOLDER.sub(lambda name: meant[name[1]], word) for word in shell)}
+        return {"argv": tuple(re.sub(_PLACEHOLDER, lambda name: meant[name[1]], word) for word in shell)}
 
     async def _gather(
         self, form: RunOptions, result: CommandResult, output_file: str, before: Traces

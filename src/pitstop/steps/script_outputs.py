@@ -7,14 +7,13 @@ import msgspec
 
 from pitstop.engine.workspace_files import WorkspaceFiles
 from pitstop.errors import FileMissing, FileProblem, FileTooLarge, NotAFile
-from pitstop.lazy_pattern import lazy_compile
 from pitstop.steps.failures import BadOutput
 
 MOST_BYTES = 1024 * 1024
 RESERVED = frozenset({"exit_code", "tests", "artifacts"})
 
-_NAME = lazy_compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_ENTRY = lazy_compile(r"(?P<name>[^=<]*?)\s*(?:(?P<block><<)|=)(?P<rest>.*)", re.DOTALL)
+_NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
+_ENTRY = r"(?s)(?P<name>[^=<]*?)\s*(?:(?P<block><<)|=)(?P<rest>.*)"
 _SHOWN_CHARACTERS = 80
 
 
@@ -60,8 +59,8 @@ def _parse_lines(lines: list[str]) -> dict[str, Any]:
         at += 1
         if not line.strip():
             continue
-        entry = _ENTRY.fullmatch(line)
-        if entry is None or not _NAME.fullmatch(entry["name"].lstrip()):
+        entry = re.fullmatch(_ENTRY, line)
+        if entry is None or not re.fullmatch(_NAME, entry["name"].lstrip()):
             raise BadOutput(f"line {at} is {_shown(line)}, but key=value or key<<END is expected")
         name, rest = entry["name"].lstrip(), entry["rest"]
         if entry["block"]:

@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pitstop.service.api import EventInfo, FlowInfo, Output, StepInfo
+from pitstop.service.api import EventInfo, FlowInfo, Output, StepInfo, shown_line
 
 SHOWN_LINES = 4
-_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INDEX = re.compile(r"(.*?)((?:\[\d+\]|@\d+)*)$", re.DOTALL)
 _NUMBER = re.compile(r"\d+")
 _LOOKED_AT_BYTES = 4096
@@ -150,8 +148,7 @@ def base_of(occurrence: str) -> tuple[str, int]:
 
 def shown_lines(data: bytes) -> list[str]:
     """Lines as they are to be seen: without escape sequences, nor what was written over."""
-    lines = _ESCAPES.sub(b"", data).decode(errors="replace").split("\n")
-    shown = (_UNPRINTABLE.sub("", line.rstrip("\r").rpartition("\r")[2].replace("\t", "  ")).rstrip() for line in lines)
+    shown = (shown_line(line.replace("\t", "  ")) for line in data.decode(errors="replace").split("\n"))
     return [line for line in shown if line][-SHOWN_LINES:]
 
 

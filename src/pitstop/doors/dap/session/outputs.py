@@ -7,11 +7,10 @@ from typing import NamedTuple, Protocol
 from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.places import Places
-from pitstop.service.api import Output, Stream
+from pitstop.service.api import Output, Stream, without_escapes
 
 LONGEST_PART = 16 * 1024  # of a line that does not end
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _INDICES = re.compile(r"[@#]\d+|\[\d+\]")
 
 
@@ -70,7 +69,7 @@ class Outputs:
 
     def _tell(self, occurrence: str, stream: Stream, text: str) -> None:
         client = self._editor.client
-        shown = text if client.shows_colours else _ESCAPES.sub("", text)
+        shown = text if client.shows_colours else without_escapes(text)
         step = self._placed.places.step(_INDICES.sub("", occurrence))
         source = None if step is None or step.file is None else self._editor.sources.tell(step.file, client)
         line = None if step is None or step.line is None else client.line_out(step.line)

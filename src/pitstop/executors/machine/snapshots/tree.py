@@ -43,10 +43,6 @@ class Entry(NamedTuple):
     def is_left_out(self) -> bool:
         return self.target == UNREAD or why_left_out(self.mode) is not None
 
-    def looks_like(self, other: "Entry") -> bool:
-        """Are the two the same but for what is in them? Times of a folder change with what is in it, and count."""
-        return self[1:5] == other[1:5]
-
 
 def why_left_out(mode: int) -> str | None:
     """Why a thing of this kind is no part of a snapshot; None if it is."""
