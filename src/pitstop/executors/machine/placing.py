@@ -2,26 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from pitstop.engine.executor import (
     Command,
     CommandRef,
     CommandResult,
-    ExecutorEvent,
     LogChunk,
     Placement,
-    RunnerInfo,
     Shell,
     ShellRequest,
     WorkspaceRef,
 )
-from pitstop.engine.workspace_files import WorkspaceFiles, WorkspaceSnapshots
-from pitstop.errors import Unavailable, WorkspaceLost
+from pitstop.errors import Unavailable
 from pitstop.executors.machine.containers.traces import traces_of
 from pitstop.executors.machine.processes.executor import ProcessExecutor
-from pitstop.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pitstop.executors.machine.containers.launcher import ContainerLauncher
@@ -46,14 +41,17 @@ class PlacingExecutor:
         self._new_launcher = new_launcher
         self._launcher: ContainerLauncher | None = None
         self._image = image
-        self._held: dict[str, _Held] = {}
+        self._acquired: set[str] = set()
         self._sentries: dict[str, asyncio.Task[None]] = {}
-
-    async def runners(self) -> list[RunnerInfo]:
-        return await self._processes.runners()
-
-    def events(self) -> AsyncIterator[ExecutorEvent]:
-        return self._processes.events()
+        processes.before_release(self._leave)
+        self.runners = processes.runners
+        self.events = processes.events
+        self.release = processes.release
+        self.orphans = processes.orphans
+        self.kept = processes.kept
+        self.remove_workspace = processes.remove_workspace
+        self.files = processes.files
+        self.snapshots = processes.snapshots
 
     # --- Workspaces
 
@@ -65,43 +63,17 @@ class PlacingExecutor:
         except BaseException:
             await self._processes.release(workspace, keep=True)
             raise
-        self._held[workspace.id] = _Held(workspace)
+        self._acquired.add(workspace.id)
         return workspace
 
-    async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
-        held = self._held.get(workspace.id)
-        if held is None:
-            await self._processes.release(workspace, keep=keep)
-            return
-        held.is_left, held.is_kept = True, held.is_kept or keep
-        async with held.turn:  # who releases it meanwhile, or closes all, waits until it is done
-            if self._held.get(workspace.id) is held:
-                await self._leave(workspace)
-                await self._processes.release(workspace, keep=held.is_kept)
-                del self._held[workspace.id]
-
     async def _leave(self, workspace: WorkspaceRef) -> None:
-        if self._launcher is not None:
+        if workspace.id in self._acquired and self._launcher is not None:
             await self._launcher.leave(workspace)
+        self._acquired.discard(workspace.id)
         sentry = self._sentries.pop(workspace.id, None)
         if sentry is not None:
             sentry.cancel()
             await asyncio.wait([sentry])
-
-    async def orphans(self) -> list[str]:
-        return await self._processes.orphans()
-
-    async def kept(self) -> list[str]:
-        return await self._processes.kept()
-
-    async def remove_workspace(self, workspace: str) -> None:
-        await self._processes.remove_workspace(workspace)
-
-    def files(self, workspace: WorkspaceRef) -> WorkspaceFiles:
-        return self._processes.files(workspace)
-
-    def snapshots(self, workspace: WorkspaceRef) -> WorkspaceSnapshots:
-        return self._processes.snapshots(workspace)
 
     # --- Commands
 
@@ -109,52 +81,39 @@ class PlacingExecutor:
         image = command.image or self._image
         if image is None:
             return await self._processes.start(workspace, command)
-        self._check_held(workspace)
+        self._processes.check_held(workspace)
         await self._post_sentry(workspace)
         return await self._containers.start(workspace, command, image)
 
     def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
-        if self._runs_in_container(command):
-            return self._containers.logs(command, offset)
-        return self._processes.logs(command, offset)
+        return self._place_of(command).logs(command, offset)
 
     async def wait(self, command: CommandRef) -> CommandResult:
-        if self._runs_in_container(command):
-            return await self._containers.wait(command)
-        return await self._processes.wait(command)
+        return await self._place_of(command).wait(command)
 
     async def write(self, command: CommandRef, data: bytes) -> None:
-        if self._runs_in_container(command):
-            await self._containers.write(command, data)
-        else:
-            await self._processes.write(command, data)
+        await self._place_of(command).write(command, data)
 
     async def close_input(self, command: CommandRef) -> None:
-        if self._runs_in_container(command):
-            await self._containers.write(command, None)
-        else:
-            await self._processes.close_input(command)
+        await self._place_of(command).close_input(command)
 
     async def cancel(self, command: CommandRef, grace: float = 10.0, *, timed_out: bool = False) -> None:
-        if self._runs_in_container(command):
-            await self._containers.cancel(command, grace, "timeout" if timed_out else "cancelled")
-        else:
-            await self._processes.cancel(command, grace, timed_out=timed_out)
+        await self._place_of(command).cancel(command, grace, timed_out=timed_out)
 
     async def shell(self, workspace: WorkspaceRef, request: ShellRequest) -> Shell:
         image = request.image or self._image
         if image is None:
             return await self._processes.shell(workspace, request)
-        self._check_held(workspace)
+        self._processes.check_held(workspace)
         await self._post_sentry(workspace)
         try:
             shell = await self._containers.shell(workspace, request, image)
-            self._check_held(workspace)
+            self._processes.check_held(workspace)
         except (Unavailable, OSError):
-            self._check_held(workspace)
+            self._processes.check_held(workspace)
             raise
         finally:
-            if self._is_left(workspace):  # released while it was opened, which may take as long as a pull does
+            if not self._processes.holds(workspace):  # released while it was opened, which may take a whole pull
                 await self._containers.leave_late(workspace)
         return shell
 
@@ -163,15 +122,8 @@ class PlacingExecutor:
 
     async def close(self, *, keep: bool = False) -> None:
         try:
-            for held in [*self._held.values()]:
-                held.is_left = True
-                async with held.turn:
-                    if self._held.pop(held.workspace.id, None) is held:
-                        await self._leave(held.workspace)
-                        if held.is_kept:
-                            await self._processes.release(held.workspace, keep=True)
-        finally:
             await self._processes.close(keep=keep)
+        finally:
             if self._launcher is not None:
                 await self._launcher.close()
 
@@ -181,17 +133,10 @@ class PlacingExecutor:
             self._launcher = self._new_launcher()
         return self._launcher
 
-    def _check_held(self, workspace: WorkspaceRef) -> None:
-        self._processes.check_held(workspace)
-        if self._is_left(workspace):
-            raise WorkspaceLost(workspace.id, "it was released")
-
-    def _is_left(self, workspace: WorkspaceRef) -> bool:
-        held = self._held.get(workspace.id)
-        return held is None or held.is_left
-
-    def _runs_in_container(self, command: CommandRef) -> bool:
-        return self._launcher is not None and self._launcher.knows(command)
+    def _place_of(self, command: CommandRef) -> "ProcessExecutor | ContainerLauncher":
+        if self._launcher is not None and self._launcher.knows(command):
+            return self._launcher
+        return self._processes
 
     async def _post_sentry(self, workspace: WorkspaceRef) -> None:
         if workspace.id not in self._sentries:
@@ -203,13 +148,3 @@ class PlacingExecutor:
         result = await self._processes.wait(sentry)
         if result.state == "lost":
             self._containers.lose(sentry.workspace, result.reason)
-
-
-@dataclass(slots=True)
-class _Held:
-    """A workspace that somebody acquired. When it `is_left`, nothing more may begin there."""
-
-    workspace: WorkspaceRef
-    is_left: bool = False
-    is_kept: bool = False
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)

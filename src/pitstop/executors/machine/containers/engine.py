@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,9 @@ TAKEN_OVER = 101
 GOOD = range(200, 300)
 NOT_THERE = 404
 NOT_CHANGED = 304  # it was so already
+SAID_BYTES = 64 * 1024  # of what a command in a container said last
+LOOK_SECONDS = 0.02
+NOT_RUN = 126  # what an engine tells of a program that is not there
 
 Query = Mapping[str, Any]
 
@@ -227,6 +230,25 @@ def told_gone(path: str) -> Iterator[None]:
         yield
     except (OSError, EOFError, asyncio.LimitOverrunError) as error:
         raise EngineGone(f"lost the connection to the container engine at {path}: {error}") from error
+
+
+async def execute(engine: ContainerEngine, name: str, argv: Sequence[str]) -> tuple[int, bytes]:
+    """Run one more command in a container: its exit code, and the last that it said. Cancelling leaves it running.
+
+    Raises EngineRefused.
+    """
+    request = {"AttachStdout": True, "AttachStderr": True, "Tty": True, "Cmd": list(argv)}
+    execution = (await engine.ask("POST", f"/containers/{name}/exec", body=request))["Id"]
+    said = b""
+    take_over = engine.take_over(f"/exec/{execution}/start", body={"Detach": False, "Tty": True})
+    with told_gone(engine.path), await take_over as connection:
+        while chunk := await asyncio.get_running_loop().sock_recv(connection, SAID_BYTES):
+            said = (said + chunk)[-SAID_BYTES:]
+    while True:
+        state = await engine.ask("GET", f"/exec/{execution}/json")
+        if not state["Running"]:
+            return NOT_RUN if state["ExitCode"] is None else int(state["ExitCode"]), said
+        await asyncio.sleep(LOOK_SECONDS)  # it has said all, and is not seen to have ended yet
 
 
 async def ask_exit(engine: ContainerEngine, info: EngineInfo, name: str, stack: AsyncExitStack) -> Answer | None:

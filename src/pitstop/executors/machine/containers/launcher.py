@@ -3,6 +3,8 @@
 import asyncio
 import secrets
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -10,11 +12,11 @@ from dataclasses import replace
 from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk, Shell, ShellRequest, WorkspaceRef
 from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable
+from pitstop.executors.machine.containers import guard as container_guard
 from pitstop.executors.machine.containers.command import ContainerCommand, Yard, attach, make_container
 from pitstop.executors.machine.containers.config import ContainerRequest, folder_in_repo
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineInfo, EngineRefused
 from pitstop.executors.machine.containers.finding import find_engine
-from pitstop.executors.machine.containers.guards import Guard
 from pitstop.executors.machine.containers.images import Images
 from pitstop.executors.machine.containers.labels import (
     labels_of,
@@ -24,7 +26,7 @@ from pitstop.executors.machine.containers.labels import (
     remove_orphans,
 )
 from pitstop.executors.machine.containers.ownership import any_image, keep_owner
-from pitstop.executors.machine.containers.result import Ending, NotRun
+from pitstop.executors.machine.containers.result import NotRun
 from pitstop.executors.machine.containers.services import Services
 from pitstop.executors.machine.containers.shell import (
     BASH_OR_SH,
@@ -140,13 +142,15 @@ class ContainerLauncher:
     async def wait(self, command: CommandRef) -> CommandResult:
         return await self._started[command.key].wait_ended()
 
-    async def write(self, command: CommandRef, data: bytes | None) -> None:
-        """More live input for a command; None is its end."""
+    async def write(self, command: CommandRef, data: bytes) -> None:
         await self._started[command.key].write(data)
 
-    async def cancel(self, command: CommandRef, grace: float, ending: Ending) -> None:
+    async def close_input(self, command: CommandRef) -> None:
+        await self._started[command.key].write(None)
+
+    async def cancel(self, command: CommandRef, grace: float, *, timed_out: bool) -> None:
         started = self._started[command.key]
-        started.cancel(grace, ending)
+        started.cancel(grace, "timeout" if timed_out else "cancelled")
         await started.wait_ended()
 
     async def image_digest(self, image: str) -> str:
@@ -244,6 +248,27 @@ class ContainerLauncher:
                 images = Images(engine)
                 self._yard = Yard(engine, info, images, Services(engine, images))
             return self._yard
+
+
+class Guard:
+    """Our end of the pipe to the process that removes our containers if we die."""
+
+    def __init__(self, path: str, owner: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", container_guard.__file__, path, owner],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            start_new_session=True,  # what ends Pitstop in a terminal shall not end its guard
+        )
+
+    def dismiss(self) -> None:
+        """Let it look for the last time. Returns when it is gone."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
 
 
 def _nobody(_line: str) -> None:

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from pitstop.engine.container import Service
-from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineRefused
-from pitstop.executors.machine.containers.exec import execute
+from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineRefused, execute
 from pitstop.executors.machine.containers.images import Images
 from pitstop.executors.machine.containers.labels import remove_container, remove_network
 from pitstop.executors.machine.containers.log import Frames

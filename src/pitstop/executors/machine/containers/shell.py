@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 from pitstop.engine.executor import CommandResult
 from pitstop.executors.machine.characters import whole_characters
-from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineRefused
-from pitstop.executors.machine.containers.exec import execute
+from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineRefused, execute
 from pitstop.executors.machine.containers.result import Seen, result_of
 
 READ_BYTES = 64 * 1024

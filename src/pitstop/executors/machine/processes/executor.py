@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import os
 import platform
-import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,10 +31,9 @@ from pitstop.executors.machine.processes.keeper_process import KeeperProcess, sp
 from pitstop.executors.machine.processes.live_input import LiveInput
 from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
 from pitstop.executors.machine.processes.result import result_of
-from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, Request
-from pitstop.executors.machine.processes.supervisor import End
-from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors
-from pitstop.executors.machine.spill import STDERR, SpillReader, SpillWriter, write_all
+from pitstop.executors.machine.processes.spawn import Request
+from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors, refused
+from pitstop.executors.machine.spill import STDERR, SpillReader, write_all
 from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.machine.workspaces.held import Workspaces
 from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
@@ -50,6 +48,8 @@ RELEASE_GRACE_SECONDS = 1.0
 LEASE_SECONDS = 15.0
 OTHER_NAMES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}  # of architectures
 LAPSED = "Pitstop was suspended for {seconds:g} s, so its commands were killed and its workspaces released"
+
+BeforeRelease = Callable[[WorkspaceRef], Awaitable[None]]
 
 
 class ProcessExecutor:
@@ -84,6 +84,7 @@ class ProcessExecutor:
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
         self._supervisors = Supervisors(lease_seconds, self._workspaces.forget_epoch, new_keeper)
         self._not_read_only: str | None = None  # why there is no read-only view here; empty if there is
+        self._before_release: list[BeforeRelease] = []
         self._closed = asyncio.Event()
 
     async def runners(self) -> list[RunnerInfo]:
@@ -130,7 +131,13 @@ class ProcessExecutor:
                 finally:
                     del self._held[workspace.id]
 
+    def before_release(self, end: BeforeRelease) -> None:
+        """Call `end` with each workspace that is released, before its processes end."""
+        self._before_release.append(end)
+
     async def _end_all_in(self, held: "_Held") -> None:
+        for end in self._before_release:
+            await end(held.workspace.ref(self._runner))
         for shell in held.shells:
             await shell.close()
         started = {key: it for key, (ref, it) in self._started.items() if ref.workspace == held.workspace.id}
@@ -191,11 +198,11 @@ class ProcessExecutor:
         held.started_count += 1
         log = f"{held.workspace.logs}/{held.started_count}"
         if command.image is not None:
-            return _refused(log, f"image {command.image}: this executor cannot run containers")
+            return refused(log, f"image {command.image}: this executor cannot run containers")
         try:
             cwd = held.workspace.path_in_repo(command.cwd)
         except ValueError as error:
-            return _refused(log, f"cannot run in the folder {command.cwd}: {error}")
+            return refused(log, f"cannot run in the folder {command.cwd}: {error}")
         request = Request(
             log=log,
             argv=[os.fsencode(argument) for argument in argv_of(command, log)],
@@ -316,6 +323,11 @@ class ProcessExecutor:
             await self._supervisors.close()
             self._workspaces.close()
 
+    def holds(self, workspace: WorkspaceRef) -> bool:
+        """Whether it was acquired here, and not released since."""
+        held = self._held.get(workspace.id)
+        return held is not None and not held.is_left
+
     def check_held(self, workspace: WorkspaceRef) -> None:
         """Raises WorkspaceLost if it is not this executor's, or not any more."""
         self._find(workspace)
@@ -370,18 +382,6 @@ def _text_of(log: str) -> str:
         return Path(log).read_text(errors="replace").strip()
     except FileNotFoundError:
         return ""
-
-
-def _refused(log: str, reason: str) -> Supervised:
-    """A command that was not even given to a supervisor."""
-    now = time.time()
-    writer = SpillWriter(log)
-    writer.append(STDERR, now, f"pitstop: {reason}\n".encode())
-    writer.close()
-    refused = Supervised(log)
-    refused.notice_growth()
-    refused.notice_end(End(exit_code=EXIT_NOT_EXECUTABLE, reason=reason, started_at=now, ended_at=now))
-    return refused
 
 
 def _architecture() -> str | tuple[str, ...]:

@@ -19,6 +19,7 @@ It is a process of its own whose start is part of every first command (`keeper_p
 """
 
 import _ctypes  # without `ctypes`, which takes longer to load than all the rest of the keeper
+import fcntl
 import gc
 import marshal
 import os
@@ -26,14 +27,14 @@ import select
 import time
 
 from pitstop.executors.machine.bare import signal, socket, suppress
-from pitstop.executors.machine.process_table import children_of_this_process
-from pitstop.executors.machine.processes.apart import stand_apart
+from pitstop.executors.machine.process_table import children_of_this_process, place_of_arguments_and_environment
 from pitstop.executors.machine.processes.supervisor import receive, supervise
 from pitstop.executors.machine.workspaces.epoch import Epoch
 
 NAME = "pitstop-keeper"
 PR_SET_CHILD_SUBREAPER = 36
 NEVER = float("inf")
+FIRST_AFTER_STANDARD = 3
 
 
 def main(control_fd: int) -> None:
@@ -126,6 +127,41 @@ class _Keeper:
             over.end()
             with suppress(OSError):  # it will find out by itself
                 self._control.send(marshal.dumps(("over", over.path)), socket.MSG_DONTWAIT)
+
+
+def stand_apart(name: str, kept_fd: int) -> int:
+    """Let go of files, folder and name of the process that this one came from.
+
+    Standard error and this file descriptor are kept; the new number of the latter is returned.
+    """
+    kept = fcntl.fcntl(kept_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_AFTER_STANDARD)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)  # or whoever reads the output of Pitstop would not see its end before this process has ended
+    for fd in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 (pathlib is heavy)
+        if fd >= FIRST_AFTER_STANDARD and fd != kept:
+            with suppress(OSError):  # it was that of the listing itself
+                os.close(fd)
+    os.chdir("/")
+    with suppress(OSError):  # a name is worth nobody's failure
+        _take_name(name.encode())
+    return kept
+
+
+def _take_name(name: bytes) -> None:
+    """Be shown as that, and without an environment: who looks for Pitstop or its secrets must not find this process."""
+    begin, end = place_of_arguments_and_environment()
+    _write("/proc/self/comm", name, 0)
+    _write("/proc/self/mem", name[: end - begin].ljust(end - begin, b"\0"), begin)
+
+
+def _write(path: str, text: bytes, offset: int) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.lseek(fd, offset, os.SEEK_SET)
+        os.write(fd, text)
+    finally:
+        os.close(fd)
 
 
 def adopt_orphans() -> None:

@@ -9,12 +9,14 @@ import contextlib
 import marshal
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 
 from pitstop.executors.machine.processes.keeper_process import KeeperProcess
 from pitstop.executors.machine.processes.live_input import LiveInput
-from pitstop.executors.machine.processes.spawn import Request
+from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, Request
 from pitstop.executors.machine.processes.supervisor import End
+from pitstop.executors.machine.spill import STDERR, SpillWriter
 from pitstop.executors.machine.workspaces.epoch import Epoch
 
 IDLE_SUPERVISORS = 8
@@ -67,6 +69,18 @@ class Supervised:
         if not self.ended.done():
             self.ended.set_result(end)
         self._grew.set()
+
+
+def refused(log: str, reason: str) -> Supervised:
+    """A command that was not even given to a supervisor."""
+    now = time.time()
+    writer = SpillWriter(log)
+    writer.append(STDERR, now, f"pitstop: {reason}\n".encode())
+    writer.close()
+    command = Supervised(log)
+    command.notice_growth()
+    command.notice_end(End(exit_code=EXIT_NOT_EXECUTABLE, reason=reason, started_at=now, ended_at=now))
+    return command
 
 
 class Supervisors:
