@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pitstop.doors.dap.protocol.messages import Breakpoint, Message, Source
+from pitstop.doors.dap.protocol.messages import Message, Source
 
 # --- Answers ---------------------------------------------------------------------------------------------------------
 
@@ -45,23 +45,7 @@ class ExceptionInfo(Message, kw_only=True):
     details: ExceptionDetails
 
 
-class SourceText(Message, kw_only=True):
-    content: str
-    mime_type: str | None = None
-
-
 # --- Events ----------------------------------------------------------------------------------------------------------
-
-
-class ProcessEvent(Message, kw_only=True):
-    name: str
-    is_local_process: bool
-    start_method: Literal["launch", "attach"]
-
-
-class ThreadEvent(Message, kw_only=True):
-    reason: Literal["started", "exited"]
-    thread_id: int
 
 
 class StoppedEvent(Message, kw_only=True):
@@ -73,22 +57,12 @@ class StoppedEvent(Message, kw_only=True):
     hit_breakpoint_ids: list[int]
 
 
-class ContinuedEvent(Message, kw_only=True):
-    thread_id: int
-    all_threads_continued: bool
-
-
 class OutputEvent(Message, kw_only=True):
     category: Literal["console", "stdout", "stderr"]
     output: str
     source: Source | None = None
     line: int | None = None
     column: int | None = None
-
-
-class BreakpointEvent(Message, kw_only=True):
-    reason: Literal["changed"]
-    breakpoint: Breakpoint
 
 
 class InvalidatedEvent(Message, kw_only=True):
@@ -109,11 +83,6 @@ class ProgressUpdateEvent(Message, kw_only=True):
     progress_id: str
     message: str
     percentage: float | None = None
-
-
-class ProgressEndEvent(Message, kw_only=True):
-    progress_id: str
-    message: str | None = None
 
 
 class StepEvent(Message, kw_only=True):

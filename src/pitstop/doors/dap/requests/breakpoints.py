@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import BreakpointEvent, DataBreakpointInfo
+from pitstop.doors.dap.protocol.bodies import DataBreakpointInfo
 from pitstop.doors.dap.protocol.messages import Body, Breakpoint, GivenSource
 from pitstop.doors.dap.requests.variables import path_of
 from pitstop.doors.dap.session.adapter import Adapter
@@ -15,7 +15,6 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.exceptions import NAMES
 from pitstop.doors.dap.session.log_messages import to_template
 from pitstop.doors.dap.session.places import PYTHON
-from pitstop.doors.dap.session.placing import tell_place
 from pitstop.service.api import BreakpointRequest, BreakPosition
 
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
@@ -40,7 +39,7 @@ async def look_up_again(adapter: Adapter) -> None:
         before = [mark.told for file, mark in adapter.editor.breakpoints.at_lines() if file == name]
         for old, told in zip(before, await _set_at_lines(adapter, name, is_same=True), strict=True):
             if told != old:
-                adapter.editor.tell("breakpoint", BreakpointEvent(reason="changed", breakpoint=told))
+                adapter.editor.tell("breakpoint", {"reason": "changed", "breakpoint": told})
 
 
 async def _set_at_lines(adapter: Adapter, name: str, *, is_same: bool = False) -> list[Breakpoint]:
@@ -78,7 +77,7 @@ def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: g
         for twin in debuggee.places.twins(step)
         if twin.path in debuggee.planned
     )
-    return Draft(requests, tell_place(adapter.editor.client, adapter.editor.sources, step), step.path)
+    return Draft(requests, adapter.editor.sources.place(step, adapter.editor.client), step.path)
 
 
 async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLocationsArguments) -> Body:
@@ -133,9 +132,7 @@ def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoi
     )
     return Draft(
         (request,),
-        Breakpoint(verified=True)
-        if len(found) != 1
-        else tell_place(adapter.editor.client, adapter.editor.sources, found[0]),
+        Breakpoint(verified=True) if len(found) != 1 else adapter.editor.sources.place(found[0], adapter.editor.client),
     )
 
 

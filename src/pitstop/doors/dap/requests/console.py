@@ -4,7 +4,6 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Literal, NamedTuple
 
-from pitstop.doors.dap.protocol.bodies import ContinuedEvent
 from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.requests.variables import read_json, stop_for
 from pitstop.doors.dap.session.adapter import Adapter
@@ -177,7 +176,7 @@ async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo]
         with conductor.moving(stop, (number,), is_step=True, expected="step"):
             await act(stop)
         thread = adapter.editor.threads.number(stop.frame)
-        adapter.editor.tell("continued", ContinuedEvent(thread_id=thread, all_threads_continued=False))
+        adapter.editor.tell("continued", {"threadId": thread, "allThreadsContinued": False})
     return f"{stop.occurrence} {done}"
 
 

@@ -3,7 +3,7 @@
 import os
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import ExceptionDetails, ExceptionInfo, SourceText
+from pitstop.doors.dap.protocol.bodies import ExceptionDetails, ExceptionInfo
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
 from pitstop.doors.dap.protocol.messages import Body, StackFrame
 from pitstop.doors.dap.session.adapter import Adapter
@@ -103,14 +103,14 @@ async def exception_info(adapter: Adapter, arguments: given.ThreadArguments) -> 
     )
 
 
-async def source(adapter: Adapter, arguments: given.SourceArguments) -> SourceText:
+async def source(adapter: Adapter, arguments: given.SourceArguments) -> Body:
     reference = arguments.source_reference
     if not reference and arguments.source is not None:
         reference = arguments.source.source_reference
     text = adapter.editor.sources.text(reference or 0)
     if text is None:
         raise RequestFailed("there is no such source", show_user=False)
-    return SourceText(content=text, mime_type="text/x-yaml")
+    return {"content": text, "mimeType": "text/x-yaml"}
 
 
 async def loaded_sources(adapter: Adapter, arguments: given.NoArguments) -> Body:

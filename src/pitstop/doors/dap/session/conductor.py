@@ -113,7 +113,7 @@ class Conductor:
         left = [stop for stop in (await self._debugger.state()).stops if stop.id in self._heard]
         self._editor.tell(
             "continued",
-            bodies.ContinuedEvent(thread_id=self._editor.threads.number(frame), all_threads_continued=not left),
+            {"threadId": self._editor.threads.number(frame), "allThreadsContinued": not left},
         )
         self.is_stopped = bool(left)
         if self.current is not None and self.current.id == number:
@@ -196,14 +196,12 @@ class Conductor:
         self.tell_thread(frame, name)
 
     def tell_thread(self, frame: str, name: str) -> None:
-        if self._editor.threads.open(frame, name) and self._editor.client.quirks.hears_threads:
-            number = self._editor.threads.number(frame)
-            self._editor.tell("thread", bodies.ThreadEvent(reason="started", thread_id=number))
+        if self._editor.threads.open(frame, name):
+            self._editor.tell_thread(frame, "started")
 
     def tell_thread_ended(self, frame: str) -> None:
-        if self._editor.threads.close(frame) and self._editor.client.quirks.hears_threads:
-            number = self._editor.threads.number(frame)
-            self._editor.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
+        if self._editor.threads.close(frame):
+            self._editor.tell_thread(frame, "exited")
 
     def _tell_invalidated(self, frame: str) -> None:
         if self._editor.client.hears_invalidated:

@@ -2,11 +2,10 @@
 
 import asyncio
 import contextlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.arguments import Mode, SessionOptions
@@ -17,6 +16,7 @@ from pitstop.doors.dap.session.file_watch import watch_files
 from pitstop.doors.dap.session.outputs import Outputs
 from pitstop.doors.dap.session.patience import patiently
 from pitstop.doors.dap.session.places import Places
+from pitstop.doors.dap.session.step_news import StepNews
 from pitstop.errors import CommandRefused, NotRunning, PitstopError
 from pitstop.service.api import (
     ActiveRun,
@@ -32,8 +32,6 @@ from pitstop.service.debugging import Debugger, DebugState, StopInfo
 
 LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
 END_LOOKS, LOOK_SECONDS = 8, 0.1  # how long a run that is killed is waited for
-
-IN_PYTHON = ("node", "python")  # kinds whose failures were raised in the code of a user
 
 _CHANGES = ("debug.scope_edited", "debug.edit_undone", "debug.config_overridden")
 
@@ -76,8 +74,7 @@ class Debuggee:
         self._beginning: asyncio.Task[None] | None = None
         self._is_wanted = True
         self._stop_hearing: Callable[[], None] = lambda: None
-        self._started: dict[str, float] = {}
-        self._traces: dict[str, str] = {}  # of what was raised in Python, by occurrence
+        self._news = StepNews(editor, self, self.outputs, tells_ends=bool(options.tell_steps))
         self._is_restarting = False
         self._is_ending_told = False
         self._is_left_to_itself = False
@@ -144,7 +141,7 @@ class Debuggee:
 
     def trace_of(self, occurrence: str) -> str | None:
         """Where in the code the failure of a step was raised, if it was."""
-        return self._traces.get(occurrence)
+        return self._news.traces.get(occurrence)
 
     def renew(self, flow: FlowInfo) -> None:
         """The files have changed: the same steps may be at other lines."""
@@ -231,9 +228,11 @@ class Debuggee:
         run.hear_progress(self._hear_progress)
         self._editor.tell(
             "process",
-            bodies.ProcessEvent(
-                name=run.flow.file or run.flow.name, is_local_process=is_local, start_method=self.start_method
-            ),
+            {
+                "name": run.flow.file or run.flow.name,
+                "isLocalProcess": is_local,
+                "startMethod": self.start_method,
+            },
         )
 
     async def _follow(self, state: DebugState) -> None:
@@ -271,16 +270,8 @@ class Debuggee:
                 self.conductor.hear_opened(fields["frame"], fields["name"], fields["parent"])
             case "frame.ended":
                 self.conductor.tell_thread_ended(fields["frame"])
-            case "step.started":
-                self._editor.progress.begin(fields["occurrence"], f"Step {fields['occurrence']}")
-                self._started[fields["occurrence"]] = event.at
-            case "step.finished":
-                self._editor.progress.end(fields["occurrence"])
-                self._hear_finished(fields, event.at)
-            case "debug.logged":
-                self._say_at(fields["step"], fields["message"])
-            case "debug.python_waited":
-                self._tell_python(fields)
+            case "step.started" | "step.finished" | "debug.logged" | "debug.python_waited":
+                self._news.hear(event)
             case "debug.lease_ended":
                 self._editor.say("the stop timed out", "stderr")
             case kind if kind in _CHANGES:
@@ -288,59 +279,9 @@ class Debuggee:
             case _ if self.is_debugged:
                 await self.conductor.hear(event)
 
-    def _hear_finished(self, fields: Mapping[str, Any], at: float) -> None:
-        self.outputs.end(fields["occurrence"])
-        outcome = fields["outcome"]
-        error = outcome.get("error")
-        step = self.places.step(fields["step"])
-        if error and error.get("trace") and step is not None and step.kind in IN_PYTHON:
-            self._traces[fields["occurrence"]] = error["trace"]
-        if self.options.tell_steps:
-            self._tell_step(fields, at)
-        if outcome["status"] in ("failed", "timed_out") and error and error["origin"] in ("", fields["occurrence"]):
-            self._say_at(fields["step"], f"{fields['occurrence']} {outcome['status']}: {error['message']}", "stderr")
-
-    def _tell_step(self, fields: Mapping[str, Any], at: float) -> None:
-        step, error = self.places.step(fields["step"]), fields["outcome"].get("error")
-        started = self._started.pop(fields["occurrence"], None)
-        self._editor.tell(
-            "pitstop/step",
-            bodies.StepEvent(
-                path=fields["step"],
-                occurrence=fields["occurrence"],
-                status=fields["outcome"]["status"],
-                file=None if step is None else step.file,
-                line=None if step is None or step.line is None else self._editor.client.line_out(step.line),
-                seconds=None if started is None else round(at - started, 3),
-                error=None if error is None else error["message"],
-            ),
-        )
-
-    def _tell_python(self, fields: Mapping[str, Any]) -> None:
-        """The extension of VS Code goes there by itself; whoever has another editor is told how."""
-        host, port, line = fields["host"], fields["port"], fields["line"]
-        attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
-        self._say_at(fields["step"], f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}")
-        self._editor.tell(
-            "pitstop/python",
-            bodies.PythonEvent(
-                host=host,
-                port=port,
-                file=fields["file"],
-                line=None if line is None else self._editor.client.line_out(line),
-            ),
-        )
-
     def tell_variables_changed(self) -> None:
         if self._editor.client.hears_invalidated and self._conductor is not None and self._conductor.is_stopped:
             self._editor.tell("invalidated", bodies.InvalidatedEvent(areas=("variables",)))
-
-    def _say_at(self, path: str, text: str, category: Literal["console", "stderr"] = "console") -> None:
-        step = self.places.step(path)
-        source = (
-            None if step is None or step.file is None else self._editor.sources.tell(step.file, self._editor.client)
-        )
-        self._editor.say(text, category, source, None if step is None else step.line)
 
     def _tell_end(self, code: int) -> None:
         """Once, and nothing of the run is told after it."""
@@ -358,9 +299,7 @@ class Debuggee:
         self._editor.progress.end_all()
         self._editor.references.forget_all()
         for frame in self._editor.threads.close_all():
-            if self._editor.client.quirks.hears_threads:
-                number = self._editor.threads.number(frame)
-                self._editor.tell("thread", bodies.ThreadEvent(reason="exited", thread_id=number))
+            self._editor.tell_thread(frame, "exited")
 
     # Its end
 

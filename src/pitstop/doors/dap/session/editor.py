@@ -59,6 +59,10 @@ class Editor:
         told_line = None if line is None else self.client.line_out(line)
         self.tell("output", bodies.OutputEvent(category=category, output=f"{text}\n", source=source, line=told_line))
 
+    def tell_thread(self, frame: str, reason: Literal["started", "exited"]) -> None:
+        if self.client.quirks.hears_threads:
+            self.tell("thread", {"reason": reason, "threadId": self.threads.number(frame)})
+
     def spawn(self, work: Coroutine[Any, Any, None], name: str | None = None) -> "asyncio.Task[None]":
         """Do it beside everything else, until the client leaves."""
         task = self._tasks.create_task(work, name=name)

@@ -6,10 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from pitstop.doors.dap.protocol.bodies import BreakpointEvent
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.outputs import Placed
-from pitstop.doors.dap.session.placing import tell_place
 from pitstop.errors import PitstopError
 from pitstop.service.api import FlowInfo
 
@@ -67,12 +65,12 @@ def _move_breakpoints(editor: Editor, debuggee: Watched) -> None:
             step = None if mark.step is None else debuggee.places.step(mark.step)
             if step is None:
                 continue
-            told = tell_place(editor.client, editor.sources, step)
+            told = editor.sources.place(step, editor.client)
             told.id = mark.told.id
             if told != mark.told and told.line is not None:
                 mark.told = told
                 each.line = told.line
-                editor.tell("breakpoint", BreakpointEvent(reason="changed", breakpoint=told))
+                editor.tell("breakpoint", {"reason": "changed", "breakpoint": told})
 
 
 def _stamps(files: tuple[str, ...]) -> Stamps:

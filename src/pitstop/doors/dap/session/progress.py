@@ -5,7 +5,7 @@ from collections.abc import Callable, MutableMapping
 from itertools import count
 
 from pitstop.doors.dap.protocol import bodies
-from pitstop.doors.dap.protocol.messages import Message
+from pitstop.doors.dap.protocol.messages import Body, Message
 
 STEP_SECONDS = 1.0
 
@@ -14,7 +14,10 @@ class Progress:
     """Each has an id of its own, and an end whatever becomes of it."""
 
     def __init__(
-        self, is_shown: Callable[[], bool], tell: Callable[[str, Message], None], cancellable: MutableMapping[str, int]
+        self,
+        is_shown: Callable[[], bool],
+        tell: Callable[[str, Message | Body], None],
+        cancellable: MutableMapping[str, int],
     ) -> None:
         self._is_shown = is_shown
         self._tell = tell
@@ -45,7 +48,7 @@ class Progress:
             timer.cancel()
         shown = self._shown.pop(key, None)
         if shown is not None:
-            self._tell("progressEnd", bodies.ProgressEndEvent(progress_id=shown))
+            self._tell("progressEnd", {"progressId": shown})
 
     def end_all(self) -> None:
         for key in [*dict.fromkeys((*self._timers, *self._shown))]:

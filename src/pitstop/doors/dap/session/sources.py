@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from pitstop.doors.dap.protocol.messages import GivenSource, Source
+from pitstop.doors.dap.protocol.messages import Breakpoint, GivenSource, Source
 from pitstop.doors.dap.session.client import Client
 from pitstop.doors.dap.session.places import Places
+from pitstop.service.api import StepInfo
 
 
 class Sources:
@@ -40,6 +41,21 @@ class Sources:
             self._numbers[file] = len(self._numbers) + 1
             self._files[self._numbers[file]] = file
         return Source(name=name, path=file, source_reference=self._numbers[file], origin="as the run has it")
+
+    def place(self, step: StepInfo, client: Client) -> Breakpoint:
+        """A breakpoint at a step, which is where it begins."""
+        file = step.file
+        if file is None or step.line is None:
+            return Breakpoint(verified=True)
+        end_line = step.end_line or step.line
+        return Breakpoint(
+            verified=True,
+            source=self.tell(file, client),
+            line=client.line_out(step.line),
+            column=client.column_out(step.column or 1),
+            end_line=client.line_out(end_line),
+            end_column=client.column_out(self.end_column(file, end_line)),
+        )
 
     def file_of(self, source: GivenSource, places: Places, client: Client) -> str | None:
         """The file that a client means, as the flow calls it; None when the flow does not have it."""

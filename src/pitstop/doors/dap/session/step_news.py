@@ -1,0 +1,91 @@
+"""What a client is told about single steps: how long they take, how they failed, what they log."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pitstop.doors.dap.protocol import bodies
+from pitstop.doors.dap.session.editor import Editor
+from pitstop.doors.dap.session.outputs import Outputs, Placed
+from pitstop.service.api import EventInfo
+
+IN_PYTHON = ("node", "python")  # kinds whose failures were raised in the code of a user
+
+
+class StepNews:
+    """Reports the events of steps. `traces` has what was raised in Python, by occurrence.
+
+    With `tells_ends` the end of each step is an event of its own, `pitstop/step`.
+    """
+
+    def __init__(self, editor: Editor, placed: Placed, outputs: Outputs, *, tells_ends: bool) -> None:
+        self.traces: dict[str, str] = {}
+        self._editor = editor
+        self._placed = placed
+        self._outputs = outputs
+        self._tells_ends = tells_ends
+        self._started: dict[str, float] = {}
+
+    def hear(self, event: EventInfo) -> None:
+        fields = event.fields
+        match event.kind:
+            case "step.started":
+                self._editor.progress.begin(fields["occurrence"], f"Step {fields['occurrence']}")
+                self._started[fields["occurrence"]] = event.at
+            case "step.finished":
+                self._editor.progress.end(fields["occurrence"])
+                self._hear_finished(fields, event.at)
+            case "debug.logged":
+                self._say_at(fields["step"], fields["message"])
+            case "debug.python_waited":
+                self._tell_python(fields)
+
+    def _hear_finished(self, fields: Mapping[str, Any], at: float) -> None:
+        self._outputs.end(fields["occurrence"])
+        outcome = fields["outcome"]
+        error = outcome.get("error")
+        step = self._placed.places.step(fields["step"])
+        if error and error.get("trace") and step is not None and step.kind in IN_PYTHON:
+            self.traces[fields["occurrence"]] = error["trace"]
+        if self._tells_ends:
+            self._tell_step(fields, at)
+        if outcome["status"] in ("failed", "timed_out") and error and error["origin"] in ("", fields["occurrence"]):
+            self._say_at(fields["step"], f"{fields['occurrence']} {outcome['status']}: {error['message']}", "stderr")
+
+    def _tell_step(self, fields: Mapping[str, Any], at: float) -> None:
+        step, error = self._placed.places.step(fields["step"]), fields["outcome"].get("error")
+        started = self._started.pop(fields["occurrence"], None)
+        self._editor.tell(
+            "pitstop/step",
+            bodies.StepEvent(
+                path=fields["step"],
+                occurrence=fields["occurrence"],
+                status=fields["outcome"]["status"],
+                file=None if step is None else step.file,
+                line=None if step is None or step.line is None else self._editor.client.line_out(step.line),
+                seconds=None if started is None else round(at - started, 3),
+                error=None if error is None else error["message"],
+            ),
+        )
+
+    def _tell_python(self, fields: Mapping[str, Any]) -> None:
+        """The extension of VS Code goes there by itself; whoever has another editor is told how."""
+        host, port, line = fields["host"], fields["port"], fields["line"]
+        attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
+        self._say_at(fields["step"], f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}")
+        self._editor.tell(
+            "pitstop/python",
+            bodies.PythonEvent(
+                host=host,
+                port=port,
+                file=fields["file"],
+                line=None if line is None else self._editor.client.line_out(line),
+            ),
+        )
+
+    def _say_at(self, path: str, text: str, category: Literal["console", "stderr"] = "console") -> None:
+        step = self._placed.places.step(path)
+        source = (
+            None if step is None or step.file is None else self._editor.sources.tell(step.file, self._editor.client)
+        )
+        self._editor.say(text, category, source, None if step is None else step.line)
