@@ -46,7 +46,6 @@ COMMANDS = {
     "doctor": ("Check this machine's setup", "pitstop.doors.cli.doctor:doctor_command"),
     "completion": ("Print the completion script for a shell", "pitstop.doors.cli.completion:completion_command"),
 }
-HIDDEN = {"complete": "pitstop.doors.cli.completion:complete_command"}
 RUNNING = ("run", "debug", "rerun")
 RUNNING_NOTHING_HERE = ("--server", "--dry-run", "--help", "-h")
 
@@ -60,7 +59,7 @@ def main() -> None:
     keeper = prepare_run() if will_run_commands(words, os.environ) else None
     from pitstop.doors.cli.app import Commands, run_cli
 
-    commands = Commands({name: summary for name, (summary, _) in COMMANDS.items()}, frozenset(HIDDEN), load_command)
+    commands = Commands({name: summary for name, (summary, _) in COMMANDS.items()}, load_command)
     try:
         code = run_cli(words, commands, partial(open_service, keeper.take if keeper is not None else None), interrupts)
     except SystemExit as asked:  # by argparse: its messages are written
@@ -69,8 +68,11 @@ def main() -> None:
 
 
 def load_command(name: str) -> "Act":
-    home = HIDDEN[name] if name in HIDDEN else COMMANDS[name][1]
-    module, _, attribute = home.partition(":")
+    if name == "complete":
+        from pitstop.doors.cli.completion import complete
+
+        return partial(complete, COMMANDS, load_command)
+    module, _, attribute = COMMANDS[name][1].partition(":")
     act: Act = getattr(import_module(module), attribute)
     return act
 

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pitstop.service.api import Service
 
 OpenService = Callable[[], "Service"]
-Act = Callable[[Sequence[str], OpenService, Interrupts], int]  # what a command is: words in, exit code out
+# What a command is: words in, exit code out; None is the code of success
+Act = Callable[[Sequence[str], OpenService, Interrupts], int | None]
 
 
 class Commands(NamedTuple):
-    """The summary of each command in the order of the help, and how a command is loaded, also a hidden one."""
+    """The summary of each command in the order of the help, and how a command is loaded."""
 
     summaries: Mapping[str, str]
-    hidden: frozenset[str]
     load: Callable[[str], Act]
 
 
@@ -46,7 +46,7 @@ def run_cli(words: Sequence[str], commands: Commands, open_service: OpenService,
 
             print(f"pitstop {version('pitstop')}")
             return PASSED
-        case [name, *rest] if name in commands.summaries or name in commands.hidden:
+        case [name, *rest] if name in commands.summaries or name == "complete":  # which completion scripts call
             return _execute(lambda: commands.load(name)(rest, open_service, interrupts))
         case [name, *_]:
             print(
@@ -62,11 +62,11 @@ def usage(summaries: Mapping[str, str]) -> str:
     return USAGE.format(commands="\n".join(lines))
 
 
-def _execute(act: Callable[[], int]) -> int:
+def _execute(act: Callable[[], int | None]) -> int:
     from pitstop.errors import BadDefinition, CommandRefused, PitstopError
 
     try:
-        code = act()
+        code = act() or PASSED
         sys.stdout.flush()
         return code
     except (BadDefinition, CommandRefused) as error:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.service.api import Service
 
 
-def artifacts_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def artifacts_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(
         prog="pitstop artifacts", description="List a run's artifacts, or print one of them."
     )
@@ -26,7 +25,6 @@ def artifacts_command(words: Sequence[str], open_service: OpenService, interrupt
         ask(open_chosen(options, open_service), lambda service: _list(service, options.run))
     else:
         ask(open_chosen(options, open_service), lambda service: _write(service, options))
-    return PASSED
 
 
 async def _list(service: Service, run: str) -> None:

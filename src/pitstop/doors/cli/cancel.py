@@ -5,13 +5,12 @@ from collections.abc import Sequence
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import CommandRefused, NotRunning
 from pitstop.service.api import Service
 
 
-def cancel_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def cancel_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(prog="pitstop cancel", description="Cancel a run and clean up.")
     parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
     parser.add_argument("--now", action="store_true", help="kill the steps at once, and skip cleanup")
@@ -19,7 +18,6 @@ def cancel_command(words: Sequence[str], open_service: OpenService, interrupts: 
     options = parser.parse_args(words)
     status = ask(open_chosen(options, open_service), lambda service: _cancel(service, options.run, now=options.now))
     print(f"{options.run} {status}")
-    return PASSED
 
 
 async def _cancel(service: Service, name: str, *, now: bool) -> str:

@@ -2,12 +2,13 @@
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
-from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.app import Act, OpenService
 from pitstop.doors.cli.choosing import ask
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.service.api import RunQuery
 
@@ -44,67 +45,53 @@ end
 complete -c pitstop -a '(__pitstop_complete)'
 """,
 }
-_GIVEN = "--input --inputs --secret --from --break --server --help"
-_SERVED = "--host --port --workers --flows --allow-host --keep --log-level --db --help"
-_SHOWN = "--plain --json --log-level"
-OPTIONS = {  # a test compares them with what the commands say of themselves
-    "run": f"{_GIVEN} --only --workspace --debug-on-error --dry-run {_SHOWN}",
-    "debug": f"{_GIVEN} --only --workspace --shell --sidecar --record --commit --same-commit --command --command-file",
-    "runs": "--status --flow --limit --json --server --help",
-    "logs": "--follow --search --server --help",
-    "rerun": f"{_GIVEN} --use-file --commit --same-commit --debug {_SHOWN}",
-    "artifacts": "--output --server --help",
-    "history": "--file --server --help",
-    "pin": "--off --server --help",
-    "cancel": "--now --server --help",
-    "check": "--server --help",
-    "up": f"{_SERVED} --no-browser",
-    "login": "--server --no-browser --help",
-    "serve": _SERVED,
-    "secrets": "--scope --repos --server --help",
-    "gc": "--older-than --keep-last --db --help",
-    "backup": "--db --help",
-    "restore": "--db --help",
-    "dap": "--port --launch-response --help",
-    "show": "--mermaid --help",
-    "steps": "--help",
-    "schema": "--help",
-    "init": "--print --help",
-    "doctor": "--help",
-    "completion": "--help",
-}
 STEP_OPTIONS = ("--from", "--only", "--break")
 _POSITIONS = (":before", ":after", ":error")
 
 
-def completion_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def completion_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(
         prog="pitstop completion",
         description='Print a completion script. For bash, put eval "$(pitstop completion bash)" in ~/.bashrc.',
     )
     parser.add_argument("shell", choices=SCRIPTS)
     print(SCRIPTS[parser.parse_args(words).shell], end="")
-    return PASSED
 
 
-def complete_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
-    """What the last word may become, one per line; nothing where files are meant."""
+def complete(
+    commands: Collection[str],
+    load: Callable[[str], Act],
+    words: Sequence[str],
+    open_service: OpenService,
+    interrupts: Interrupts,
+) -> None:
+    """Print what the last word may become, one per line; nothing where files are meant."""
     *before, begun = words or [""]
-    offered = [each for each in _offered(before, begun, open_service) if each.startswith(begun)]
-    print("\n".join(offered), end="\n" if offered else "")
-    return PASSED
+    offered: Iterable[str]
+    if not before:
+        offered = commands
+    elif begun.startswith("-") and before[0] in commands and before[-1] not in STEP_OPTIONS:
+        offered = _options(load(before[0]), open_service, interrupts)
+    else:
+        offered = _offered(before, begun, open_service)
+    fitting = [each for each in offered if each.startswith(begun)]
+    print("\n".join(fitting), end="\n" if fitting else "")
+
+
+def _options(command: Act, open_service: OpenService, interrupts: Interrupts) -> list[str]:
+    """The options that its help lists."""
+    help_text = StringIO()
+    with redirect_stdout(help_text), suppress(SystemExit):
+        command(["--help"], open_service, interrupts)
+    return re.findall(r"^  (?:-\w(?: [^,\s]+)?, )?(--[\w-]+)", help_text.getvalue(), re.MULTILINE)
 
 
 def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> Iterable[str]:
-    if not before:
-        return OPTIONS
     command, last = before[0], before[-1]
     if last in STEP_OPTIONS and command in ("run", "debug"):
         return _steps(before[1:], last == "--break", open_service)
     if last == "--log-level":
         return ("error", "warning", "info", "debug")
-    if begun.startswith("-"):
-        return OPTIONS.get(command, "--help").split()
     if command == "completion":
         return SCRIPTS
     if command == "secrets" and len(before) == 1:

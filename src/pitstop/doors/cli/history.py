@@ -10,7 +10,6 @@ from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
 from pitstop.doors.cli.debug import render
 from pitstop.doors.cli.debug.listings import history_list
 from pitstop.doors.cli.debug.screen import Screen
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import NoFiles
 from pitstop.service.api import Service
@@ -18,7 +17,7 @@ from pitstop.service.api import Service
 MOST_FILES = 1000
 
 
-def history_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def history_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(
         prog="pitstop history", description="List the points of a run, or compare two of them."
     )
@@ -32,7 +31,6 @@ def history_command(words: Sequence[str], open_service: OpenService, interrupts:
         parser.error("--file needs two points to compare")
     lines = ask(open_chosen(options, open_service), lambda service: _told(service, options))
     Screen().say(*lines)
-    return PASSED
 
 
 async def _told(service: Service, options: argparse.Namespace) -> list[Text]:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import UnknownStep
 from pitstop.service.api import ActiveRun, EventInfo, LogLine, Service
@@ -16,7 +15,7 @@ LOOK_AGAIN_SECONDS = 0.2
 PAGE = 2000
 
 
-def logs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def logs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(
         prog="pitstop logs", description="Show the logs of a run, or of one step.", allow_abbrev=False
     )
@@ -27,7 +26,6 @@ def logs_command(words: Sequence[str], open_service: OpenService, interrupts: In
     add_server_option(parser)
     options = parser.parse_args(words)
     ask(open_chosen(options, open_service), lambda service: _show(service, options))
-    return PASSED
 
 
 async def _show(service: Service, options: argparse.Namespace) -> None:

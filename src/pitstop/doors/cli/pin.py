@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 
 
-def pin_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def pin_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(
         prog="pitstop pin", description="Keep a run and its workspace until it is unpinned."
     )
@@ -19,4 +18,3 @@ def pin_command(words: Sequence[str], open_service: OpenService, interrupts: Int
     options = parser.parse_args(words)
     ask(open_chosen(options, open_service), lambda service: service.pin(options.run, pinned=not options.off))
     print(f"{options.run} {'unpinned' if options.off else 'pinned'}")
-    return PASSED

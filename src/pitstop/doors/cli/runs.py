@@ -10,7 +10,6 @@ from typing import get_args
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
 from pitstop.doors.cli.closing import format_seconds
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.signs import sign_of
 from pitstop.service.api import RunInfo, RunQuery, RunStatus
@@ -18,7 +17,7 @@ from pitstop.service.api import RunInfo, RunQuery, RunStatus
 STATUSES = get_args(RunStatus)
 
 
-def runs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def runs_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(prog="pitstop runs", description="List runs, newest first.")
     parser.add_argument("search", metavar="TEXT", nargs="?", help="only runs with this text in their ID, flow or file")
     parser.add_argument("--status", choices=STATUSES, action="append", default=[], help="only runs with this status")
@@ -33,7 +32,6 @@ def runs_command(words: Sequence[str], open_service: OpenService, interrupts: In
         print(json.dumps(asdict(run), ensure_ascii=False) if options.json else line_of(run))
     if page.next is not None and not options.json:
         print("there are more: raise --limit to show them")
-    return PASSED
 
 
 def line_of(run: RunInfo) -> str:

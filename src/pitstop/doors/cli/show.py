@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import ask
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.service.api import FlowInfo, StepInfo
 
@@ -16,14 +15,13 @@ BESIDE = ("parallel", "background")  # the kinds whose children run at the same 
 _LABELS = {"sequence": "group", "conditional": "choose"}
 
 
-def show_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def show_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(prog="pitstop show", description="Show a flow as a tree.")
     parser.add_argument("flow", metavar="FLOW", help="the flow file")
     parser.add_argument("--mermaid", action="store_true", help="print a Mermaid flowchart")
     options = parser.parse_args(words)
     flow = ask(open_service(), lambda service: service.check(options.flow))
     print("\n".join(mermaid_lines(flow) if options.mermaid else tree_lines(flow)))
-    return PASSED
 
 
 def children_of(steps: Sequence[StepInfo]) -> dict[str | None, list[StepInfo]]:

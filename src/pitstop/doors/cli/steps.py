@@ -5,19 +5,17 @@ from collections.abc import Sequence
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import ask
-from pitstop.doors.cli.exit_codes import PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 
 
-def steps_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
+def steps_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(prog="pitstop steps", description="List the step types, or describe one.")
     parser.add_argument("type", metavar="TYPE", nargs="?", help="the type to describe")
     options = parser.parse_args(words)
     service = open_service()
     if options.type is not None:
         print(ask(service, lambda each: each.step_type(options.type)).text, end="")
-        return PASSED
+        return
     types = ask(service, lambda each: each.step_types())
     width = max(len(each.name) for each in types)
     print("\n".join(f"{each.name:{width}}  {each.summary}" for each in types))
-    return PASSED
