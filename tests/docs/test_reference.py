@@ -8,7 +8,7 @@ import pytest
 import pitstop
 from docs.reference.generate import PAGES, made_page
 from pitstop.__main__ import COMMANDS
-from pitstop.definition.forms import COMBINING_FORMS
+from pitstop.definition.combining_forms import COMBINING_FORMS
 from pitstop.events.types import AnyEvent
 from pitstop.steps.registry import BUILT_IN
 

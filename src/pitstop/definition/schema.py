@@ -6,8 +6,9 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from pitstop.definition.combining_forms import MatrixForm
 from pitstop.definition.flow import StepTypeInfo
-from pitstop.definition.forms import STEPS_FORMAT, FlowForm, MatrixForm, StepForm
+from pitstop.definition.forms import STEPS_FORMAT, FlowForm, StepForm
 from pitstop.definition.plain import COMMON_KEYS
 from pitstop.definition.step_kinds import StepKind, combining_kinds, step_kinds
 

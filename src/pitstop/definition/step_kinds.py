@@ -10,8 +10,8 @@ from typing import Any, Union
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from pitstop.definition.combining_forms import COMBINING_FORMS, CombiningForm
 from pitstop.definition.flow import StepTypeInfo
-from pitstop.definition.forms import COMBINING_FORMS, CombiningForm
 from pitstop.definition.plain import COMMON_KEYS
 from pitstop.lazy_dataclass import dataclass
 

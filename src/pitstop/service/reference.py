@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from pitstop.definition.forms import CombiningForm
+from pitstop.definition.combining_forms import CombiningForm
 from pitstop.definition.schema import flow_schema
 from pitstop.definition.step_kinds import StepKind, combining_kinds
 from pitstop.errors import PitstopError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.engine.executor import LIVE_INPUT, Command, CommandResult, WorkspaceRef
-from pitstop.executors.machine.containers.config import ContainerRequest, argv_of, container_config
+from pitstop.executors.machine.containers.config import ContainerRequest, container_config
 from pitstop.executors.machine.containers.engine import (
     NOT_THERE,
     Answer,
@@ -27,6 +27,7 @@ from pitstop.executors.machine.containers.log import CommandLog
 from pitstop.executors.machine.containers.ownership import keep_owner
 from pitstop.executors.machine.containers.result import TAIL_BYTES, Ending, NotRun, Seen, result_of, why_not_run
 from pitstop.executors.machine.containers.services import Services
+from pitstop.executors.machine.processes.argv import script_argv
 
 DRAIN_SECONDS = 60.0  # for what the engine still passes on when the container has ended; most often that is nothing
 DRAINED_BYTES = 1024 * 1024
@@ -192,7 +193,10 @@ class ContainerCommand:
         networks = await stack.enter_async_context(
             yard.services.beside(options.services, self._workspace.id, self._labels, self.log.say)
         )
-        self._argv = argv_of(command, Path(self.log.path + ".script"))
+        script_file = Path(self.log.path + ".script")
+        self._argv = command.argv
+        if command.script is not None:
+            self._argv = script_argv(command.shell, command.script, script_file)
         request = ContainerRequest(
             image=image,
             argv=self._argv,

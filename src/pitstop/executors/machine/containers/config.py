@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pitstop.engine.container import ContainerOptions
-from pitstop.engine.executor import Command, WorkspaceRef
+from pitstop.engine.executor import WorkspaceRef
 from pitstop.executors.machine.containers.engine import EngineInfo
 from pitstop.executors.machine.containers.images import Image
 
-LONGEST_ARGUMENT_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument
 USER_OF_IMAGE = "image"
 NANO = 1_000_000_000
 
@@ -110,16 +109,6 @@ def limits_of(options: ContainerOptions) -> dict[str, Any]:
     if options.memory_bytes is not None:
         limits["Memory"] = limits["MemorySwap"] = options.memory_bytes
     return limits
-
-
-def argv_of(command: Command, script_file: Path) -> tuple[str, ...]:
-    """What is executed; a script that is too long for an argument goes to the file."""
-    if command.script is None:
-        return command.argv
-    if len(os.fsencode(command.script)) <= LONGEST_ARGUMENT_BYTES:
-        return (*command.shell, "-c", command.script)
-    script_file.write_text(command.script, errors="surrogateescape")
-    return (*command.shell, str(script_file))
 
 
 def _isolation(user: str | None, info: EngineInfo) -> dict[str, Any]:

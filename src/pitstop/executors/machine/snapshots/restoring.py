@@ -1,7 +1,7 @@
 """Putting a snapshot back: find what differs, prepare all of it aside, and only then touch the workspace."""
 
 # Names of files are bytes here, which pathlib does not take.
-# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH108, PTH112, PTH115, PTH116, PTH211
+# ruff: noqa: PTH102, PTH103, PTH104, PTH108, PTH112, PTH115, PTH116
 
 import contextlib
 import errno
@@ -13,10 +13,10 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pitstop.engine.amount import Amount
 from pitstop.errors import RestoreIncomplete, Unavailable
+from pitstop.executors.machine.snapshots.attributes import dress, is_dressed, list_opened, make_special, open_up, remove
 from pitstop.executors.machine.snapshots.catalog import Catalog
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects
 from pitstop.executors.machine.snapshots.taking import UNCERTAIN_NS
@@ -29,10 +29,8 @@ from pitstop.executors.machine.snapshots.tree import (
     entry_of,
     join,
     list_folder,
-    list_tree,
     parent_of,
 )
-from pitstop.executors.machine.workspaces.workspace import remove_tree
 
 
 def restore(
@@ -132,13 +130,14 @@ class _Restoring:
         if not os.path.isdir(self.root):
             os.makedirs(self.root)
         seen = self._catalog.seen(self.root)
-        listings = self._list_all()
+        listings, opened = list_opened(self.root, self._without)
+        self._touched |= opened
         for folder, listing in listings.items():
             for key in listing:
                 if key[6]:
                     self._linked[key[6], key[2]].append(self.path(join(folder, key[0])))
         self._folders[b""] = top
-        if not _is_dressed(top, os.stat(self.root)):
+        if not is_dressed(top, os.stat(self.root)):
             self._touched.add(b"")
         waiting = [(b"", top.target)]
         while waiting:
@@ -155,24 +154,6 @@ class _Restoring:
             self._compare_folder(folder, wanted, {key[0]: key for key in listing}, known)
             waiting += self._add_folders(folder, wanted)
         self._gone = seen.keys() - self._folders.keys()
-
-    def _list_all(self) -> dict[bytes, Listing]:
-        """Every folder that is there. One that may not be read is made so that it may: it is restored anyway."""
-        listings = list_tree(self.root, self._without)
-        closed = [folder for folder, listing in listings.items() if listing is None]
-        while closed:
-            folder = closed.pop()
-            self._touched.add(folder)
-            del listings[folder]
-            try:
-                _open_up(join(self.root, folder))
-                below = list_tree(join(self.root, folder), self._without)
-            except OSError:  # another user's
-                continue
-            if below[b""] is not None:
-                listings.update((join(folder, inner), listing) for inner, listing in below.items())
-                closed += [join(folder, inner) for inner, listing in below.items() if listing is None]
-        return {folder: listing for folder, listing in listings.items() if listing is not None}
 
     def _add_folders(self, folder: bytes, entries: list[Entry]) -> list[tuple[bytes, bytes]]:
         inner = [(join(folder, entry.name), entry) for entry in entries if entry.is_folder]
@@ -217,7 +198,7 @@ class _Restoring:
             if not wanted.is_file:
                 self._remove(path)
             self._make(path, wanted)
-        elif not _is_dressed(wanted, os.lstat(whole)):
+        elif not is_dressed(wanted, os.lstat(whole)):
             if wanted.is_folder:
                 self._touched.add(path)
             else:
@@ -282,14 +263,14 @@ class _Restoring:
             return
         self._touched.add(b"")
         self._root_before = os.stat(self.root)
-        _open_up(self.root)
+        open_up(self.root)
         self._staging = join(self.root, STAGING + secrets.token_hex(8).encode())
         os.mkdir(self._staging, 0o700)
         for number, entry in enumerate(self.plan.written.values()):
             prepared = join(self._staging, b"%d" % number)
             done_bytes = amount.bytes
             self._objects.put_out(entry.target, prepared, amount)
-            _dress(prepared, entry)
+            dress(prepared, entry)
             amount.files, amount.bytes = amount.files + 1, done_bytes + entry.size
 
     def apply(self) -> None:
@@ -297,10 +278,10 @@ class _Restoring:
         plan = self.plan
         for folder in sorted(self._touched):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                _open_up(join(self.root, folder))
+                open_up(join(self.root, folder))
         for path in plan.removed:
             with self._noticing(path):
-                _remove(join(self.root, path))
+                remove(join(self.root, path))
         for path in plan.made_folders:
             with self._noticing(path):
                 os.mkdir(join(self.root, path), 0o700)
@@ -309,10 +290,10 @@ class _Restoring:
                 os.rename(join(self._staging, b"%d" % number), join(self.root, path))
         for path, entry in plan.made.items():
             with self._noticing(path):
-                _make_special(join(self.root, path), entry)
+                make_special(join(self.root, path), entry)
         for path, entry in plan.dressed.items():
             with self._noticing(path):
-                _dress(join(self.root, path), entry)
+                dress(join(self.root, path), entry)
 
     def apply_links(self) -> None:
         for path, to in self.plan.linked.items():
@@ -329,14 +310,14 @@ class _Restoring:
                 shutil.rmtree(left, ignore_errors=True)
         if self._root_before is not None:
             with contextlib.suppress(OSError):
-                _dress(self.root, entry_of(b"", self._root_before, b""))
+                dress(self.root, entry_of(b"", self._root_before, b""))
 
     def dress_folders(self) -> None:
         """Give the folders their modes and times, which all of this has changed."""
         for folder in sorted(self._touched, reverse=True):
             if folder in self._folders:
                 with self._noticing(folder):
-                    _dress(join(self.root, folder), self._folders[folder])
+                    dress(join(self.root, folder), self._folders[folder])
 
     @contextlib.contextmanager
     def _noticing(self, path: bytes) -> Iterator[None]:
@@ -407,39 +388,3 @@ def _relink(
             first.write(first_path, entry)
             for restoring, relative in places[1:]:
                 restoring.link(relative, join(first.root, first_path))
-
-
-def _is_dressed(wanted: Entry, status: os.stat_result) -> bool:
-    mine = os.geteuid() != 0 or (wanted.uid, wanted.gid) == (status.st_uid, status.st_gid)
-    return mine and (wanted.mode, wanted.modified_ns) == (status.st_mode, status.st_mtime_ns)
-
-
-def _dress(path: bytes, entry: Entry) -> None:
-    """Owner, mode and time, in this order: each undoes a part of the next."""
-    if os.geteuid() == 0:
-        os.chown(path, entry.uid, entry.gid, follow_symlinks=False)
-    if not stat.S_ISLNK(entry.mode):
-        os.chmod(path, stat.S_IMODE(entry.mode))
-    os.utime(path, ns=(entry.modified_ns, entry.modified_ns), follow_symlinks=False)
-
-
-def _open_up(folder: bytes) -> None:
-    """Make it a folder that can be listed and changed."""
-    mode = os.stat(folder).st_mode
-    if mode & stat.S_IRWXU != stat.S_IRWXU and os.geteuid() != 0:
-        os.chmod(folder, stat.S_IMODE(mode) | stat.S_IRWXU)
-
-
-def _make_special(path: bytes, entry: Entry) -> None:
-    if stat.S_ISLNK(entry.mode):
-        os.symlink(entry.target, path)
-    else:
-        os.mkfifo(path)
-    _dress(path, entry)
-
-
-def _remove(path: bytes) -> None:
-    if stat.S_ISDIR(os.lstat(path).st_mode):
-        remove_tree(Path(os.fsdecode(path)))
-    else:
-        os.unlink(path)

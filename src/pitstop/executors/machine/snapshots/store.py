@@ -19,10 +19,10 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pitstop.engine.amount import Amount
 from pitstop.engine.threads import in_thread
@@ -40,6 +40,7 @@ SNIFFED_BYTES = 8 * 1024
 FEW_FILES = 200
 
 Folders = Path | Mapping[str, Path]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,34 +131,27 @@ class SnapshotStore:
 
     async def diff(self, before: str, after: str) -> list[FileChange]:
         """What is different in `after`, by path. A file that has only another time is not."""
-        return await in_thread(lambda: self._diff(before, after))
+        return await self._ask(lambda catalog: self._diff(catalog, before, after))
 
     async def file(self, id: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
         """What is in a file of a snapshot; for a link, where it points to."""
-        return await in_thread(lambda: self._file(id, path, offset, size))
-
-    async def info(self, id: str) -> SnapshotInfo:
-        return await in_thread(lambda: self._info(id))
+        return await self._ask(lambda catalog: self._file(catalog, id, path, offset, size))
 
     async def snapshots(self) -> list[SnapshotInfo]:
         """All of them, the oldest first."""
-        return await in_thread(self._all)
-
-    async def delete(self, id: str) -> None:
-        """Forget a snapshot. The space comes back with the next `gc`."""
-        await in_thread(lambda: self._delete(id))
+        return await self._ask(lambda catalog: [_info(row) for row in catalog.snapshots()])
 
     async def own(self, snapshots: Collection[str], owner: str) -> None:
         """Keep them for this owner too."""
-        await in_thread(lambda: self._own(snapshots, owner))
+        await self._ask(lambda catalog: catalog.add_owner(snapshots, owner), writes=True)
 
     async def owners(self) -> set[str]:
         """All those for whom a snapshot is kept."""
-        return await in_thread(self._owners)
+        return await self._ask(lambda catalog: catalog.owners())
 
     async def disown(self, owners: Collection[str]) -> None:
         """Forget the snapshots that are kept for them alone. The space comes back with the next `gc`."""
-        await in_thread(lambda: self._disown(owners))
+        await self._ask(lambda catalog: catalog.delete_owners(owners), writes=True)
 
     async def gc(self, keep: Collection[str] | None = None, *, unowned_before: float | None = None) -> int:
         """Forget snapshots, remove what none of those that are left needs, and return its bytes.
@@ -170,6 +164,15 @@ class SnapshotStore:
     async def size(self) -> int:
         """How many bytes the store has."""
         return await in_thread(self._objects.size)
+
+    async def _ask(self, work: Callable[[Catalog], T], *, writes: bool = False) -> T:
+        """Do something with the catalog, in a thread."""
+
+        def ask() -> T:
+            with self._open() as catalog, catalog.writing() if writes else contextlib.nullcontext():
+                return work(catalog)
+
+        return await in_thread(ask)
 
     def _unchanged(self, folders: dict[bytes, bytes], parent: str, without: frozenset[bytes]) -> SnapshotInfo | None:
         """The parent, where few files are as they were: that is seen sooner than a thread would begin to look."""
@@ -247,50 +250,23 @@ class SnapshotStore:
                 amount=amount,
             )
 
-    def _diff(self, before: str, after: str) -> list[FileChange]:
-        with self._open() as catalog:
-            tops = _tops(_row(catalog, before)), _tops(_row(catalog, after))
-            found = differences(*tops, catalog, self._objects)
-            return [FileChange(os.fsdecode(path), kind, self._is_text(entry)) for path, kind, entry in sorted(found)]
+    def _diff(self, catalog: Catalog, before: str, after: str) -> list[FileChange]:
+        tops = _tops(_row(catalog, before)), _tops(_row(catalog, after))
+        found = differences(*tops, catalog, self._objects)
+        return [FileChange(os.fsdecode(path), kind, self._is_text(entry)) for path, kind, entry in sorted(found)]
 
     def _is_text(self, entry: Entry) -> bool:
         if not entry.is_file:
             return stat.S_ISLNK(entry.mode)
         return _looks_like_text(self._objects.read(entry.target, size=SNIFFED_BYTES))
 
-    def _file(self, id: str, path: str, offset: int, size: int | None) -> bytes:
-        with self._open() as catalog:
-            entry = _find(catalog, _tops(_row(catalog, id)), os.fsencode(path))
-            if entry is not None and entry.is_file:
-                return self._objects.read(entry.target, offset, size)
-            if entry is not None and stat.S_ISLNK(entry.mode):
-                return entry.target[offset:][:size]
-            raise UnknownSnapshot(id, path)
-
-    def _info(self, id: str) -> SnapshotInfo:
-        with self._open() as catalog:
-            return _info(_row(catalog, id))
-
-    def _all(self) -> list[SnapshotInfo]:
-        with self._open() as catalog:
-            return [_info(row) for row in catalog.snapshots()]
-
-    def _delete(self, id: str) -> None:
-        with self._open() as catalog, catalog.writing():
-            _row(catalog, id)
-            catalog.delete_snapshots([id])
-
-    def _own(self, snapshots: Collection[str], owner: str) -> None:
-        with self._open() as catalog, catalog.writing():
-            catalog.add_owner(snapshots, owner)
-
-    def _owners(self) -> set[str]:
-        with self._open() as catalog:
-            return catalog.owners()
-
-    def _disown(self, owners: Collection[str]) -> None:
-        with self._open() as catalog, catalog.writing():
-            catalog.delete_owners(owners)
+    def _file(self, catalog: Catalog, id: str, path: str, offset: int, size: int | None) -> bytes:
+        entry = _find(catalog, _tops(_row(catalog, id)), os.fsencode(path))
+        if entry is not None and entry.is_file:
+            return self._objects.read(entry.target, offset, size)
+        if entry is not None and stat.S_ISLNK(entry.mode):
+            return entry.target[offset:][:size]
+        raise UnknownSnapshot(id, path)
 
     def _gc(self, keep: Collection[str] | None, unowned_before: float | None) -> int:
         with self._open(alone=True) as catalog:
