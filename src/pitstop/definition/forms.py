@@ -28,8 +28,7 @@ from pitstop.definition.flow import (
     Workspace,
     type_of,
 )
-from pitstop.definition.plain import ID_PATTERN, Options
-from pitstop.definition.secret_lists import Secrets
+from pitstop.definition.plain import ID_PATTERN, MOST_SECRETS, SECRET_PATTERN, Options
 
 _ID = re.compile(ID_PATTERN)
 _ACTIONS = ("next", "stop", "pause")
@@ -53,6 +52,24 @@ def _check_action(written: str) -> str:
         if later is not None:
             told = f"`{written}` is not supported: Pitstop has no {later[0]} yet; {later[1]}"
         raise PydanticCustomError("unknown_word", "{told}", {"told": told, "words": () if later else _ACTIONS})
+    return written
+
+
+def _check_secret(written: str) -> str:
+    if not re.fullmatch(SECRET_PATTERN, written):
+        told = "the name of a secret has letters, digits and `_`, begins with no digit, and has at most 200 characters"
+        words = (re.sub("[^A-Za-z0-9_]|^(?=[0-9])", "_", written),)
+        raise PydanticCustomError("secret_name", "{told}", {"told": told, "words": words})
+    return written
+
+
+def _check_secrets(written: object) -> object:
+    if not isinstance(written, list):
+        hint = f"did you mean `[{written}]`?" if isinstance(written, str) else "such as `[DEPLOY_KEY]`"
+        raise PydanticCustomError("secret_list", "{told}", {"told": "must be a list of names", "hint": hint})
+    if len(written) > MOST_SECRETS:
+        told = f"has {len(written)} names: one list takes at most {MOST_SECRETS}"
+        raise PydanticCustomError("secret_list", "{told}", {"told": told})
     return written
 
 
@@ -81,6 +98,11 @@ STEPS_FORMAT = "steps"  # the schema has its definition of steps wherever this f
 Steps = Annotated[tuple[InstanceOf[StepSpec], ...], WithJsonSchema({"type": "array", "format": STEPS_FORMAT})]
 Id = Annotated[str, AfterValidator(_check_id), WithJsonSchema({"type": "string", "pattern": ID_PATTERN})]
 Action = Annotated[str, AfterValidator(_check_action), WithJsonSchema({"enum": list(_ACTIONS)})]
+Secrets = Annotated[
+    list[Annotated[str, AfterValidator(_check_secret), WithJsonSchema({"type": "string", "pattern": SECRET_PATTERN})]],
+    BeforeValidator(_check_secrets),
+    Field(max_length=MOST_SECRETS),
+]
 OrTemplate = WrapValidator(lambda value, check: value if isinstance(value, str) and "${{" in value else check(value))
 
 

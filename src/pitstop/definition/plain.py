@@ -1,8 +1,10 @@
 """What is seen to be right by looking at it, without the models: loading those takes longer than a short flow runs."""
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from pitstop.definition.durations import parse_duration
 from pitstop.definition.flow import InputSpec, type_of
@@ -24,101 +26,70 @@ COMMON_KEYS = frozenset(  # of every step
 )
 
 Options = dict[str, Any]
-_ID = re.compile(ID_PATTERN)
-_SECRET = re.compile(SECRET_PATTERN)
+
+_Id = Annotated[str, Meta(pattern=ID_PATTERN)]
+_Secret = Annotated[str, Meta(pattern=SECRET_PATTERN.removesuffix("$") + r"\Z")]
+_Secrets = Annotated[tuple[_Secret, ...], Meta(max_length=MOST_SECRETS)]
+_Duration = str | int | float
 
 
-class _NotPlain(Exception):
-    """A model has to look at it."""
+class _PlainInput(msgspec.Struct, forbid_unknown_fields=True):
+    default: Any = UNSET
+    description: str = ""
+
+    def spec(self) -> InputSpec:
+        is_required = self.default is UNSET
+        default = None if is_required else self.default
+        return InputSpec(default, self.description, is_required, type_of(default))
+
+
+class _PlainStep(msgspec.Struct, forbid_unknown_fields=True):
+    """Attributes are those of the StepSpec, under the keys of the file."""
+
+    id: _Id | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    condition: str | UnsetType = msgspec.field(default=UNSET, name="if")
+    env: dict[Any, Any] | UnsetType = UNSET  # which the reader made of texts
+    secrets: _Secrets | UnsetType = UNSET
+    timeout_seconds: _Duration | UnsetType = msgspec.field(default=UNSET, name="timeout")
+    continue_on_error: bool | UnsetType = UNSET
+
+
+class _PlainFlow(msgspec.Struct, forbid_unknown_fields=True):
+    """Attributes are those of the Flow, under the keys of the file."""
+
+    name: str | UnsetType = UNSET
+    inputs: dict[str, _PlainInput] | UnsetType = UNSET
+    vars: dict[Any, Any] | UnsetType = UNSET
+    env: dict[Any, Any] | UnsetType = UNSET
+    secrets: _Secrets | UnsetType = UNSET
+    timeout_seconds: _Duration | UnsetType = msgspec.field(default=UNSET, name="timeout")
+    steps: tuple[Any, ...] | UnsetType = UNSET
+    cleanup: tuple[Any, ...] | UnsetType = UNSET
+    outputs: dict[Any, Any] | UnsetType = UNSET
+
+
+PLAIN_KEYS = frozenset(_PlainStep.__struct_encode_fields__)
 
 
 def plain_step(values: Mapping[str, Any]) -> Options | None:
     """The options of a step as those of its StepSpec; None where a model has to look at them."""
-    return _plain(values, _STEP_OPTIONS)
+    return _plain(values, _PlainStep)
 
 
 def plain_flow(values: Mapping[str, Any]) -> Options | None:
     """What the flow says of itself as the Flow has it; None where a model has to look at it."""
-    return _plain(values, _FLOW_OPTIONS) if values.get("steps") else None
+    return _plain(values, _PlainFlow) if values.get("steps") else None
 
 
-def _plain(values: Mapping[str, Any], table: "Table") -> Options | None:
-    options = {}
+def _plain(values: Mapping[str, Any], form: type[_PlainStep | _PlainFlow]) -> Options | None:
     try:
-        for name, value in values.items():
-            if name not in table:
-                return None
-            meaning, read = table[name]
-            options[meaning] = read(value)
-    except _NotPlain:
+        read = msgspec.convert(values, form)
+        options = {name: value for name in form.__struct_fields__ if (value := getattr(read, name)) is not UNSET}
+        if "timeout_seconds" in options:
+            options["timeout_seconds"] = parse_duration(options["timeout_seconds"])
+    except (msgspec.ValidationError, ValueError):
         return None
+    if "inputs" in options:
+        options["inputs"] = {name: each.spec() for name, each in options["inputs"].items()}
     return options
-
-
-def _of(kind: type) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if type(value) is not kind:
-            raise _NotPlain
-        return value
-
-    return read
-
-
-def _id(value: Any) -> str:
-    if type(value) is not str or not _ID.match(value):
-        raise _NotPlain
-    return value
-
-
-def _secrets(value: Any) -> tuple[str, ...]:
-    if type(value) is not list or len(value) > MOST_SECRETS:
-        raise _NotPlain
-    if not all(type(name) is str and _SECRET.fullmatch(name) for name in value):
-        raise _NotPlain
-    return tuple(value)
-
-
-def _seconds(value: Any) -> float:
-    try:
-        return parse_duration(value)
-    except ValueError:
-        raise _NotPlain from None
-
-
-def _inputs(value: Any) -> dict[str, InputSpec]:
-    if type(value) is not dict:
-        raise _NotPlain
-    return {name: _input(each) for name, each in value.items()}
-
-
-def _input(value: Any) -> InputSpec:
-    if type(value) is not dict or not value.keys() <= {"default", "description"}:
-        raise _NotPlain
-    default, description = value.get("default"), value.get("description", "")
-    if type(description) is not str:
-        raise _NotPlain
-    return InputSpec(default, description, "default" not in value, type_of(default))
-
-
-Table = Mapping[str, tuple[str, Callable[[Any], Any]]]  # by the key in the file: what it is called inside, its reader
-_STEP_OPTIONS: Table = {
-    "id": ("id", _id),
-    "name": ("name", _of(str)),
-    "if": ("condition", _of(str)),
-    "env": ("env", _of(dict)),  # which the reader made of texts
-    "secrets": ("secrets", _secrets),
-    "timeout": ("timeout_seconds", _seconds),
-    "continue_on_error": ("continue_on_error", _of(bool)),
-}
-PLAIN_KEYS = frozenset(_STEP_OPTIONS)
-_FLOW_OPTIONS: Table = {
-    "name": ("name", _of(str)),
-    "inputs": ("inputs", _inputs),
-    "vars": ("vars", _of(dict)),
-    "env": ("env", _of(dict)),
-    "secrets": ("secrets", _secrets),
-    "timeout": ("timeout_seconds", _seconds),
-    "steps": ("steps", _of(tuple)),
-    "cleanup": ("cleanup", _of(tuple)),
-    "outputs": ("outputs", _of(dict)),
-}

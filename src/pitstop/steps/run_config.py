@@ -58,19 +58,8 @@ class RunConfig(InContainer):
         return codes
 
     def options(self) -> RunOptions:
-        return RunOptions(
-            script=self.script,
-            shell=None if self.shell is None else tuple(self.shell),
-            working_directory=self.working_directory,
-            env=self.env,
-            stdin=self.stdin,
-            accept=self.accept,
-            tests=self.tests,
-            artifacts=self.artifacts,
-            requires=self.requires,
-            image=self.image,
-            container=self.container_options(),
-        )
+        same = {name: getattr(self, name) for name in RunOptions.__struct_fields__ if name in RunConfig.model_fields}
+        return RunOptions(**same, container=self.container_options())
 
 
 def read_run_config(step_type: str, config: Mapping[str, Any], mask: Callable[[str], str]) -> RunOptions:
