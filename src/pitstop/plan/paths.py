@@ -128,7 +128,7 @@ def _child(node: object, part: str | int, path: Sequence[str | int]) -> object:
     if node is None:
         return None
     kind = "number" if isinstance(part, int) else "string"
-    raise BadExpression(format_path(path), f"Cannot index {_kind(node)} with {kind} ({_shown(part)})")
+    raise BadExpression(format_path(path), f"Cannot index {type_name(node)} with {kind} ({_shown(part)})")
 
 
 def _with_child(node: object, part: str | int, child: object, path: Sequence[str | int]) -> object:
@@ -145,7 +145,7 @@ def _with_child(node: object, part: str | int, child: object, path: Sequence[str
     return items
 
 
-def _kind(node: object) -> str:
+def type_name(node: object) -> str:
     """jq's name for the type of a value."""
     match node:
         case None:

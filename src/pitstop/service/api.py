@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pitstop.events.written_text import shown_line, without_escapes
 from pitstop.lazy_dataclass import dataclass
+from pitstop.plan.paths import type_name
 from pitstop.runs.flow_info import FlowInfo, StepInfo
 from pitstop.runs.graph_targets import read_target
 from pitstop.runs.run_info import ENDED, Failure, Question, RunInfo, RunPage, RunQuery, RunStatus, RunSummary
@@ -77,6 +78,7 @@ __all__ = [
     "WorkspaceWork",
     "read_target",
     "shown_line",
+    "type_name",
     "without_escapes",
 ]
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pitstop.doors.dap.protocol import arguments, bodies, messages
+from pitstop.doors.dap.protocol import arguments, messages
 from tests.doors.dap.adapter_client import AdapterClient
 from tests.doors.dap.flows import line_of
 from tests.doors.dap.protocol import check_conversation, schema
@@ -136,7 +136,7 @@ async def test_what_is_not_done_is_not_promised(adapter: AdapterClient) -> None:
     assert "supportsANSIStyling" not in told, "only to a client that shows colours"
 
 
-@pytest.mark.parametrize("module", [arguments, bodies, messages])
+@pytest.mark.parametrize("module", [arguments, messages])
 def test_our_messages_are_those_of_the_official_schema(module: object) -> None:
     """Each field has its name there, and what the schema requires is always sent."""
     definitions = schema()["definitions"]

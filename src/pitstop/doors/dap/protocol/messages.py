@@ -1,11 +1,11 @@
-"""The envelopes of the protocol, and the things that several messages have in them."""
+"""What goes over the wire but arguments: envelopes, the things in them, and the larger bodies."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
-Body = Mapping[str, Any]  # a body without optional fields, under the names of the protocol
+Body = Mapping[str, Any]  # a body under the names of the protocol
 
 
 class Message(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -158,3 +158,62 @@ class BreakpointMode(Message, kw_only=True):
     label: str
     description: str
     applies_to: tuple[str, ...]
+
+
+# --- Answers ---------------------------------------------------------------------------------------------------------
+
+
+class DataBreakpointInfo(Message, kw_only=True):
+    data_id: str | None  # null, and not absent, when there can be no breakpoint
+    description: str
+    access_types: tuple[str, ...] = ()
+    can_persist: bool = False
+
+
+class ValueSet(Message, kw_only=True):
+    value: str
+    type: str | None = None
+    variables_reference: int = 0
+    named_variables: int | None = None
+    indexed_variables: int | None = None
+
+
+class Evaluated(Message, kw_only=True):
+    result: str
+    type: str | None = None
+    variables_reference: int
+    named_variables: int | None = None
+    indexed_variables: int | None = None
+
+
+class ExceptionDetails(Message, kw_only=True):
+    message: str
+    type_name: str
+    full_type_name: str
+    stack_trace: str | None = None
+
+
+class ExceptionInfo(Message, kw_only=True):
+    exception_id: str
+    description: str
+    break_mode: str
+    details: ExceptionDetails
+
+
+# --- Events ----------------------------------------------------------------------------------------------------------
+
+
+class StoppedEvent(Message, kw_only=True):
+    reason: str
+    description: str
+    thread_id: int
+    text: str | None = None
+    all_threads_stopped: bool
+    hit_breakpoint_ids: list[int]
+
+
+class OutputEvent(Message, kw_only=True):
+    category: Literal["console", "stdout", "stderr"]
+    output: str
+    source: Source | None = None
+    line: int | None = None

@@ -5,8 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import DataBreakpointInfo
-from pitstop.doors.dap.protocol.messages import Body, Breakpoint, GivenSource
+from pitstop.doors.dap.protocol.messages import Body, Breakpoint, DataBreakpointInfo, GivenSource
 from pitstop.doors.dap.requests.variables import path_of
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.breakpoint_book import Draft

@@ -5,15 +5,15 @@ import re
 from typing import Any
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import Evaluated
 from pitstop.doors.dap.protocol.failures import RequestFailed
+from pitstop.doors.dap.protocol.messages import Evaluated
 from pitstop.doors.dap.requests.console import carry_out, is_command
 from pitstop.doors.dap.requests.variables import stop_for
-from pitstop.doors.dap.session import values
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.holders import tell_value
 from pitstop.errors import BadExpression
+from pitstop.service.api import type_name
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PATH = re.compile(r"\.(?:[A-Za-z_]\w*|\[[^\]]*\]|\.(?=[A-Za-z_]))*", re.ASCII)
@@ -44,7 +44,7 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
     told = tell_value(adapter, "", value, kept, path if kept is not None else None)
     return Evaluated(
         result=told.value,
-        type=values.type_of(value) if adapter.editor.client.shows_types else None,
+        type=type_name(value) if adapter.editor.client.shows_types else None,
         variables_reference=told.variables_reference,
         named_variables=told.named_variables,
         indexed_variables=told.indexed_variables,

@@ -3,9 +3,8 @@
 import os
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import ExceptionDetails, ExceptionInfo
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
-from pitstop.doors.dap.protocol.messages import Body, StackFrame
+from pitstop.doors.dap.protocol.messages import Body, ExceptionDetails, ExceptionInfo, StackFrame
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.debuggee import Debuggee
 from pitstop.doors.dap.session.dispatcher import Route

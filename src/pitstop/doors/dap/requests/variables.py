@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.bodies import ValueSet
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
-from pitstop.doors.dap.protocol.messages import Body, Scope
+from pitstop.doors.dap.protocol.messages import Body, Scope, ValueSet
 from pitstop.doors.dap.session import values
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.holders import PathHolder, ValueHolder, tell_value
 from pitstop.doors.dap.session.references import FrameRef
+from pitstop.service.api import type_name
 from pitstop.service.debugging import Debugger, StopInfo
 
 NAMED_SCOPES = (("inputs", "Inputs", "arguments"), ("vars", "Vars", None), ("matrix", "Matrix", None))
@@ -80,7 +80,7 @@ def _scope(
 
 def _facts(adapter: Adapter, stop: StopInfo, name: str, facts: Any, hint: str | None = None) -> Scope:
     reference = adapter.editor.references.number_holder(ValueHolder(adapter, facts, stop.id))
-    kind, size = values.type_of(facts), values.size_of(facts)
+    kind, size = type_name(facts), values.size_of(facts)
     return Scope(
         name=name,
         presentation_hint=hint,

@@ -5,8 +5,8 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
-from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.failures import RequestFailed
+from pitstop.doors.dap.protocol.messages import StoppedEvent
 from pitstop.doors.dap.session.announcing import description_of, has_news, is_only_paused, reason_of, text_of
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.exceptions import is_wanted
@@ -158,7 +158,7 @@ class Conductor:
             editor.say(problem, "stderr")
         editor.tell(
             "stopped",
-            bodies.StoppedEvent(
+            StoppedEvent(
                 reason=reason_of(stop, hit, expected),
                 description=description or description_of(stop),
                 thread_id=editor.threads.number(stop.frame),
@@ -206,7 +206,7 @@ class Conductor:
     def _tell_invalidated(self, frame: str) -> None:
         if self._editor.client.hears_invalidated:
             number = self._editor.threads.number(frame)
-            self._editor.tell("invalidated", bodies.InvalidatedEvent(areas=("threads", "stacks"), thread_id=number))
+            self._editor.tell("invalidated", {"areas": ["threads", "stacks"], "threadId": number})
 
     # What the client wants
 
@@ -276,7 +276,7 @@ class Conductor:
             self._outputs.flush()
             self._editor.tell(
                 "stopped",
-                bodies.StoppedEvent(
+                StoppedEvent(
                     reason="pause",
                     description=f"Will pause after the current step {frame.occurrence}",
                     thread_id=self._editor.threads.number(frame.id),

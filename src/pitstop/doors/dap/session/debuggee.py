@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.arguments import Mode, SessionOptions
 from pitstop.doors.dap.protocol.failures import not_stopped
 from pitstop.doors.dap.session.conductor import Conductor
@@ -281,7 +280,7 @@ class Debuggee:
 
     def tell_variables_changed(self) -> None:
         if self._editor.client.hears_invalidated and self._conductor is not None and self._conductor.is_stopped:
-            self._editor.tell("invalidated", bodies.InvalidatedEvent(areas=("variables",)))
+            self._editor.tell("invalidated", {"areas": ["variables"]})
 
     def _tell_end(self, code: int) -> None:
         """Once, and nothing of the run is told after it."""

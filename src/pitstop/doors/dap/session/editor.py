@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.protocol.arguments import FunctionBreakpoint, SourceBreakpoint
-from pitstop.doors.dap.protocol.messages import Body, Event, GivenSource, Message, Response, Source
+from pitstop.doors.dap.protocol.messages import Body, Event, GivenSource, Message, OutputEvent, Response, Source
 from pitstop.doors.dap.protocol.wire import to_frame
 from pitstop.doors.dap.session.breakpoint_book import BreakpointBook
 from pitstop.doors.dap.session.client import Client
@@ -44,6 +43,9 @@ class Editor:
         self._last_seq = 0
 
     def tell(self, event: str, body: Message | Body | None = None) -> None:
+        """Send an event. A field of a mapping that is None is left out."""
+        if isinstance(body, Mapping):
+            body = {name: value for name, value in body.items() if value is not None}
         self._last_seq += 1
         self._send(to_frame(_ENCODER.encode(Event(self._last_seq, event, body))))
 
@@ -57,7 +59,7 @@ class Editor:
     ) -> None:
         """A line in the console of the client."""
         told_line = None if line is None else self.client.line_out(line)
-        self.tell("output", bodies.OutputEvent(category=category, output=f"{text}\n", source=source, line=told_line))
+        self.tell("output", OutputEvent(category=category, output=f"{text}\n", source=source, line=told_line))
 
     def tell_thread(self, frame: str, reason: Literal["started", "exited"]) -> None:
         if self.client.quirks.hears_threads:

@@ -6,6 +6,7 @@ from typing import Any
 from pitstop.doors.dap.protocol.messages import PresentationHint, Variable
 from pitstop.doors.dap.session import values
 from pitstop.doors.dap.session.adapter import Adapter
+from pitstop.service.api import type_name
 from pitstop.service.debugging import Debugger, VariableInfo
 
 MOST_AT_ONCE = 1000  # children that a client is told which does not ask for pages
@@ -60,7 +61,7 @@ class ValueHolder:
 
     @property
     def kind(self) -> str:
-        return values.type_of(self.value)
+        return type_name(self.value)
 
     async def children(self, start: int, count: int | None) -> list[Variable]:
         children, start = values.children_of(self.value), start + self.first
@@ -79,7 +80,7 @@ class ValueHolder:
 def tell_value(
     adapter: Adapter, name: str, value: Any, stop: int | None, path: str | None = None, *, is_read_only: bool = False
 ) -> Variable:
-    size, kind = values.size_of(value), values.type_of(value)
+    size, kind = values.size_of(value), type_name(value)
     reference = adapter.editor.references.number_holder(ValueHolder(adapter, value, stop, path)) if size else 0
     return Variable(
         name=name,

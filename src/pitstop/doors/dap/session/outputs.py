@@ -4,7 +4,7 @@ import codecs
 import re
 from typing import NamedTuple, Protocol
 
-from pitstop.doors.dap.protocol import bodies
+from pitstop.doors.dap.protocol.messages import OutputEvent
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.places import Places
 from pitstop.service.api import Output, Stream, without_escapes
@@ -75,5 +75,5 @@ class Outputs:
         line = None if step is None or step.line is None else client.line_out(step.line)
         self._editor.tell(
             "output",
-            bodies.OutputEvent(category=stream, output=shown.replace("\r\n", "\n") + "\n", source=source, line=line),
+            OutputEvent(category=stream, output=shown.replace("\r\n", "\n") + "\n", source=source, line=line),
         )

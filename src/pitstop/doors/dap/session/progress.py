@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable, MutableMapping
 from itertools import count
 
-from pitstop.doors.dap.protocol import bodies
-from pitstop.doors.dap.protocol.messages import Body, Message
+from pitstop.doors.dap.protocol.messages import Body
 
 STEP_SECONDS = 1.0
 
@@ -16,7 +15,7 @@ class Progress:
     def __init__(
         self,
         is_shown: Callable[[], bool],
-        tell: Callable[[str, Message | Body], None],
+        tell: Callable[[str, Body], None],
         cancellable: MutableMapping[str, int],
     ) -> None:
         self._is_shown = is_shown
@@ -39,7 +38,7 @@ class Progress:
         if key not in self._shown:
             self._show(key, title, None, message, percentage)
             return
-        update = bodies.ProgressUpdateEvent(progress_id=self._shown[key], message=message, percentage=percentage)
+        update = {"progressId": self._shown[key], "message": message, "percentage": percentage}
         self._tell("progressUpdate", update)
 
     def end(self, key: str) -> None:
@@ -68,12 +67,12 @@ class Progress:
             self._cancellable[progress_id] = request
         self._tell(
             "progressStart",
-            bodies.ProgressStartEvent(
-                progress_id=progress_id,
-                title=title,
-                request_id=request,
-                cancellable=request is not None,
-                message=message,
-                percentage=percentage,
-            ),
+            {
+                "progressId": progress_id,
+                "title": title,
+                "requestId": request,
+                "cancellable": request is not None,
+                "message": message,
+                "percentage": percentage,
+            },
         )

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pitstop.doors.dap.protocol import bodies
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.outputs import Outputs, Placed
 from pitstop.service.api import EventInfo
@@ -53,19 +52,20 @@ class StepNews:
             self._say_at(fields["step"], f"{fields['occurrence']} {outcome['status']}: {error['message']}", "stderr")
 
     def _tell_step(self, fields: Mapping[str, Any], at: float) -> None:
+        """A custom event: how a step ended, for a client that shows it beside the step."""
         step, error = self._placed.places.step(fields["step"]), fields["outcome"].get("error")
         started = self._started.pop(fields["occurrence"], None)
         self._editor.tell(
             "pitstop/step",
-            bodies.StepEvent(
-                path=fields["step"],
-                occurrence=fields["occurrence"],
-                status=fields["outcome"]["status"],
-                file=None if step is None else step.file,
-                line=None if step is None or step.line is None else self._editor.client.line_out(step.line),
-                seconds=None if started is None else round(at - started, 3),
-                error=None if error is None else error["message"],
-            ),
+            {
+                "path": fields["step"],
+                "occurrence": fields["occurrence"],
+                "status": fields["outcome"]["status"],
+                "file": None if step is None else step.file,
+                "line": None if step is None or step.line is None else self._editor.client.line_out(step.line),
+                "seconds": None if started is None else round(at - started, 3),
+                "error": None if error is None else error["message"],
+            },
         )
 
     def _tell_python(self, fields: Mapping[str, Any]) -> None:
@@ -75,12 +75,12 @@ class StepNews:
         self._say_at(fields["step"], f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}")
         self._editor.tell(
             "pitstop/python",
-            bodies.PythonEvent(
-                host=host,
-                port=port,
-                file=fields["file"],
-                line=None if line is None else self._editor.client.line_out(line),
-            ),
+            {
+                "host": host,
+                "port": port,
+                "file": fields["file"],
+                "line": None if line is None else self._editor.client.line_out(line),
+            },
         )
 
     def _say_at(self, path: str, text: str, category: Literal["console", "stderr"] = "console") -> None:

@@ -16,21 +16,6 @@ def preview(value: Any, limit: int = LONGEST_PREVIEW) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def type_of(value: Any) -> str:
-    match value:
-        case dict():
-            return "object"
-        case list():
-            return "array"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case None:
-            return "null"
-    return "string"
-
-
 def size_of(value: Any) -> int | None:
     return len(value) if isinstance(value, dict | list) else None
 
