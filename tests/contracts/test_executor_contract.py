@@ -6,9 +6,9 @@ import pytest
 
 from pitstop.engine.executor import Command, Executor
 from pitstop.executors.fake import FakeDisk, FakeExecutor
+from pitstop.executors.far import FarExecutor
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.contracts.executor import PROGRAMS, ExecutorContract
-from tests.executors.far import FarExecutor
 from tests.executors.leases import LONG_LEASE_SECONDS, lapse
 
 

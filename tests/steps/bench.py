@@ -12,6 +12,7 @@ from pitstop.engine.ports import Ports, StepType
 from pitstop.engine.run import Run
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status
+from pitstop.executors.far import FarExecutor
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.masking import MaskedStream, Masker
@@ -19,7 +20,6 @@ from pitstop.plan.plan import Plan, Step
 from pitstop.steps.approvals import Approvals, NoApprovals
 from pitstop.steps.registry import StepTypes
 from pitstop.steps.workplace import Workplace
-from tests.executors.far import FarExecutor
 
 KEPT_BYTES = 1024 * 1024
 OUR_TYPES = StepTypes()

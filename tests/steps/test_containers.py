@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from pitstop.engine.container import ContainerOptions, Health, Service
 from pitstop.engine.executor import Placement
+from pitstop.executors.far import FarExecutor
 from pitstop.steps.containers import container_of, parse_memory
 from tests.containers import BOX, TALKATIVE, Docker
 from tests.executors.container_bench import new_executor
-from tests.executors.far import FarExecutor
 from tests.steps.bench import Bench, open_bench
 
 
