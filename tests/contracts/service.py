@@ -19,6 +19,7 @@ from pitstop.errors import (
     UnknownStep,
 )
 from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RerunRequest, RunQuery, RunRequest
+from pitstop.service.debugging import verbs
 from tests.contracts.service_debugger import DebuggerContract
 from tests.contracts.service_desk import SHOP, Desk, collected, next_stop, until, wait_for
 from tests.contracts.service_workspace import WorkspaceContract
@@ -104,13 +105,13 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         stop = await next_stop(run)
 
         assert stop.step == "b"
-        breakpoints = [each.request for each in (await run.debugger.state()).breakpoints]
+        breakpoints = [each.request for each in (await run.debugger.say(verbs.State())).breakpoints]
         assert [(each.step, each.enabled) for each in breakpoints if each.step] == [("c", False), ("b", True)]
-        await run.debugger.continue_(stop.id)
+        await run.debugger.say(verbs.Continue(stop.id))
         await run.wait()
         again = await desk.service.rerun(run.id, RerunRequest(debug=DebugRequest()))
         assert (await next_stop(again)).step == "b"
-        await again.debugger.detach()
+        await again.debugger.say(verbs.Detach())
         await again.wait()
 
     async def test_a_run_may_leave_out_the_breakpoints_of_its_flow(self, desk: Desk) -> None:
@@ -267,20 +268,20 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
             """
         run, _ = await desk.debug(text, stop_at_entry=False, secrets={"TOKEN": secret, "PIN": "7"})
         debugger = run.debugger
-        state = await debugger.state()
+        state = await debugger.say(verbs.State())
         (stop,) = state.stops
         told = [
             state,
             await run.info(),
-            await debugger.scope(stop.id),
-            await debugger.variables(stop.id, ".secrets"),
-            await debugger.evaluate(stop.id, ".secrets.TOKEN, (.secrets.TOKEN | @base64)"),
-            await debugger.config(stop.id),
-            await debugger.export(),
-            await debugger.diff(stop.id),
+            (await debugger.say(verbs.Scope(stop.id))).scope,
+            await debugger.say(verbs.Variables(stop.id, ".secrets")),
+            (await debugger.say(verbs.Evaluate(".secrets.TOKEN, (.secrets.TOKEN | @base64)", stop.id))).values,
+            await debugger.say(verbs.ReadConfig(stop.id)),
+            await debugger.say(verbs.Export()),
+            await debugger.say(verbs.Diff(stop.id)),
             await run.log("leak"),
         ]
-        await debugger.continue_all()
+        await debugger.say(verbs.Continue(all=True))
         told += [await run.wait(), await collected(run.events())]
 
         assert secret not in repr(told)
@@ -403,9 +404,9 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         assert await collected(run.events()) == events
         assert await run.wait() == await old.wait()
         assert await run.log_tail("hello") == ["hello world"]
-        assert (await run.debugger.state()).is_ended
-        assert len(await run.debugger.history()) > 4
-        for command in (run.debugger.pause(), run.debugger.continue_(1), run.cancel("too late")):
+        assert (await run.debugger.say(verbs.State())).is_ended
+        assert len(await run.debugger.say(verbs.History())) > 4
+        for command in (run.debugger.say(verbs.Pause()), run.debugger.say(verbs.Continue(1)), run.cancel("too late")):
             with pytest.raises(NotRunning):
                 await command
         with pytest.raises(UnknownRun):

@@ -1,7 +1,8 @@
 """What the debugger of every service promises."""
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Coroutine
+from typing import Any, Literal
 
 import pytest
 
@@ -15,7 +16,7 @@ from pitstop.errors import (
     UnknownStep,
 )
 from pitstop.service.api import BreakpointRequest, DebugRequest
-from pitstop.service.debugging import DebugState
+from pitstop.service.debugging import DebugState, verbs
 from tests.contracts.service_desk import Desk, collected, next_stop, wait_for
 from tests.patience import PATIENCE_SECONDS
 
@@ -32,15 +33,15 @@ class DebuggerContract:
         assert (stop.line, stop.will_run, stop.outcome) == (5, True, None)
         assert {"continue", "step_over", "skip", "set"} <= set(stop.allowed)
         assert stop.lease_ends_at is not None
-        state = await run.debugger.state()
+        state = await run.debugger.say(verbs.State())
         assert [(frame.id, frame.state, frame.step) for frame in state.frames] == [("main", "paused", "hello")]
         assert not state.is_ended
         info = await run.info()
         assert (info.status, info.stops) == ("paused", (stop.id,))
         assert info.session in ("waiting", "connected")
-        await run.debugger.detach()
+        await run.debugger.say(verbs.Detach())
         assert (await run.wait()).status == "failed"
-        ended = await run.debugger.state()
+        ended = await run.debugger.say(verbs.State())
         assert (ended.is_ended, ended.stops) == (True, ())
 
     async def test_a_failure_is_a_stop_with_its_outcome(self, desk: Desk) -> None:
@@ -50,60 +51,66 @@ class DebuggerContract:
         assert stop.outcome is not None
         assert (stop.outcome.status, stop.outcome.error_type) == ("failed", "CommandFailed")
         assert "exit code 1" in (stop.outcome.error or "")
-        await run.debugger.force(stop.id, "passed")
+        await run.debugger.say(verbs.Force(stop.id, "passed"))
         summary = await run.wait()
         assert (summary.status, summary.intervened) == ("passed", True)
-        assert (await run.debugger.state()).interventions == ("forced 2.tests to passed",)
+        assert (await run.debugger.say(verbs.State())).interventions == ("forced 2.tests to passed",)
 
     async def test_values_are_evaluated_and_opened_level_by_level(self, desk: Desk) -> None:
         run, stop = await desk.debug()
         debugger = run.debugger
 
-        assert await debugger.evaluate(stop.id, ".vars.tags[], (.inputs.who | ascii_upcase)") == ["a", "b", "WORLD"]
+        assert (await debugger.say(verbs.Evaluate(".vars.tags[], (.inputs.who | ascii_upcase)", stop.id))).values == [
+            "a",
+            "b",
+            "WORLD",
+        ]
         with pytest.raises(BadExpression):
-            await debugger.evaluate(stop.id, ".vars |")
-        top = await debugger.variables(stop.id)
+            await debugger.say(verbs.Evaluate(".vars |", stop.id))
+        top = await debugger.say(verbs.Variables(stop.id))
         by_name = {each.name: each for each in top.variables}
         assert (by_name["vars"].path, by_name["vars"].type, by_name["vars"].size) == (".vars", "object", 2)
         assert by_name["vars"].layer == "run"
-        page = await debugger.variables(stop.id, ".vars.tags", limit=1)
+        page = await debugger.say(verbs.Variables(stop.id, ".vars.tags", limit=1))
         assert [(each.path, each.value) for each in page.variables] == [(".vars.tags[0]", "a")]
         assert (page.total, page.next) == (2, 1)
-        following = await debugger.variables(stop.id, ".vars.tags", cursor=1)
+        following = await debugger.say(verbs.Variables(stop.id, ".vars.tags", cursor=1))
         assert [each.value for each in following.variables] == ["b"]
-        assert [each.name for each in (await debugger.variables(stop.id, ".vars", search="EU")).variables] == ["region"]
-        assert (await debugger.scope(stop.id))["vars"] == {"region": "eu", "tags": ["a", "b"]}
-        config = await debugger.config(stop.id)
+        assert [
+            each.name for each in (await debugger.say(verbs.Variables(stop.id, ".vars", search="EU"))).variables
+        ] == ["region"]
+        assert (await debugger.say(verbs.Scope(stop.id))).scope["vars"] == {"region": "eu", "tags": ["a", "b"]}
+        config = await debugger.say(verbs.ReadConfig(stop.id))
         assert "${{ .inputs.who }}" in config.raw["script"]
         assert config.resolved["script"].startswith("echo hello world")
-        await debugger.abort()
+        await debugger.say(verbs.Abort())
         await run.wait()
 
     async def test_long_values_are_cut_where_they_are_only_mentioned(self, desk: Desk) -> None:
         run, stop = await desk.debug("vars: {long: 'x'}\nsteps: [{id: a, run: 'true'}]")
-        await run.debugger.set(stop.id, ".vars.long", "x" * 50_000)
+        await run.debugger.say(verbs.Set(stop.id, ".vars.long", "x" * 50_000))
 
-        (long,) = (await run.debugger.variables(stop.id, ".vars")).variables
+        (long,) = (await run.debugger.say(verbs.Variables(stop.id, ".vars"))).variables
 
         assert long.is_cut
         assert len(long.value) < 50_000
         assert len(long.preview) < 500
-        await run.debugger.abort()
+        await run.debugger.say(verbs.Abort())
         await run.wait()
 
     async def test_watches_are_kept_and_told_with_their_values(self, desk: Desk) -> None:
         run, stop = await desk.debug()
         debugger = run.debugger
-        await debugger.watch(".inputs.who")
-        await debugger.watch(".nope | error")
+        await debugger.say(verbs.Watch(".inputs.who"))
+        await debugger.say(verbs.Watch(".nope | error"))
 
-        values = await debugger.watch_values(stop.id)
+        values = await debugger.say(verbs.Watches(stop.id))
 
         assert values[".inputs.who"] == {"value": "world"}
         assert "error" in values[".nope | error"]
-        await debugger.unwatch(".nope | error")
-        assert (await debugger.state()).watches == (".inputs.who",)
-        await debugger.abort()
+        await debugger.say(verbs.Unwatch(".nope | error"))
+        assert (await debugger.say(verbs.State())).watches == (".inputs.who",)
+        await debugger.say(verbs.Abort())
         await run.wait()
 
     # --- Moving
@@ -118,9 +125,10 @@ class DebuggerContract:
         run, stop = await desk.debug(text)
         debugger, seen = run.debugger, []
 
-        for command in (debugger.step_over, debugger.step_into, debugger.step_out, debugger.step_over):
-            await command(stop.id)
-            if command == debugger.step_over and stop.step == "d":
+        kinds: tuple[Literal["over", "into", "out"], ...] = ("over", "into", "out", "over")
+        for kind in kinds:
+            await debugger.say(verbs.Step(stop.id, kind))
+            if kind == "over" and stop.step == "d":
                 break
             stop = await next_stop(run, stop.id)
             seen.append(stop.step)
@@ -131,15 +139,20 @@ class DebuggerContract:
     async def test_a_stop_that_is_over_is_refused_and_nothing_changes(self, desk: Desk) -> None:
         run, stop = await desk.debug()
         debugger = run.debugger
-        await debugger.step_over(stop.id)
+        await debugger.say(verbs.Step(stop.id, "over"))
         later = await next_stop(run, stop.id)
 
-        for command in (debugger.continue_(stop.id), debugger.set(stop.id, ".vars.x", 1), debugger.scope(stop.id)):
+        said: tuple[Coroutine[Any, Any, Any], ...] = (
+            debugger.say(verbs.Continue(stop.id)),
+            debugger.say(verbs.Set(stop.id, ".vars.x", 1)),
+            debugger.say(verbs.Scope(stop.id)),
+        )
+        for command in said:
             with pytest.raises(StaleStop):
                 await command
 
-        assert [each.id for each in (await debugger.state()).stops] == [later.id]
-        await debugger.abort()
+        assert [each.id for each in (await debugger.say(verbs.State())).stops] == [later.id]
+        await debugger.say(verbs.Abort())
         await run.wait()
 
     async def test_a_run_that_nobody_asked_to_debug_can_be_paused(self, desk: Desk) -> None:
@@ -147,34 +160,34 @@ class DebuggerContract:
         run = await desk.start(text)
         await wait_for(run, "step.started")
 
-        await run.debugger.pause()
+        await run.debugger.say(verbs.Pause())
         (desk.folder / "go").touch()
         stop = await next_stop(run)
 
         assert (stop.step, stop.position, stop.reasons) == ("a", "after", ("pause",))
-        await run.debugger.continue_(stop.id)
+        await run.debugger.say(verbs.Continue(stop.id))
         assert (await run.wait()).status == "passed"
 
     async def test_frames_stop_apart_and_go_on_together(self, desk: Desk) -> None:
         run, stop = await desk.debug(breakpoints=(BreakpointRequest(step="lint"), BreakpointRequest(step="tests")))
         debugger = run.debugger
-        await debugger.continue_(stop.id)
+        await debugger.say(verbs.Continue(stop.id))
         await next_stop(run, stop.id + 1)
 
-        state = await debugger.state()
+        state = await debugger.say(verbs.State())
         assert {each.frame for each in state.stops} == {"2.lint", "2.tests"}
         assert {frame.id: frame.state for frame in state.frames} == {
             "main": "running",
             "2.lint": "paused",
             "2.tests": "paused",
         }
-        await debugger.detach()
+        await debugger.say(verbs.Detach())
         assert (await run.wait()).status == "failed"
 
     async def test_aborting_ends_the_run_as_cancelled(self, desk: Desk) -> None:
         run, _ = await desk.debug()
 
-        await run.debugger.abort("enough")
+        await run.debugger.say(verbs.Abort("enough"))
 
         summary = await run.wait()
         assert (summary.status, summary.error) == ("cancelled", "Aborted: enough")
@@ -185,40 +198,44 @@ class DebuggerContract:
     async def test_edits_take_effect_are_listed_and_can_be_undone(self, desk: Desk) -> None:
         run, stop = await desk.debug()
         debugger = run.debugger
-        await debugger.set(stop.id, ".inputs.who", "edited")
-        await debugger.set(stop.id, ".vars.extra", {"a": [1]})
-        await debugger.unset(stop.id, ".vars.region")
-        await debugger.undo(stop.id)
+        await debugger.say(verbs.Set(stop.id, ".inputs.who", "edited"))
+        await debugger.say(verbs.Set(stop.id, ".vars.extra", {"a": [1]}))
+        await debugger.say(verbs.Unset(stop.id, ".vars.region"))
+        await debugger.say(verbs.Undo(stop.id))
 
-        state = await debugger.state()
+        state = await debugger.say(verbs.State())
 
         assert [(edit.path, edit.value, edit.preview, edit.removes) for edit in state.edits] == [
             (".inputs.who", "edited", '"edited"', False),
             (".vars.extra", None, '{"a": [1]}', False),
         ]
-        assert (await debugger.scope(stop.id))["vars"] == {"region": "eu", "tags": ["a", "b"], "extra": {"a": [1]}}
+        assert (await debugger.say(verbs.Scope(stop.id))).scope["vars"] == {
+            "region": "eu",
+            "tags": ["a", "b"],
+            "extra": {"a": [1]},
+        }
         with pytest.raises(BadEdit):
-            await debugger.set(stop.id, ".vars.region.deeper", 1)
-        await debugger.detach()
+            await debugger.say(verbs.Set(stop.id, ".vars.region.deeper", 1))
+        await debugger.say(verbs.Detach())
         assert (await run.wait()).intervened
         assert await run.log_tail("hello") == ["hello edited"]
 
     async def test_the_state_is_small_however_large_an_edit_is(self, desk: Desk) -> None:
         run, stop = await desk.debug()
 
-        await run.debugger.set(stop.id, ".vars.text", "x" * 1_000_000)
-        await run.debugger.set(stop.id, ".vars.list", ["x" * 1000] * 1000)
+        await run.debugger.say(verbs.Set(stop.id, ".vars.text", "x" * 1_000_000))
+        await run.debugger.say(verbs.Set(stop.id, ".vars.list", ["x" * 1000] * 1000))
 
-        text, items = (await run.debugger.state()).edits
+        text, items = (await run.debugger.say(verbs.State())).edits
         assert (len(text.value), text.is_cut) == (10_000, True)
         assert (items.value, len(items.preview)) == (None, 120)
-        await run.debugger.detach()
+        await run.debugger.say(verbs.Detach())
         await run.wait()
 
     async def test_a_step_is_repaired_and_tried_again(self, desk: Desk) -> None:
         run, stop = await desk.debug(stop_at_entry=False)
-        await run.debugger.override_config(stop.id, {"script": "echo repaired"})
-        await run.debugger.retry(stop.id)
+        await run.debugger.say(verbs.Config(stop.id, {"script": "echo repaired"}))
+        await run.debugger.say(verbs.Retry(stop.id))
 
         assert (await run.wait()).status == "passed"
         assert await run.log_tail("2.tests#2") == ["repaired"]
@@ -226,9 +243,10 @@ class DebuggerContract:
     async def test_steps_are_skipped_with_outputs_and_put_in(self, desk: Desk) -> None:
         run, stop = await desk.debug()
         debugger = run.debugger
-        path = await debugger.inject(stop.id, {"uses": "run", "with": {"script": "echo injected"}}, "after")
+        step = {"uses": "run", "with": {"script": "echo injected"}}
+        path = (await debugger.say(verbs.Inject(stop.id, step, "after"))).path
         (desk.folder / "repaired").touch()
-        await debugger.skip(stop.id, {"who": "nobody"})
+        await debugger.say(verbs.Skip(stop.id, {"who": "nobody"}))
 
         assert (await run.wait()).status == "passed"
         events = await collected(run.events())
@@ -237,34 +255,36 @@ class DebuggerContract:
         }
         assert (finished["hello"]["status"], finished["hello"]["outputs"]) == ("skipped", {"who": "nobody"})
         assert finished[path]["status"] == "passed"
-        assert len((await debugger.state()).interventions) == 2
+        assert len((await debugger.say(verbs.State())).interventions) == 2
 
     async def test_time_goes_back(self, desk: Desk) -> None:
         run, first = await desk.debug()
         debugger = run.debugger
-        await debugger.step_over(first.id)
+        await debugger.say(verbs.Step(first.id, "over"))
         second = await next_stop(run, first.id)
-        changes = {change.path: change for change in await debugger.diff(second.id)}
+        changes = {change.path: change for change in await debugger.say(verbs.Diff(second.id))}
         assert changes[".steps.hello"].kind == "added"
-        await debugger.step_back(second.id)
+        await debugger.say(verbs.Step(second.id, "back"))
         third = await next_stop(run, second.id)
         assert (third.step, third.position) == ("hello", "before")
 
-        await debugger.step_over(third.id)
+        await debugger.say(verbs.Step(third.id, "over"))
         fourth = await next_stop(run, third.id)
-        points = await debugger.history()
+        points = await debugger.say(verbs.History())
         before = next(point for point in points if point.step == "hello" and point.position == "before")
         after = next(point for point in points if point.step == "hello" and point.position == "after")
         assert after.status == "passed"
-        assert ".steps.hello" in {change.path for change in await debugger.diff_points(before.number, after.number)}
-        await debugger.rewind(fourth.id, before.number)
+        assert ".steps.hello" in {
+            change.path for change in await debugger.say(verbs.Diff(before=before.number, after=after.number))
+        }
+        await debugger.say(verbs.Rewind(fourth.id, before.number))
         fifth = await next_stop(run, fourth.id)
         assert fifth.step == "hello"
-        await debugger.run_to(fifth.id, "2")
+        await debugger.say(verbs.Step(fifth.id, "to", "2"))
         sixth = await next_stop(run, fifth.id)
-        await debugger.restart_frame(sixth.id)
+        await debugger.say(verbs.Restart(sixth.id))
         assert (await next_stop(run, sixth.id)).step == "hello"
-        await debugger.detach()
+        await debugger.say(verbs.Detach())
         assert (await run.wait()).intervened
 
     async def test_values_at_two_points_of_a_run_that_is_over_can_be_compared(self, desk: Desk) -> None:
@@ -277,42 +297,42 @@ class DebuggerContract:
             - {id: e, run: 'echo x=2 >> "$PITSTOP_OUTPUT"; false'}
         """
         run, stop = await desk.debug(text)
-        await run.debugger.step_over(stop.id)
+        await run.debugger.say(verbs.Step(stop.id, "over"))
         stop = await next_stop(run, stop.id)
-        await run.debugger.set(stop.id, ".vars.n", 2)
-        await run.debugger.detach()
+        await run.debugger.say(verbs.Set(stop.id, ".vars.n", 2))
+        await run.debugger.say(verbs.Detach())
         assert (await run.wait()).status == "failed"
 
         for ended in (run, await desk.service.run(run.id)):
             debugger = ended.debugger
-            at = {(point.occurrence, point.position): point.number for point in await debugger.history()}
-            changes = await debugger.diff_points(at["a", "after"], at["e", "error"])
+            at = {(point.occurrence, point.position): point.number for point in await debugger.say(verbs.History())}
+            changes = await debugger.say(verbs.Diff(before=at["a", "after"], after=at["e", "error"]))
             found = {change.path: (change.kind, change.before, change.after) for change in changes}
             assert found[".vars.n"] == ("changed", 1, 2)
             assert found[".steps.d"][2]["status"] == "skipped"
             assert {".steps.b", ".steps.c", ".steps.both", ".steps.e"} < found.keys()
             assert ".steps.a" not in found
-            assert await debugger.diff_points(at["e", "before"], at["e", "before"]) == ()
-            (outputs,) = await debugger.diff_points(at["a", "before"], at["a", "after"])
+            assert await debugger.say(verbs.Diff(before=at["e", "before"], after=at["e", "before"])) == ()
+            (outputs,) = await debugger.say(verbs.Diff(before=at["a", "before"], after=at["a", "after"]))
             assert (outputs.path, outputs.after["outputs"]["x"]) == (".steps.a", "1")
             with pytest.raises(UnknownPoint):
-                await debugger.diff_points(1, 100_000)
+                await debugger.say(verbs.Diff(before=1, after=100_000))
         assert len([event for event in await collected(run.events()) if event.kind == "run.started"]) == 1
 
     async def test_a_frame_goes_to_another_step_of_its_sequence(self, desk: Desk) -> None:
         text = "steps: [{id: a, run: echo a}, {id: b, run: echo b}, {id: c, run: echo c}]"
         run, stop = await desk.debug(text)
         debugger = run.debugger
-        await debugger.goto(stop.id, "c")
+        await debugger.say(verbs.Goto(stop.id, "c"))
         stop = await next_stop(run, stop.id)
         assert (stop.step, stop.position) == ("c", "before")
-        assert (await debugger.scope(stop.id))["steps"]["b"]["status"] == "skipped"
-        await debugger.goto(stop.id, "b")
+        assert (await debugger.say(verbs.Scope(stop.id))).scope["steps"]["b"]["status"] == "skipped"
+        await debugger.say(verbs.Goto(stop.id, "b"))
         stop = await next_stop(run, stop.id)
         assert (stop.step, stop.position) == ("b", "before")
         with pytest.raises(UnknownStep):
-            await debugger.goto(stop.id, "nope")
-        await debugger.continue_(stop.id)
+            await debugger.say(verbs.Goto(stop.id, "nope"))
+        await debugger.say(verbs.Continue(stop.id))
 
         assert (await run.wait()).status == "passed"
         assert await run.log_tail("b") == ["b"]
@@ -323,29 +343,29 @@ class DebuggerContract:
     async def test_breakpoints_are_added_changed_switched_and_removed(self, desk: Desk) -> None:
         run, stop = await desk.debug(stop_on_error=False)
         debugger = run.debugger
-        added = await debugger.add_breakpoint(BreakpointRequest(step="package", group="slow"))
+        added = await debugger.say(BreakpointRequest(step="package", group="slow"))
         assert (added.paths, added.hit_count) == (("package",), 0)
-        assert (await debugger.add_breakpoint(BreakpointRequest(kind="run"))).paths[0] == "hello"
-        line = await debugger.add_breakpoint(BreakpointRequest(file=run.flow.file, line=8))
+        assert (await debugger.say(BreakpointRequest(kind="run"))).paths[0] == "hello"
+        line = await debugger.say(BreakpointRequest(file=run.flow.file, line=8))
         assert line.paths == ("2.tests",)
         for breakpoint in (line.id, line.id - 1):
-            await debugger.remove_breakpoint(breakpoint)
-        changed = await debugger.change_breakpoint(added.id, replace(added.request, step="tests", condition="true"))
+            await debugger.say(verbs.RemoveBreakpoint(breakpoint))
+        changed = await debugger.say(verbs.ChangeBreakpoint(added.id, step="tests", condition="true"))
         assert (changed.id, changed.paths) == (added.id, ("2.tests",))
-        await debugger.enable_group("slow", False)
-        assert [each.request.enabled for each in (await debugger.state()).breakpoints] == [False]
-        await debugger.enable_breakpoint(added.id)
+        await debugger.say(verbs.EnableBreakpointGroup("slow", False))
+        assert [each.request.enabled for each in (await debugger.say(verbs.State())).breakpoints] == [False]
+        await debugger.say(verbs.ChangeBreakpoint(added.id, enabled=True))
         with pytest.raises(UnknownBreakpoint):
-            await debugger.remove_breakpoint(99)
+            await debugger.say(verbs.RemoveBreakpoint(99))
         with pytest.raises(CommandRefused):
-            await debugger.add_breakpoint(BreakpointRequest(step="tests", kind="run"))
+            await debugger.say(BreakpointRequest(step="tests", kind="run"))
 
-        await debugger.continue_(stop.id)
+        await debugger.say(verbs.Continue(stop.id))
         stop = await next_stop(run, stop.id)
 
         assert (stop.step, stop.breakpoints) == ("2.tests", (added.id,))
-        assert [each.hit_count for each in (await debugger.state()).breakpoints] == [1]
-        await debugger.continue_all()
+        assert [each.hit_count for each in (await debugger.say(verbs.State())).breakpoints] == [1]
+        await debugger.say(verbs.Continue(all=True))
         assert (await run.wait()).status == "failed"
 
     async def test_a_log_point_writes_and_never_stops(self, desk: Desk) -> None:
@@ -361,19 +381,19 @@ class DebuggerContract:
         run, stop = await desk.debug(lease_seconds=60.0)
         debugger = run.debugger
         before = stop.lease_ends_at
-        await debugger.extend(1800.0)
+        await debugger.say(verbs.Extend(1800.0))
 
-        (stop,) = (await debugger.state()).stops
+        (stop,) = (await debugger.say(verbs.State())).stops
 
         assert before is not None
         assert stop.lease_ends_at is not None
         assert stop.lease_ends_at > before + 1000
-        exported = await debugger.export()
+        exported = await debugger.say(verbs.Export())
         assert exported["version"] == 1
         assert exported["events"][0]["kind"] == "run.started"
         with pytest.raises(CommandRefused):
-            await debugger.extend(-1)
-        await debugger.abort()
+            await debugger.say(verbs.Extend(-1))
+        await debugger.say(verbs.Abort())
         await run.wait()
 
     async def test_a_stop_nobody_attends_to_ends_by_itself(self, desk: Desk) -> None:
@@ -385,9 +405,9 @@ class DebuggerContract:
 
     async def test_a_snapshot_and_the_events_after_it_are_all_there_is_to_know(self, desk: Desk) -> None:
         run, stop = await desk.debug()
-        snapshot: DebugState = await run.debugger.state()
-        await run.debugger.continue_all()
-        await run.debugger.detach()
+        snapshot: DebugState = await run.debugger.say(verbs.State())
+        await run.debugger.say(verbs.Continue(all=True))
+        await run.debugger.say(verbs.Detach())
         await run.wait()
 
         events = await collected(run.events(snapshot.last_event))
@@ -418,7 +438,7 @@ class DebuggerContract:
         await shell.close()
 
         assert f"<{desk.folder.resolve()}/inner|eu-red|bad>".encode() in said
-        await run.debugger.abort()
+        await run.debugger.say(verbs.Abort())
         await run.wait()
         with pytest.raises(CommandRefused):
             await run.shell(stop.id)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, RunRequest, Service
-from pitstop.service.debugging import StopInfo
+from pitstop.service.debugging import StopInfo, verbs
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ async def next_stop(run: ActiveRun, after: int = 0) -> StopInfo:
     number = 0
     while True:
         number = (await wait_for(run, "debug.stopped", number)).number
-        state = await run.debugger.state()
+        state = await run.debugger.say(verbs.State())
         found = [stop for stop in state.stops if stop.id > after]
         if found:
             return found[0]

@@ -11,6 +11,7 @@ import pytest
 from pitstop.errors import BadCommit, CommandRefused, NoFiles, UnknownPoint, UnknownSnapshot
 from pitstop.runs import workspace_progress
 from pitstop.service.api import ActiveRun, DebugRequest, RerunRequest, Terminal, WorkspaceProgress
+from pitstop.service.debugging import verbs
 from tests.contracts.service_desk import Desk, collected, next_stop, until
 from tests.held_files import HeldFiles
 from tests.patience import PATIENCE_SECONDS
@@ -49,24 +50,26 @@ class WorkspaceContract:
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
             following = group.create_task(collected(run.events()))
             held = HeldFiles("c", monkeypatch)
-            await run.debugger.run_to(stop.id, "spoil")
+            await run.debugger.say(verbs.Step(stop.id, "to", "spoil"))
             await held.came()
             await until(lambda: told("storing the workspace files: 2 of 4 files, 2 of 4 kB"))
             held.let_go()
             stop = await next_stop(run, stop.id)  # where no more is kept: whoever is slow is told the newest
             await until(lambda: told("stored the workspace files: 4 files, 4 kB, in "))
-            await run.debugger.run_to(stop.id, "last")
+            await run.debugger.say(verbs.Step(stop.id, "to", "last"))
             stop = await next_stop(run, stop.id)
 
             held.hold_again()
-            point, *_ = (each for each in await run.debugger.history() if (each.step, each.position) == BEFORE_SPOIL)
-            group.create_task(run.debugger.rewind(stop.id, point.number))
+            point, *_ = (
+                each for each in await run.debugger.say(verbs.History()) if (each.step, each.position) == BEFORE_SPOIL
+            )
+            group.create_task(run.debugger.say(verbs.Rewind(stop.id, point.number)))
             await held.came()
             await until(lambda: told("restoring the workspace files: 2 of 3 files, 2 of 3 kB"))
             held.let_go()
             stop = await next_stop(run, stop.id)
             await until(lambda: told("restored the workspace files: 3 files, 3 kB, in "))
-            await run.debugger.continue_(stop.id)
+            await run.debugger.say(verbs.Continue(stop.id))
             await following
 
         unhear()
@@ -77,15 +80,15 @@ class WorkspaceContract:
     async def test_files_are_compared_between_any_two_points(self, desk: Desk) -> None:
         run = await desk.start(CHANGING, folder=None, debug=DebugRequest(stop_at_entry=True))
         stop = await next_stop(run)
-        await run.debugger.continue_(stop.id)
+        await run.debugger.say(verbs.Continue(stop.id))
         stop = await next_stop(run, stop.id)
-        points = {(point.step, point.position): point.number for point in await run.debugger.history()}
+        points = {(point.step, point.position): point.number for point in await run.debugger.say(verbs.History())}
         before = [points[step, "before"] for step in ("first", "second", "third")]
 
-        whole = await run.debugger.file_changes(before[0], before[2])
-        second = await run.debugger.file_changes(before[1], points["second", "after"])
-        now = await run.debugger.file_changes(before[2])
-        back = await run.debugger.file_changes(before[2], before[1])
+        whole = await run.debugger.say(verbs.Files(before[0], before[2]))
+        second = await run.debugger.say(verbs.Files(before[1], points["second", "after"]))
+        now = await run.debugger.say(verbs.Files(before[2]))
+        back = await run.debugger.say(verbs.Files(before[2], before[1]))
 
         assert [(each.path, each.kind) for each in whole.changes] == [
             ("repo/a.txt", "added"),
@@ -100,31 +103,31 @@ class WorkspaceContract:
         }
         assert [(each.path, each.kind) for each in now.changes] == [("repo/a.txt", "changed")]
         assert {each.path: each.kind for each in back.changes}["repo/b.txt"] == "added"
-        cut = await run.debugger.file_changes(before[1], before[2], limit=1)
+        cut = await run.debugger.say(verbs.Files(before[1], before[2], limit=1))
         assert (len(cut.changes), cut.total) == (1, 4)
 
-        diff = await run.debugger.file_diff("repo/a.txt", before[1], before[2])
+        diff = await run.debugger.say(verbs.FilesDiff("repo/a.txt", before[1], before[2]))
         assert diff.diff == "--- a/repo/a.txt\n+++ b/repo/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
-        assert (await run.debugger.file_diff("repo/data", before[0], before[1])).diff == ""
-        assert (await run.debugger.file_diff("repo/c.txt", before[2])).kind == ""
+        assert (await run.debugger.say(verbs.FilesDiff("repo/data", before[0], before[1]))).diff == ""
+        assert (await run.debugger.say(verbs.FilesDiff("repo/c.txt", before[2]))).kind == ""
         with pytest.raises(UnknownSnapshot):
-            await run.debugger.file_diff("repo/nothing", before[1], before[2])
+            await run.debugger.say(verbs.FilesDiff("repo/nothing", before[1], before[2]))
         with pytest.raises(UnknownPoint):
-            await run.debugger.file_changes(before[1], 10_000)
-        await run.debugger.abort()
+            await run.debugger.say(verbs.Files(before[1], 10_000))
+        await run.debugger.say(verbs.Abort())
         await run.wait()
 
         ended = await desk.service.run(run.id)  # the points of a run that is over can be compared, too
-        assert (await ended.debugger.file_changes(before[1], before[2])).total == 4
+        assert (await ended.debugger.say(verbs.Files(before[1], before[2]))).total == 4
         with pytest.raises(NoFiles):
-            await ended.debugger.file_changes(before[1])
+            await ended.debugger.say(verbs.Files(before[1]))
 
     async def test_where_no_files_are_kept_none_are_compared(self, desk: Desk) -> None:
         run, _ = await desk.debug()
-        (point, *_) = await run.debugger.history()
+        (point, *_) = await run.debugger.say(verbs.History())
         with pytest.raises(NoFiles):
-            await run.debugger.file_changes(point.number)
-        await run.debugger.abort()
+            await run.debugger.say(verbs.Files(point.number))
+        await run.debugger.say(verbs.Abort())
         await run.wait()
 
     async def test_secrets_are_not_in_what_changed(self, desk: Desk) -> None:
@@ -135,13 +138,13 @@ class WorkspaceContract:
             """
         debug = DebugRequest(stop_at_entry=True)
         run = await desk.start(text, folder=None, secrets={"TOKEN": "sesame-open"}, debug=debug)
-        await run.debugger.continue_((await next_stop(run)).id)
+        await run.debugger.say(verbs.Continue((await next_stop(run)).id))
         await next_stop(run, 1)
-        before, *_ = [point.number for point in await run.debugger.history() if point.has_snapshot]
+        before, *_ = [point.number for point in await run.debugger.say(verbs.History()) if point.has_snapshot]
 
-        assert "repo/***.txt" in [each.path for each in (await run.debugger.file_changes(before)).changes]
-        assert "+token=***\n" in (await run.debugger.file_diff("repo/conf", before)).diff
-        await run.debugger.abort()
+        assert "repo/***.txt" in [each.path for each in (await run.debugger.say(verbs.Files(before))).changes]
+        assert "+token=***\n" in (await run.debugger.say(verbs.FilesDiff("repo/conf", before))).diff
+        await run.debugger.say(verbs.Abort())
         await run.wait()
 
     # --- Coming to a stop
@@ -151,7 +154,7 @@ class WorkspaceContract:
         text = "steps: [{id: one, run: 'true'}, {id: bad, name: Go wrong, run: echo told; exit 3}]"
         run, stop = await desk.debug(text, stop_at_entry=False, lease_seconds=600.0)
 
-        context = await run.debugger.context(stop.id)
+        context = await run.debugger.say(verbs.Context(stop.id))
 
         assert (context.step, context.title, context.kind) == ("bad", "Go wrong", "run")
         assert (context.position, context.number, context.steps) == ("error", 2, 2)
@@ -165,31 +168,31 @@ class WorkspaceContract:
         assert (context.commit.sha, context.commit.message, context.commit.branch) == (sha, "first words", "main")
         assert context.commit.has_changes is False  # the flow's file is not git's
         assert (await run.info()).commit == context.commit
-        await run.debugger.abort()
+        await run.debugger.say(verbs.Abort())
         await run.wait()
         with pytest.raises(CommandRefused):
-            await run.debugger.context(stop.id)
+            await run.debugger.say(verbs.Context(stop.id))
 
     async def test_a_session_waits_is_come_to_and_ends(self, desk: Desk) -> None:
         text = "steps: [{id: a, run: 'true'}, {id: b, run: 'while test ! -e go; do sleep 0.02; done'}]"
         run, stop = await desk.debug(text)
 
-        assert (await run.debugger.state()).session == "waiting"
+        assert (await run.debugger.say(verbs.State())).session == "waiting"
         assert (await run.info()).session == "waiting"
-        await run.debugger.variables(stop.id)
-        assert (await run.debugger.state()).session == "connected"
-        await run.debugger.continue_(stop.id)
-        assert (await run.debugger.state()).session == "pending"
+        await run.debugger.say(verbs.Variables(stop.id))
+        assert (await run.debugger.say(verbs.State())).session == "connected"
+        await run.debugger.say(verbs.Continue(stop.id))
+        assert (await run.debugger.say(verbs.State())).session == "pending"
         (desk.folder / "go").touch()
         await run.wait()
-        assert (await run.debugger.state()).session == "ended"
+        assert (await run.debugger.say(verbs.State())).session == "ended"
         assert (await (await desk.service.run(run.id)).info()).session == "ended"
 
     async def test_a_session_that_nobody_comes_to_times_out(self, desk: Desk) -> None:
         run = await desk.start(debug=DebugRequest(stop_at_entry=True, lease_seconds=0.05))
 
         assert (await run.wait()).status == "cancelled"
-        assert (await run.debugger.state()).session == "timeout"
+        assert (await run.debugger.say(verbs.State())).session == "timeout"
 
     # --- Shells
 
@@ -223,7 +226,7 @@ class WorkspaceContract:
         assert b"as it was" in said
         assert b"refused" in said
         assert (desk.folder / "app").read_text() == "as it was\n"
-        await run.debugger.abort()
+        await run.debugger.say(verbs.Abort())
         await run.wait()
 
     async def test_shells_end_with_the_run(self, desk: Desk) -> None:
@@ -233,7 +236,7 @@ class WorkspaceContract:
             await shell.write(b"echo re''ady; sleep 1000\n")
             await said_by(shell, b"ready")
 
-        await run.debugger.abort()
+        await run.debugger.say(verbs.Abort())
         await run.wait()
 
         for shell in shells:
@@ -251,7 +254,7 @@ class WorkspaceContract:
         await shell.write(b"unseen\r")
         await said_until_end(shell)
         await shell.close()
-        await run.debugger.abort()
+        await run.debugger.say(verbs.Abort())
         await run.wait()
 
         (artifact,) = await run.artifacts()

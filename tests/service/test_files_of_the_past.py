@@ -7,6 +7,7 @@ import pytest
 from pitstop.errors import NoFiles
 from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import DebugRequest, RunRequest
+from pitstop.service.debugging import verbs
 from tests.contracts.service_desk import next_stop
 from tests.moved_clock import MovedClock
 from tests.service.test_collecting import KEEP_SECONDS, collect, server
@@ -23,14 +24,16 @@ async def test_the_last_step_of_a_run_that_is_over_is_compared_with_what_is_left
         request = RunRequest(flow="f.yaml", text=FLOW, secrets={"TOKEN": "sesame-77"}, debug=DebugRequest())
         run = await service.start(request)
         assert isinstance(run, LiveRun)
-        await run.debugger.continue_((await next_stop(run)).id)
+        await run.debugger.say(verbs.Continue((await next_stop(run)).id))
         assert (await run.wait()).status == "failed"
         await run.is_gone.wait()
 
         past = await service.run(run.id)
-        before = {each.step: each.number for each in await past.debugger.history() if each.position == "before"}
-        changes = await past.debugger.file_changes(before["last"])
-        diff = await past.debugger.file_diff("repo/file", before["last"])
+        before = {
+            each.step: each.number for each in await past.debugger.say(verbs.History()) if each.position == "before"
+        }
+        changes = await past.debugger.say(verbs.Files(before["last"]))
+        diff = await past.debugger.say(verbs.FilesDiff("repo/file", before["last"]))
 
         assert [(each.path, each.kind) for each in changes.changes] == [("repo/file", "changed")]
         assert diff.diff.endswith("-one\n+***\n")
@@ -44,8 +47,8 @@ async def test_what_is_gone_is_not_compared(tmp_path: Path) -> None:
         await run.wait()
         await run.is_gone.wait()
         past = await service.run(run.id)
-        first = next(point.number for point in await past.debugger.history() if point.has_snapshot)
+        first = next(point.number for point in await past.debugger.say(verbs.History()) if point.has_snapshot)
         await collect(service, tmp_path, clock.now() + KEEP_SECONDS + 1)
 
         with pytest.raises(NoFiles):
-            await past.debugger.file_changes(first)
+            await past.debugger.say(verbs.Files(first))

@@ -8,6 +8,7 @@ import pytest
 from pitstop.app import open_service
 from pitstop.errors import NoFiles
 from pitstop.service.api import DebugRequest, RunRequest
+from pitstop.service.debugging import verbs
 from pitstop.settings import Settings
 from tests.contracts.service_desk import next_stop
 
@@ -24,7 +25,7 @@ async def test_files_that_cannot_be_kept_keep_no_step_from_running(tmp_path: Pat
     async with open_service(Settings(tmp_path, snapshot_limit_files=5)) as service:
         run = await service.start(request)
         stop = await next_stop(run)
-        await run.debugger.run_to(stop.id, "last")
+        await run.debugger.say(verbs.Step(stop.id, "to", "last"))
         stop = await next_stop(run, stop.id)
 
         problem = (await run.info()).problem
@@ -33,14 +34,14 @@ async def test_files_that_cannot_be_kept_keep_no_step_from_running(tmp_path: Pat
         assert "PITSTOP_SNAPSHOT_LIMIT_FILES" in problem
         (told,) = stop.problems
         assert "the workspace files are not stored at this point: the workspace has 10 files" in told
-        points = {point.step: point for point in await run.debugger.history() if point.position == "before"}
+        points = {point.step: point for point in await run.debugger.say(verbs.History()) if point.position == "before"}
         assert [points[step].has_snapshot for step in ("few", "many", "last")] == [True, True, False]
         with pytest.raises(NoFiles):
-            await run.debugger.file_changes(points["many"].number)
+            await run.debugger.say(verbs.Files(points["many"].number))
 
-        await run.debugger.rewind(stop.id, points["many"].number)  # of this point the files are kept
+        await run.debugger.say(verbs.Rewind(stop.id, points["many"].number))  # of this point the files are kept
         stop = await next_stop(run, stop.id)
         assert stop.problems == ()
-        await run.debugger.continue_(stop.id)
+        await run.debugger.say(verbs.Continue(stop.id))
         async with asyncio.timeout(90):
             assert (await run.wait()).status == "passed"

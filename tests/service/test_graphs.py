@@ -13,6 +13,7 @@ import pytest
 from pitstop.errors import BadFlow, NoScopes
 from pitstop.runs.graph_targets import read_target
 from pitstop.service.api import DebugRequest, EventInfo, RerunRequest
+from pitstop.service.debugging import verbs
 from tests.service.desk import Desk
 
 COUNTING = """
@@ -123,9 +124,9 @@ async def test_a_run_of_the_past_can_be_looked_at_without_its_code_and_run_again
     async with desk.service as service:
         run = await service.run(old.run)
         assert ((await run.info()).flow, run.flow.steps) == ("counting", ())
-        first, *_, last = await run.debugger.history()
+        first, *_, last = await run.debugger.say(verbs.History())
         with pytest.raises(NoScopes):
-            await run.debugger.diff_points(first.number, last.number)
+            await run.debugger.say(verbs.Diff(before=first.number, after=last.number))
         with pytest.raises(BadFlow, match="cannot read the file"):
             await service.rerun(old.run, RerunRequest())
         code.rename(desk.folder / "counting.py")
@@ -167,8 +168,8 @@ async def test_the_debugger_stops_at_a_node_and_a_value_is_changed(desk: Desk) -
     async with desk.start(target, inputs={"count": 1}, debug=DebugRequest(stop_at_entry=True)) as run:
         events = run.events()
         stop = await anext(each.fields["stop"] async for each in events if each.kind == "debug.stopped")
-        await run.debugger.set(stop, ".count", 7)
-        await run.debugger.continue_(stop)
+        await run.debugger.say(verbs.Set(stop, ".count", 7))
+        await run.debugger.say(verbs.Continue(stop))
         summary = await run.wait()
         told = [each async for each in run.events()]
 

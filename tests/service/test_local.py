@@ -11,6 +11,7 @@ from pitstop.executors.machine.placing import PlacingExecutor
 from pitstop.runs import run_workplace
 from pitstop.runs.live_run import LiveRun
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
+from pitstop.service.debugging import verbs
 from pitstop.store.folder import FolderRun
 from pitstop.store.port import FileChunk, RunRecord
 from tests.contracts.service_desk import collected
@@ -174,15 +175,15 @@ async def test_a_session_is_there_before_the_first_step(desk: Desk) -> None:
     async with desk.start(desk.write(TWO_STEPS), debug=DebugRequest(stop_at_entry=True)) as run:
         stop = await fields_of_first(run, "debug.stopped")
         assert (stop["step"], stop["reasons"]) == ("hello", ["entry"])
-        await run.debugger.continue_all()
-        await run.debugger.detach()
+        await run.debugger.say(verbs.Continue(all=True))
+        await run.debugger.say(verbs.Detach())
         assert (await run.wait()).status == "failed"
 
 
 async def test_a_stop_can_be_gone_on_from_and_the_run_is_marked(desk: Desk) -> None:
     async with desk.start(desk.write(TWO_STEPS), debug=DebugRequest()) as run:
         stop = await fields_of_first(run, "debug.stopped")
-        await run.debugger.force(stop["stop"], "passed")
+        await run.debugger.say(verbs.Force(stop["stop"], "passed"))
         summary = await run.wait()
 
     assert (summary.status, summary.intervened) == ("passed", True)
@@ -196,7 +197,7 @@ async def test_what_a_run_tells_of_itself_is_of_one_moment(desk: Desk, monkeypat
 
         async def read_while_it_goes_on() -> RunRecord:
             record = await read_record()
-            await run.debugger.continue_(stop["stop"])
+            await run.debugger.say(verbs.Continue(stop["stop"]))
             return record
 
         monkeypatch.setattr(run.kept, "record", read_while_it_goes_on)
@@ -252,7 +253,7 @@ async def test_a_shell_at_a_stop_is_where_the_step_works_with_what_it_sees(desk:
         while chunk := await shell.read():
             said += chunk
         await shell.close()
-        await run.debugger.abort()
+        await run.debugger.say(verbs.Abort())
         await run.wait()
         with pytest.raises(CommandRefused):
             await run.shell(stop["stop"])

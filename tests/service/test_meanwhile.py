@@ -11,6 +11,7 @@ from pitstop.runs import live_run
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.log_pages import Page, pages_in_memory
 from pitstop.service.api import DebugRequest
+from pitstop.service.debugging import verbs
 from pitstop.store.folder import FolderStore
 from pitstop.store.port import RunFilter, RunRecord
 from tests.contracts.service_desk import next_stop, wait_for
@@ -32,7 +33,7 @@ async def test_a_run_that_ends_as_it_is_asked_about_has_ended(desk: Desk, monkey
         async def read_before_it_ends() -> RunRecord:
             record = await read_record()
             monkeypatch.undo()
-            await run.debugger.continue_(stop)
+            await run.debugger.say(verbs.Continue(stop))
             await run.wait()
             return record
 
@@ -48,13 +49,13 @@ async def test_a_session_that_comes_while_a_long_log_is_read_is_told_with_it(
     async def read_until_somebody_comes(log: EventLog, after: int = 0) -> AsyncIterator[Page]:
         async for page in pages_in_memory(log, after):
             yield page
-            await run.debugger.watch(".inputs")
+            await run.debugger.say(verbs.Watch(".inputs"))
             monkeypatch.undo()
 
     async with desk.start(desk.write(WAITS)) as run:
         await wait_for(run, "step.started")
         monkeypatch.setattr(live_run, "pages_in_memory", read_until_somebody_comes)
-        state = await run.debugger.state()
+        state = await run.debugger.say(verbs.State())
         watched = await wait_for(run, "debug.watches_changed")
         await run.cancel("enough")
 
@@ -71,12 +72,12 @@ async def test_a_run_may_end_while_it_is_told_where_a_stop_of_it_is(
 
         async def resolve_before_it_ends(self: Session, stop: int) -> Any:
             config = await resolve(self, stop)
-            await run.debugger.abort()
+            await run.debugger.say(verbs.Abort())
             await run.wait()
             return config
 
         monkeypatch.setattr(Session, "config", resolve_before_it_ends)
-        context = await run.debugger.context(stop)
+        context = await run.debugger.say(verbs.Context(stop))
 
     assert (context.stop, context.step) == (stop, "only")
 

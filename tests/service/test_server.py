@@ -30,6 +30,7 @@ from pitstop.service.api import (
     RunStatus,
 )
 from pitstop.service.audit import Deed
+from pitstop.service.debugging import verbs
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import Secrets
 from pitstop.service.server import ServerService
@@ -173,15 +174,15 @@ async def test_a_paused_session_comes_back_at_the_same_stop_with_its_edits(serve
     async with server.open() as service:
         started = await service.start(server.request(text, debug=debug))
         (stop,) = await stops_of(started)
-        await started.debugger.step_over(stop)
+        await started.debugger.say(verbs.Step(stop, "over"))
         (stop,) = await stops_of(started, after=stop)
-        await started.debugger.set(stop, ".vars.word", "edited")
+        await started.debugger.say(verbs.Set(stop, ".vars.word", "edited"))
 
     async with server.open() as service:
         run = await service.run(started.id)
         assert await stops_of(run) == [stop]
         await listed_as(service, run.id, "paused")
-        await run.debugger.continue_(stop)
+        await run.debugger.say(verbs.Continue(stop))
         summary = await run.wait()
 
     assert summary.status == "passed"
@@ -207,7 +208,7 @@ async def test_a_clock_that_jumps_ends_nothing_and_holds_nothing_up(
         (stop,) = await stops_of(run)
         ahead[0] = -7 * 24 * 3600.0
         listed = await service.runs(RunQuery())
-        await run.debugger.continue_(stop)
+        await run.debugger.say(verbs.Continue(stop))
         summary = await run.wait()
 
     assert [each.id for each in listed.runs] == [run.id]
@@ -223,7 +224,7 @@ async def test_a_run_that_is_paused_holds_no_slot(server: Server) -> None:
         other = await service.start(server.request("steps: [{run: exit 0}]"))
 
         assert (await other.wait()).status == "passed"
-        await paused.debugger.continue_(stop)
+        await paused.debugger.say(verbs.Continue(stop))
         assert (await paused.wait()).status == "passed"
 
 
@@ -543,7 +544,7 @@ async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:
     """The stops that last, as soon as there is one that came after this."""
 
     async def stops() -> list[int]:
-        return [stop.id for stop in (await run.debugger.state()).stops if stop.id > after]
+        return [stop.id for stop in (await run.debugger.say(verbs.State())).stops if stop.id > after]
 
     found: list[int] = await wait_until(stops)
     return found
@@ -573,9 +574,9 @@ async def test_a_step_that_was_interrupted_fails_or_is_stopped_at_if_it_says_so(
         failed = await (await service.run(failing.id)).wait()
         paused = await service.run(pausing.id)
         (stop,) = await stops_of(paused)
-        assert (await paused.debugger.state()).stops[0].reasons == ("interrupted",)
+        assert (await paused.debugger.say(verbs.State())).stops[0].reasons == ("interrupted",)
         assert server.done() == ["paid", "paid"]
-        await paused.debugger.skip(stop)
+        await paused.debugger.say(verbs.Skip(stop))
         skipped = await paused.wait()
 
     assert (failed.status, failed.failures[0].type) == ("failed", "Interrupted")

@@ -14,6 +14,7 @@ from pitstop.executors.masking import MaskedStream, Masker
 from pitstop.runs import shell_recording
 from pitstop.runs.shell_recording import TOO_MUCH, ShellRecording
 from pitstop.service.api import DebugRequest, RunRequest
+from pitstop.service.debugging import verbs
 from pitstop.settings import Settings
 from tests.contracts.service_desk import next_stop
 from tests.contracts.service_workspace import said_by, said_until_end
@@ -153,7 +154,7 @@ async def test_a_recording_shows_what_the_person_at_the_shell_has_seen(tmp_path:
         await shell.close()
         (artifact,) = await run.artifacts()
         data = b"".join([block async for block in run.artifact(artifact.path)])
-        await run.debugger.detach()
+        await run.debugger.say(verbs.Detach())
         await run.wait()
 
     cast = read_cast(data)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from pitstop.errors import UnknownStep
 from pitstop.plan.plan import Plan
 from pitstop.runs.requests import breakpoints_of, kept_breakpoints
@@ -34,8 +36,8 @@ def _missing(
     kept: Iterable[BreakpointRequest], asked: Iterable[BreakpointRequest], plan: Plan
 ) -> list[BreakpointRequest]:
     """Those that were not asked for, and whose step the flow still has: it may have changed since they were kept."""
-    known = [replace(each, enabled=True) for each in asked]
-    return [each for each in kept if replace(each, enabled=True) not in known and _fits(each, plan)]
+    known = [msgspec.structs.replace(each, enabled=True) for each in asked]
+    return [each for each in kept if msgspec.structs.replace(each, enabled=True) not in known and _fits(each, plan)]
 
 
 def _fits(breakpoint: BreakpointRequest, plan: Plan) -> bool:

@@ -26,6 +26,8 @@ def kept_request(request: RunRequest, mask: MaskText | None = None, commit: Comm
 def request_of(kept: Mapping[str, Any], secrets: Mapping[str, str]) -> RunRequest:
     """The request that was kept, with its secrets."""
     fields = {name: value for name, value in kept.items() if name not in ("secret_names", "at_commit")}
+    if debug := fields.get("debug"):
+        fields["debug"] = {**debug, "breakpoints": breakpoints_of(debug["breakpoints"])}
     return msgspec.convert({**fields, "secrets": dict(secrets)}, RunRequest)
 
 
@@ -40,4 +42,4 @@ def kept_breakpoints(breakpoints: Iterable[BreakpointRequest]) -> list[dict[str,
 
 
 def breakpoints_of(kept: Any) -> tuple[BreakpointRequest, ...]:
-    return tuple(msgspec.convert(kept or [], list[BreakpointRequest]))
+    return tuple(BreakpointRequest(**each) for each in kept or ())

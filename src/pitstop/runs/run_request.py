@@ -2,35 +2,52 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
 
 from pitstop.lazy_dataclass import dataclass
 
+A_co = TypeVar("A_co", covariant=True)
+Text = Annotated[str, msgspec.Meta(max_length=4096)]
 BreakPosition = Literal["before", "after", "error"]
 ShellMode = Literal["shell", "sidecar"]
 ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it showed, or also what was typed
 
 
+class Request(msgspec.Struct, Generic[A_co], frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Something to say to the debugger of a run, with the type of its answer. The limits of fields hold for JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BreakpointRequest:
+class BreakpointInfo:
+    """A breakpoint of a session. `paths` are the steps it applies to."""
+
+    id: int
+    request: "BreakpointRequest"
+    hit_count: int = 0
+    paths: tuple[str, ...] = ()
+
+
+class BreakpointRequest(Request[BreakpointInfo], frozen=True, omit_defaults=False, kw_only=True):
     """Where to pause: a step by path or id, a step type, a line, or everywhere. `condition` is jq.
 
     With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming
     `equals`.
     """
 
-    step: str | None = None
-    kind: str | None = None
-    file: str | None = None
-    line: int | None = None
+    step: Text | None = None
+    kind: Text | None = None
+    file: Text | None = None
+    line: Annotated[int, msgspec.Meta(ge=1, lt=2**31)] | None = None
     position: BreakPosition = "before"
-    condition: str | None = None
-    hits: str | None = None
-    log: str | None = None
+    condition: Text | None = None
+    hits: Text | None = None
+    log: Text | None = None
     once: bool = False
     enabled: bool = True
-    group: str | None = None
-    state: str | None = None
+    group: Text | None = None
+    state: Text | None = None
     equals: Any = None
     has_equals: bool = False
 

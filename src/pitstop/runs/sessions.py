@@ -23,19 +23,5 @@ def make_session(request: DebugRequest) -> Session:
 
 def parts_of(request: BreakpointRequest) -> dict[str, Any]:
     """A breakpoint that was asked for, as a session takes it."""
-    names = (
-        "step",
-        "kind",
-        "file",
-        "line",
-        "position",
-        "condition",
-        "hits",
-        "log",
-        "once",
-        "enabled",
-        "group",
-        "state",
-    )
-    parts = {name: getattr(request, name) for name in names}
+    parts = {name: getattr(request, name) for name in request.__struct_fields__ if name != "has_equals"}
     return {**parts, "equals": request.equals if request.has_equals else UNSET}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pitstop.errors import PitstopError
+from pitstop.runs import verbs
 from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.runs.stop_info import DebugState
 
@@ -121,15 +122,15 @@ async def carry_out(command: str, debugger: LocalDebugger, stop: int) -> tuple[s
     try:
         match command:
             case "@resume":
-                await debugger.continue_(stop)
+                await debugger.say(verbs.Continue(stop))
             case "@retry":
-                await debugger.retry(stop)
+                await debugger.say(verbs.Retry(stop))
             case "@skip":
-                await debugger.skip(stop)
+                await debugger.say(verbs.Skip(stop))
             case "@abort":
-                await debugger.abort()
+                await debugger.say(verbs.Abort())
             case "@status":
-                return status_text(await debugger.state(), stop), False
+                return status_text(await debugger.say(verbs.State()), stop), False
             case _:
                 return "\n".join(f"{name:<8} {what}" for name, what in COMMANDS.items()), False
     except PitstopError as error:

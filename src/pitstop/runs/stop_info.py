@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pitstop.lazy_dataclass import dataclass
 from pitstop.runs.run_info import CommitInfo, SessionState
-from pitstop.runs.run_request import BreakpointRequest, BreakPosition
+from pitstop.runs.run_request import BreakpointInfo, BreakPosition
 
 FrameState = Literal["running", "pausing", "paused", "done"]
 
@@ -61,16 +61,6 @@ class StopInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BreakpointInfo:
-    """A breakpoint of a session. `paths` are the steps it applies to."""
-
-    id: int
-    request: BreakpointRequest
-    hit_count: int = 0
-    paths: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EditInfo:
     """An edit made at a stop, which can be undone until its frame resumes.
 
@@ -99,6 +89,13 @@ class DebugState:
     interventions: tuple[str, ...]
     last_event: int
     is_ended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectedState(DebugState):
+    """The state after a step was injected, and the path of that step."""
+
+    path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,22 @@ class VariablePage:
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluated:
+    """All values of an expression. `cut` has the paths of values too large to send."""
+
+    values: list[Any]
+    cut: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WholeScope:
+    """All values of a scope. `cut` has the paths of values too large to send; read those page by page."""
+
+    scope: dict[str, Any]
+    cut: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigInfo:
     """A step's config as written, as it resolves now, and what cannot be resolved."""
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
+import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pitstop.errors import Mistake
 from pitstop.lazy_dataclass import dataclass
 from pitstop.service.api import (
     BreakpointRequest,
-    BreakPosition,
     DebugRequest,
     FlowInfo,
     RerunRequest,
@@ -23,7 +23,6 @@ from pitstop.service.api import (
     ShellRecord,
 )
 from pitstop.service.caller import Role
-from pitstop.service.debugging import DebugState
 
 LONGEST_TEXT = 4 * 1024 * 1024
 LONGEST_NAME = 255
@@ -47,7 +46,6 @@ PathText = Annotated[Text, AfterValidator(of_file_system)]
 LongText = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_without_nul)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_without_nul)]
 Stop = Annotated[int, Field(ge=1, lt=2**53, description="The stop to act on; 409 if it has ended.")]
-Number = Annotated[int, Field(ge=0, lt=2**53)]
 Values = Annotated[dict[str, Any], Field(max_length=10_000)]
 
 
@@ -78,57 +76,15 @@ class FlowChoice(Form):
         return self.path or self.name or "flow.yaml"
 
 
-class BreakpointForm(Form):
-    """Where to pause; `condition`, `state` and the braces of `log` are jq."""
-
-    step: Text | None = None
-    kind: Text | None = None
-    file: Text | None = None
-    line: Annotated[int, Field(ge=1, lt=2**31)] | None = None
-    position: BreakPosition = "before"
-    condition: Text | None = None
-    hits: Text | None = None
-    log: Text | None = None
-    once: bool = False
-    enabled: bool = True
-    group: Text | None = None
-    state: Text | None = None
-    equals: Any = None
-    has_equals: bool = False
-
-    def to_request(self) -> BreakpointRequest:
-        return BreakpointRequest(**dict(self))
-
-
-class BreakpointChange(Form):
-    """Changes of a breakpoint; omitted fields stay as they are."""
-
-    step: Text | None = None
-    kind: Text | None = None
-    file: Text | None = None
-    line: Annotated[int, Field(ge=1, lt=2**31)] | None = None
-    position: BreakPosition | None = None
-    condition: Text | None = None
-    hits: Text | None = None
-    log: Text | None = None
-    once: bool | None = None
-    enabled: bool | None = None
-    group: Text | None = None
-    state: Text | None = None
-    equals: Any = None
-    has_equals: bool | None = None
-
-    def changes(self) -> dict[str, Any]:
-        """The fields that were given, by name. What has to have a value cannot be taken away."""
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        return {name: value for name, value in given.items() if value is not None or name not in _ALWAYS_SET}
-
-
-_ALWAYS_SET = ("position", "once", "enabled", "has_equals")
+def _read_breakpoints(given: list[Any]) -> tuple[BreakpointRequest, ...]:
+    try:
+        return tuple(msgspec.convert(given, list[BreakpointRequest]))
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
 
 
 class DebugForm(Form):
-    breakpoints: Annotated[list[BreakpointForm], Field(max_length=10_000)] = []
+    breakpoints: Annotated[list[Any], Field(max_length=10_000), AfterValidator(_read_breakpoints)] = []
     flow_breakpoints: bool = True
     stop_at_entry: bool = False
     stop_on_error: bool = True
@@ -137,8 +93,7 @@ class DebugForm(Form):
     on_lease_end: Literal["abort", "continue"] = "abort"
 
     def to_request(self) -> DebugRequest:
-        breakpoints = tuple(each.to_request() for each in self.breakpoints)
-        return DebugRequest(**{**dict(self), "breakpoints": breakpoints})
+        return DebugRequest(**{**dict(self), "breakpoints": tuple(self.breakpoints)})
 
 
 class _Starting(Form):
@@ -209,10 +164,6 @@ class ShellForm(Form):
     record: ShellRecord | None = Field(None, description="Save the shell as an asciicast artifact of the run.")
 
 
-class EnableForm(Form):
-    enabled: bool
-
-
 class SecretForm(Form):
     value: LongText
     repos: list[Name] = Field([], description="Which repositories may have a secret of the server; `*` is all.")
@@ -270,29 +221,6 @@ class OutputPiece:
     stream: str
     time: float
     text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InjectedState(DebugState):
-    """The state after a step was injected, and the path of that step."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """All values of an expression. `cut` has the paths of values too large to send."""
-
-    values: list[Any]
-    cut: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class WholeScope:
-    """All values of a scope. `cut` has the paths of values too large to send; read those page by page."""
-
-    scope: dict[str, Any]
-    cut: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

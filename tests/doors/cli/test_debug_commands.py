@@ -11,6 +11,7 @@ from pitstop.doors.cli.debug.commands import allowed_commands, parse
 from pitstop.doors.cli.debug.table import GROUPS, TABLE
 from pitstop.errors import BadCommand
 from pitstop.service.api import BreakpointRequest
+from pitstop.service.debugging import VERBS
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,12 @@ from pitstop.service.api import BreakpointRequest
         ("extend 10", "extend", 600.0),
         ("help break", "help", "break"),
         ("q", "quit", None),
+        ("scope", "scope", {}),
+        (
+            'cancel_frame frame="checks.tests" reason="no = need"',
+            "cancel_frame",
+            {"frame": "checks.tests", "reason": "no = need"},
+        ),
     ],
 )
 def test_a_line_is_a_command(line: str, name: str, argument: Any) -> None:
@@ -117,6 +124,10 @@ def test_a_breakpoint_is_read(text: str, parts: dict[str, Any]) -> None:
         ("clear", "clear: it takes breakpoint numbers, or the name of a group"),
         ("rewind soon", "rewind: it takes the number of a point, as `history` shows it"),
         ("answer maybe", "answer: it takes y or n; usage: answer y|n [COMMENT]"),
+        (
+            "cancel_frame tests",
+            "it takes arguments of the form name=JSON; usage: cancel_frame frame=JSON [reason=JSON]",
+        ),
     ],
 )
 def test_what_is_no_command_is_told_in_one_line(line: str, said: str) -> None:
@@ -142,3 +153,10 @@ def test_the_verbs_of_a_stop_are_told_as_commands() -> None:
     allowed = allowed_commands(("continue", "step_over", "retry", "step_back"))
 
     assert allowed == {"Moving": ["next", "continue"], "Changing": ["retry"], "Time travel": ["back"]}
+
+
+def test_every_verb_of_the_debugger_can_be_said_at_the_prompt() -> None:
+    spoken = {name for spec in TABLE for name in (spec.name, *spec.speaks)}
+
+    assert spoken >= set(VERBS)
+    assert {name for spec in TABLE for name in spec.speaks} <= set(VERBS)

@@ -22,7 +22,7 @@ from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.debug.steering import run_script
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, EventInfo, Output
-from pitstop.service.debugging import ChangeInfo, DebugState
+from pitstop.service.debugging import Request, verbs
 from tests.contracts.service_desk import next_stop, wait_for
 from tests.doors.cli.debug_bench import WAITING
 from tests.patience import PATIENCE_SECONDS
@@ -129,14 +129,15 @@ async def test_a_frame_that_is_selected_while_a_stop_is_looked_into_stays_so(
             await console.wait_settled()
             stops = {stop.frame: stop.id for stop in console.state.stops}
             await carry_out(console, "frame checks.lint")
-            diff = run.debugger.diff
+            say = run.debugger.say
 
-            async def select(stop: int) -> tuple[ChangeInfo, ...]:
-                monkeypatch.undo()
-                await carry_out(console, f"frame {chosen}")
-                return await diff(stop)
+            async def select(request: Request[Any]) -> Any:
+                if isinstance(request, verbs.Diff):
+                    monkeypatch.undo()
+                    await carry_out(console, f"frame {chosen}")
+                return await say(request)
 
-            monkeypatch.setattr(run.debugger, "diff", select)
+            monkeypatch.setattr(run.debugger, "say", select)
             await carry_out(console, "c")
             await console.wait_settled()
 
@@ -155,17 +156,19 @@ async def test_an_answer_that_is_late_does_not_take_back_a_later_one(
 
     async with desk.start(desk.write(WAITING), debug=ENTRY) as run, told.by(run) as console:
         await console.wait_settled()
-        state = run.debugger.state
+        say = run.debugger.say
 
-        async def late() -> DebugState:
+        async def late(request: Request[Any]) -> Any:
+            if not isinstance(request, verbs.State):
+                return await say(request)
             monkeypatch.undo()
-            answer = await state()
+            answer = await say(request)
             await asyncio.to_thread((desk.folder / "fifo").write_text, "go on\n")
             await next_stop(run, after=1)
             await turns_of_others()
             return answer
 
-        monkeypatch.setattr(run.debugger, "state", late)
+        monkeypatch.setattr(run.debugger, "say", late)
         await carry_out(console, "c")
         await console.wait_settled()
 

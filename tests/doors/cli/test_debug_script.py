@@ -38,6 +38,13 @@ def test_commands_are_carried_out_in_order_and_a_move_waits_for_its_stop(shop: F
     assert "● stop 2  checks.tests  before checks.tests  ci.yaml:14" in lines
 
 
+def test_a_verb_without_a_command_of_its_own_is_said_with_its_fields(shop: Folder) -> None:
+    said = shop.script("b tests", "c", "scope", "cancel_frame", "q", code=2)
+
+    assert '"retries": 2' in said
+    assert "cancel_frame: Object missing required field `frame`" in said
+
+
 def test_a_repaired_run_passes_and_says_that_it_was_intervened_in(shop: Folder) -> None:
     said = shop.script("c", "sh sed -i s/10/12/ shop.conf && echo repaired; exit 4", "retry")
 

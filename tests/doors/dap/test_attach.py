@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pitstop.service.api import BreakpointRequest, DebugRequest, RunRequest
+from pitstop.service.debugging import verbs
 from tests.doors.dap.adapter_client import AdapterClient, written
 from tests.doors.dap.flows import SHOP, line_of
 from tests.doors.dap.protocol import check_conversation
@@ -103,9 +104,9 @@ async def test_a_client_can_leave_a_run_standing(adapter: AdapterClient, server:
     await adapter.stopped()
     assert await adapter.leave(suspendDebuggee=True) == 0
 
-    state = await run.debugger.state()
+    state = await run.debugger.say(verbs.State())
     assert [stop.step for stop in state.stops] == ["version"]
-    await run.debugger.continue_all()
+    await run.debugger.say(verbs.Continue(all=True))
     assert (await run.wait()).status == "passed"
 
 
@@ -122,8 +123,8 @@ async def test_what_another_client_does_is_told(adapter: AdapterClient, server: 
     run = await paused_run(server)
     await attach(adapter, server, run.id)
     await adapter.stopped()
-    await run.debugger.add_breakpoint(BreakpointRequest(step="last"))
-    await run.debugger.continue_all()
+    await run.debugger.say(BreakpointRequest(step="last"))
+    await run.debugger.say(verbs.Continue(all=True))
 
     assert await adapter.event("continued") == {"threadId": 1, "allThreadsContinued": True}
     stop = await adapter.stopped()
@@ -135,9 +136,9 @@ async def test_a_stop_is_told_though_the_run_is_further_than_the_adapter(adapter
     run = await paused_run(server)
     await attach(adapter, server, run.id)
     await adapter.stopped()
-    await run.debugger.add_breakpoint(BreakpointRequest(step="last"))
+    await run.debugger.say(BreakpointRequest(step="last"))
     with adapter.held():
-        await run.debugger.continue_all()
+        await run.debugger.say(verbs.Continue(all=True))
         async for event in run.events():
             if event.kind == "debug.stopped" and event.fields["step"] == "last":
                 break

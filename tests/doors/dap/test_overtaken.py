@@ -12,6 +12,7 @@ from pitstop.doors.dap.serving import serve_client
 from pitstop.errors import ServerBusy
 from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.service.api import RunQuery, Service
+from pitstop.service.debugging import VERB_OF, Request, verbs
 from pitstop.service.remote_http import Connection
 from tests.doors.dap.adapter_client import AdapterClient, frame
 from tests.doors.dap.flows import line_of
@@ -35,20 +36,20 @@ async def server(tmp_path: Path) -> AsyncIterator[Bench]:
 def overtake(monkeypatch: pytest.MonkeyPatch) -> Overtake:
     """Let somebody else move, once, when the server is just about to do something, or when it has just done it."""
 
-    def overtake(name: str, move: Move, *, is_late: bool = False) -> None:
-        act = getattr(LocalDebugger, name)
+    def overtake(verb: str, move: Move, *, is_late: bool = False) -> None:
+        say = LocalDebugger.say
         moves = [move]
 
-        async def act_overtaken(self: LocalDebugger, *given: Any, **more: Any) -> Any:
-            moving = moves.pop() if moves else None
+        async def say_overtaken(self: LocalDebugger, request: Request[Any]) -> Any:
+            moving = moves.pop() if moves and VERB_OF[type(request)].name == verb else None
             if moving is not None and not is_late:
                 await moving()
-            done = await act(self, *given, **more)
+            done = await say(self, request)
             if moving is not None and is_late:
                 await moving()
             return done
 
-        monkeypatch.setattr(LocalDebugger, name, act_overtaken)
+        monkeypatch.setattr(LocalDebugger, "say", say_overtaken)
 
     return overtake
 
@@ -72,7 +73,7 @@ async def test_a_step_is_for_the_stop_that_the_client_was_told_of_and_for_no_lat
     await adapter.stopped()
 
     async def step() -> None:
-        await run.debugger.step_over(1)
+        await run.debugger.say(verbs.Step(1, "over"))
         await happens(run, "debug.stopped", step="checks")
 
     overtake("state", step)
@@ -87,7 +88,7 @@ async def test_a_branch_that_somebody_else_has_let_go_is_told_though_our_own_wor
     run = await paused_run(server)
     await attach(adapter, server, run.id)
     await adapter.stopped()
-    overtake("continue_", run.debugger.continue_all)
+    overtake("continue", lambda: run.debugger.say(verbs.Continue(all=True)))
     refused = await adapter.refusal("continue", threadId=1, singleThread=True)
 
     assert "stop 1" in refused.message
@@ -103,7 +104,7 @@ async def test_a_failure_that_is_over_before_its_filter_is_asked_is_followed_by_
     run = await the_run(server)
     options = [{"filterId": "failed", "condition": "true"}]
     await adapter.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
-    overtake("evaluate", run.debugger.continue_all)
+    overtake("evaluate", lambda: run.debugger.say(verbs.Continue(all=True)))
     await adapter.ask("continue", threadId=1)
 
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "again (error)"
@@ -115,7 +116,7 @@ async def test_a_run_that_ends_while_it_is_attached_to_is_told_as_it_ended(
     run = await paused_run(server)
 
     async def end() -> None:
-        await run.debugger.continue_all()
+        await run.debugger.say(verbs.Continue(all=True))
         await run.wait()
 
     overtake("add_breakpoint", end)
@@ -166,7 +167,7 @@ async def test_a_server_that_is_busy_for_a_moment_is_asked_again_what_its_run_do
     await attach(adapter, server, run.id)
     await adapter.stopped()
     overtake("state", busy)
-    await run.debugger.step_over(1)
+    await run.debugger.say(verbs.Step(1, "over"))
 
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
     await adapter.ask("continue", threadId=1)
@@ -187,7 +188,7 @@ async def test_a_stop_that_is_told_later_is_told_though_the_server_is_busy_for_a
     async def be_busy_later() -> None:
         overtake("state", answer_and_be_busy_then)
 
-    overtake("continue_", be_busy_later)
+    overtake("continue", be_busy_later)
     await adapter.ask("continue", threadId=first["threadId"])
     second = await adapter.stopped()
 
@@ -202,7 +203,7 @@ async def test_a_step_whose_answer_is_lost_is_told_by_what_comes_of_it(
     run = await paused_run(server)
     await attach(adapter, server, run.id)
     await adapter.stopped()
-    overtake("step_over", busy, is_late=True)
+    overtake("step", busy, is_late=True)
     refused = await adapter.refusal("next", threadId=1)
 
     assert refused.message == "try again in a moment"

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from pitstop.service.api import BreakpointRequest
-from pitstop.service.debugging import DebugState
+from pitstop.service.debugging import Request
 from tests.doors.http.bench import API, Bench
 
 FLOW = """
@@ -196,15 +196,15 @@ async def test_breakpoints_are_told_with_the_etag_of_what_is_told(
 ) -> None:
     path, _ = await stopped_at(bench, "a")
     debugger = (await bench.service.run(run_of(path))).debugger
-    look = debugger.state
+    say = debugger.say
 
-    async def look_before_somebody_sets_one() -> DebugState:
-        state = await look()
-        monkeypatch.setattr(debugger, "state", look)
-        await debugger.add_breakpoint(BreakpointRequest(step="c"))
+    async def look_before_somebody_sets_one(request: Request[Any]) -> Any:
+        state = await say(request)
+        monkeypatch.setattr(debugger, "say", say)
+        await debugger.say(BreakpointRequest(step="c"))
         return state
 
-    monkeypatch.setattr(debugger, "state", look_before_somebody_sets_one)
+    monkeypatch.setattr(debugger, "say", look_before_somebody_sets_one)
     listed = await bench.client.get(f"{API}{path}/breakpoints")
     late = await bench.client.post(
         f"{API}{path}/breakpoints", json={"step": "b"}, headers={"If-Match": listed.headers["etag"]}
@@ -212,6 +212,49 @@ async def test_breakpoints_are_told_with_the_etag_of_what_is_told(
 
     assert "c" not in [each["request"]["step"] for each in listed.json()]
     assert late.status_code == 412
+
+
+async def test_a_function_that_is_stepped_into_over_http_does_not_wait_on_the_server(bench: Bench) -> None:
+    (bench.folder / "prices.py").write_text("def total():\n    return {'sum': 3}\n")
+    flow = "steps: [{id: f, python: 'prices:total'}, {id: z, run: 'true'}]"
+    run = await bench.start(flow, debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+
+    await bench.post(f"/runs/{run['id']}/debug/step", stop=stop["id"], kind="into", code=True)
+    (after,) = await bench.wait_stops(run["id"], above=stop["id"])
+    await bench.post(f"/runs/{run['id']}/debug/continue", all=True)
+    await bench.wait_ended(run["id"])
+
+    assert after["step"] == "z"
+    assert "debug.python_waited" not in [event["kind"] async for event in bench.events(run["id"])]
+
+
+async def test_a_branch_is_cancelled_and_the_whole_run_is_evaluated(bench: Bench) -> None:
+    text = "vars: {n: 1}\nsteps: [{id: g, parallel: [{id: x, run: 'true'}, {id: y, run: 'true'}]}]"
+    run = await bench.start(text, debug={"breakpoints": [{"step": "x"}, {"step": "y"}]})
+    path = f"/runs/{run['id']}/debug"
+    await bench.wait_stops(run["id"], 2)
+
+    found = await bench.post(f"{path}/evaluate", expression=".vars.n + 1")
+    state = await bench.post(f"{path}/cancel_frame", frame="g.x", reason="enough")
+    unknown = await bench.post(f"{path}/cancel_frame", 409, frame="nope")
+
+    assert found["values"] == [2]
+    assert "g.x" not in [stop["frame"] for stop in state["stops"]]
+    assert unknown["code"] == "refused.unknown_frame"
+
+
+async def test_switching_a_breakpoint_keeps_what_it_is_and_its_place_in_the_list(bench: Bench) -> None:
+    path, _ = await stopped_at(bench, "a")
+    added = await bench.post(f"{path}/breakpoints", 201, step="b")
+    await bench.post(f"{path}/breakpoints", 201, step="c")
+
+    off = await bench.client.patch(f"{API}{path}/breakpoints/{added['id']}", json={"enabled": False})
+    twice = await bench.client.patch(f"{API}{path}/breakpoints/{added['id']}", json={"breakpoint": 9})
+
+    assert off.json()["request"] == {**added["request"], "enabled": False}
+    assert [each["request"]["step"] for each in await bench.get(f"{path}/breakpoints")][-2:] == ["b", "c"]
+    assert (twice.status_code, twice.json()["problems"]) == (422, ["body.breakpoint: is in the path"])
 
 
 async def test_a_breakpoint_that_is_none_is_refused(bench: Bench) -> None:

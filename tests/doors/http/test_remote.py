@@ -12,6 +12,7 @@ from pitstop.doors.http.routes import tokens
 from pitstop.doors.http.streams import outputs
 from pitstop.errors import NotKnown, OtherVersion, ServerTrouble, ServerUnreachable, UnknownRun
 from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RunRequest
+from pitstop.service.debugging import verbs
 from pitstop.service.remote import RemoteService
 from pitstop.service.remote_http import parse_event, parse_stream
 from pitstop.service.remote_run import RemoteRun
@@ -87,14 +88,14 @@ async def test_a_run_and_who_follows_it_survive_a_restart_of_the_server(tmp_path
             run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=folder, debug=debug))
             following = group.create_task(follow(run))
             await stopped.wait()
-            (before,) = (await run.debugger.state()).stops
+            (before,) = (await run.debugger.say(verbs.State())).stops
         assert not following.done()
         async with open_house(Serving(settings=settings, port=port)):
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while not (stops := (await run.debugger.state()).stops):
+                while not (stops := (await run.debugger.say(verbs.State())).stops):
                     pass
                 assert [stop.id for stop in stops] == [before.id]
-                await run.debugger.continue_(before.id)
+                await run.debugger.say(verbs.Continue(before.id))
                 await following
             assert (await run.wait()).status == "passed"
             assert await run.log_tail("b") == ["two"]

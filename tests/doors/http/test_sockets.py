@@ -55,8 +55,8 @@ class Debugging:
 
 
 @asynccontextmanager
-async def debugging(bench: Bench, run: str, **query: Any) -> AsyncIterator[Debugging]:
-    headers = {"Authorization": f"Bearer {bench.token}"}
+async def debugging(bench: Bench, run: str, token: str | None = None, **query: Any) -> AsyncIterator[Debugging]:
+    headers = {"Authorization": f"Bearer {token or bench.token}"}
     asked = "&".join(f"{name}={value}" for name, value in query.items())
     url = f"ws://{urlsplit(bench.url).netloc}{API}/runs/{run}/debug/socket?{asked}"
     async with connect(url, additional_headers=headers, **PATIENT) as socket:
@@ -78,7 +78,7 @@ async def test_one_socket_is_enough_to_debug_a_run(bench: Bench) -> None:
         await client.wait_event("run.ended")
     assert [event["number"] for event in client.events] == list(range(1, len(client.events) + 1))
     actions = [entry["action"] for entry in (await bench.get("/audit", run=run["id"]))["entries"]]
-    assert actions == ["debug_detach", "debug_step", "debug_set", "start_run"]
+    assert actions == ["detach", "debug_step", "debug_set", "start_run"]
 
 
 async def test_without_a_number_only_new_events_are_told(bench: Bench) -> None:
@@ -161,3 +161,82 @@ async def test_two_sockets_on_one_stop_step_once(bench: Bench) -> None:
         message = {"verb": "step", "stop": stop["id"], "kind": "over"}
         answers = await asyncio.gather(one.ask(message), two.ask(message))
     assert sorted("problem" in answer for answer in answers) == [False, True]
+
+
+async def test_a_whole_session_needs_nothing_but_the_socket(bench: Bench) -> None:
+    text = """
+        vars: {region: eu}
+        steps: [{id: a, run: 'true'}, {id: b, run: test -e ready}, {id: c, run: 'true'}, {id: d, run: 'true'}]
+    """
+    run = await bench.start(text, debug={"stop_at_entry": True})
+    async with debugging(bench, run["id"], after=0) as client:
+        stopped = await client.wait_event("debug.stopped")
+
+        async def next_stop() -> Any:
+            nonlocal stopped
+            stopped = await client.wait_event("debug.stopped", above=stopped["number"])
+            return stopped["stop"]
+
+        added = await client.say("add_breakpoint", step="c", group="late")
+        changed = await client.say("change_breakpoint", breakpoint=added["id"], condition="true", enabled=False)
+        grouped = await client.say("enable_breakpoint_group", group="late", enabled=True)
+        await client.say("add_breakpoint", step="d")
+        listed = await client.say("breakpoints")
+        await client.say("remove_breakpoint", breakpoint=listed[-1]["id"])
+        assert (changed["request"]["condition"], changed["request"]["enabled"]) == ("true", False)
+        assert [each["request"]["enabled"] for each in grouped if each["id"] == added["id"]] == [True]
+
+        await client.say("continue", stop=stopped["stop"])
+        failed = await next_stop()
+        assert (stopped["step"], stopped["position"]) == ("b", "error")
+        page = await client.say("variables", stop=failed, path=".vars")
+        scope = await client.say("scope", stop=failed)
+        config = await client.say("read_config", stop=failed)
+        assert [each["name"] for each in page["variables"]] == ["region"]
+        assert scope["scope"]["vars"] == {"region": "eu"}
+        assert config["resolved"]["script"] == "test -e ready"
+
+        await client.say("set", stop=failed, path=".vars.region", value="us")
+        (bench.folder / "ready").touch()
+        await client.say("retry", stop=failed)
+        at_c = await next_stop()
+        changes = await client.say("diff", stop=at_c)
+        points = await client.say("history")
+        between = await client.say("diff", **{"from": points[0]["number"], "to": points[-1]["number"]})
+        assert stopped["step"] == "c"
+        assert ".steps.b.status" in [change["path"] for change in changes]
+        assert ".steps.a" in [change["path"] for change in between]
+
+        await client.say("step", stop=at_c, kind="over")
+        await client.say("step", stop=await next_stop(), kind="back")
+        again = await next_stop()
+        context = await client.say("context", stop=again)
+        assert stopped["step"] == "c"
+        assert context["join"] == f"pitstop debug {run['id']} --server {bench.url} --shell"
+        await client.say("continue", all=True)
+        ended = await client.wait_event("run.ended")
+        assert (await client.say("state"))["is_ended"]
+    assert ended["outcome"]["status"] == "passed"
+    entries = (await bench.get("/audit", run=run["id"]))["entries"]
+    assert {"breakpoint": listed[-1]["id"]} in [entry["detail"] for entry in entries]
+    assert {entry["action"] for entry in entries} == {
+        *("start_run", "add_breakpoint", "change_breakpoint", "enable_breakpoint_group", "remove_breakpoint"),
+        *("debug_continue", "debug_set", "debug_retry", "debug_step"),
+    }
+
+
+async def test_a_viewer_may_look_over_the_socket_and_change_nothing(bench: Bench) -> None:
+    run = await bench.start(FLOW, debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    made = await bench.post("/tokens", 201, name="guest", role="viewer")
+    async with debugging(bench, run["id"], made["token"]) as client:
+        assert (await client.say("scope", stop=stop["id"]))["cut"] == []
+        assert (await client.say("breakpoints"))[0]["request"]["position"] == "error"
+        for message in (
+            {"verb": "set", "stop": stop["id"], "path": ".vars.x", "value": 1},
+            {"verb": "evaluate", "stop": stop["id"], "expression": ".vars"},
+            {"verb": "remove_breakpoint", "breakpoint": 1},
+            {"verb": "detach"},
+        ):
+            assert (await client.ask(message))["problem"]["code"] == "access.not_permitted"
+        assert (await client.say("state"))["stops"]

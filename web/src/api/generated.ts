@@ -18,11 +18,6 @@ export type ArtifactInfo = {
   size: number;
 };
 
-export type AtStop = {
-  /** The stop to act on; 409 if it has ended. */
-  stop: number;
-};
-
 /** Who did what to a run, and when, without secret values. */
 export type AuditEntry = {
   action: string;
@@ -39,25 +34,7 @@ export type AuditPage = {
   next: string | null;
 };
 
-/** Changes of a breakpoint; omitted fields stay as they are. */
-export type BreakpointChange = {
-  condition?: string | null;
-  enabled?: boolean | null;
-  equals?: unknown;
-  file?: string | null;
-  group?: string | null;
-  has_equals?: boolean | null;
-  hits?: string | null;
-  kind?: string | null;
-  line?: number | null;
-  log?: string | null;
-  once?: boolean | null;
-  position?: "before" | "after" | "error" | null;
-  state?: string | null;
-  step?: string | null;
-};
-
-/** Where to pause; `condition`, `state` and the braces of `log` are jq. */
+/** Where to pause: a step by path or id, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
 export type BreakpointForm = {
   condition?: string | null;
   enabled?: boolean;
@@ -70,7 +47,7 @@ export type BreakpointForm = {
   line?: number | null;
   log?: string | null;
   once?: boolean;
-  position?: "before" | "after" | "error";
+  position?: "after" | "before" | "error";
   state?: string | null;
   step?: string | null;
 };
@@ -96,7 +73,7 @@ export type BreakpointRequest = {
   line: number | null;
   log: string | null;
   once: boolean;
-  position: "before" | "after" | "error";
+  position: "after" | "before" | "error";
   state: string | null;
   step: string | null;
 };
@@ -107,11 +84,35 @@ export type CancelForm = {
   reason?: string;
 };
 
+/** End a branch; what happens to its siblings is up to the flow. The main frame is the run: abort that. */
+export type CancelFrameForm = {
+  frame: string;
+  reason?: string;
+};
+
+/** Changes of a breakpoint; omitted fields stay as they are. */
+export type ChangeBreakpointForm = {
+  condition?: string | null;
+  enabled?: boolean | null;
+  equals?: unknown | null;
+  file?: string | null;
+  group?: string | null;
+  has_equals?: boolean | null;
+  hits?: string | null;
+  kind?: string | null;
+  line?: number | null;
+  log?: string | null;
+  once?: boolean | null;
+  position?: "after" | "before" | "error" | null;
+  state?: string | null;
+  step?: string | null;
+};
+
 /** A difference between two values, at a path; a missing value is None, as `kind` says. */
 export type ChangeInfo = {
   after: unknown;
   before: unknown;
-  kind: "added" | "removed" | "changed";
+  kind: "added" | "changed" | "removed";
   path: string;
 };
 
@@ -152,7 +153,7 @@ export type ConfigInfo = {
 /** Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`. `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files; both are empty for a run that only its own terminal can come to. */
 export type ContextInfo = {
   commit: CommitInfo | null;
-  executor: "process" | "container";
+  executor: "container" | "process";
   image: string | null;
   image_digest: string | null;
   in_place: boolean;
@@ -165,8 +166,8 @@ export type ContextInfo = {
   number: number;
   occurrence: string;
   platform: string;
-  position: "before" | "after" | "error";
-  session: "none" | "pending" | "waiting" | "connected" | "ended" | "timeout";
+  position: "after" | "before" | "error";
+  session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   step: string;
   steps: number;
   stop: number;
@@ -199,7 +200,7 @@ export type DebugState = {
   interventions: string[];
   is_ended: boolean;
   last_event: number;
-  session: "none" | "pending" | "waiting" | "connected" | "ended" | "timeout";
+  session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   stops: StopInfo[];
   watches: string[];
 };
@@ -215,24 +216,20 @@ export type EditInfo = {
   value: unknown;
 };
 
-export type EnableForm = {
+export type EnableBreakpointGroupForm = {
   enabled: boolean;
 };
 
+/** The answer has every value that the expression gives. */
 export type EvaluateForm = {
   expression: string;
-  /** The stop to act on; 409 if it has ended. */
-  stop: number;
+  stop?: number | null;
 };
 
 /** All values of an expression. `cut` has the paths of values too large to send. */
 export type Evaluated = {
   cut: string[];
   values: unknown[];
-};
-
-export type ExpressionForm = {
-  expression: string;
 };
 
 export type ExtendForm = {
@@ -257,7 +254,7 @@ export type Failure = {
 /** A change of one path between two points. `mode` means that only the permissions changed. */
 export type FileChangeInfo = {
   is_text: boolean;
-  kind: "added" | "removed" | "changed" | "mode";
+  kind: "added" | "changed" | "mode" | "removed";
   path: string;
 };
 
@@ -272,7 +269,7 @@ export type FileDiff = {
   diff: string;
   is_cut: boolean;
   is_text: boolean;
-  kind: "added" | "removed" | "changed" | "mode" | "";
+  kind: "added" | "changed" | "mode" | "removed" | "";
   path: string;
 };
 
@@ -313,7 +310,7 @@ export type ForceForm = {
   outputs?: Record<string, unknown> | null;
   /** Pause the frame at its next point. */
   pauses?: boolean;
-  status: "passed" | "failed" | "skipped" | "cancelled" | "timed_out";
+  status: "cancelled" | "failed" | "passed" | "skipped" | "timed_out";
   /** The stop to act on; 409 if it has ended. */
   stop: number;
 };
@@ -324,10 +321,11 @@ export type FrameInfo = {
   name: string;
   occurrence: string | null;
   parent: string | null;
-  state: "running" | "pausing" | "paused" | "done";
+  state: "done" | "paused" | "pausing" | "running";
   step: string | null;
 };
 
+/** Go to a step of the same sequence, back or ahead, and stop before it. The steps between are skipped. */
 export type GotoForm = {
   /** Confirm repeating external effects that cannot be undone. */
   external?: boolean;
@@ -336,8 +334,9 @@ export type GotoForm = {
   stop: number;
 };
 
+/** The answer also has the path of the injected step. */
 export type InjectForm = {
-  position?: "before" | "after";
+  position?: "after" | "before";
   /** The step: `uses` (type), `with` (config) and optionally `id`. */
   step: Record<string, unknown>;
   /** The stop to act on; 409 if it has ended. */
@@ -353,7 +352,7 @@ export type InjectedState = {
   is_ended: boolean;
   last_event: number;
   path: string;
-  session: "none" | "pending" | "waiting" | "connected" | "ended" | "timeout";
+  session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   stops: StopInfo[];
   watches: string[];
 };
@@ -451,7 +450,7 @@ export type PointInfo = {
   has_snapshot: boolean;
   number: number;
   occurrence: string;
-  position: "before" | "after" | "error";
+  position: "after" | "before" | "error";
   status: string | null;
   step: string;
   stop: number | null;
@@ -492,9 +491,16 @@ export type RestartForm = {
   stop: number;
 };
 
+export type RetryForm = {
+  /** The stop to act on; 409 if it has ended. */
+  stop: number;
+};
+
+/** What followed the point in its frames no longer counts, and runs again. */
 export type RewindForm = {
   /** Confirm repeating external effects that cannot be undone. */
   external?: boolean;
+  /** The number of a point in the history. */
   point: number;
   /** The stop to act on; 409 if it has ended. */
   stop: number;
@@ -622,10 +628,11 @@ export type SkipForm = {
 };
 
 export type StepForm = {
+  /** For the kind `into`: pause in the function that the step calls, where a debugger can attach. */
+  code?: boolean;
   /** Confirm repeating external effects that cannot be undone. */
   external?: boolean;
-  kind: "into" | "over" | "out" | "to" | "back";
-  /** The target step, for the kind `to`. */
+  kind: "back" | "into" | "out" | "over" | "to";
   step?: string | null;
   /** The stop to act on; 409 if it has ended. */
   stop: number;
@@ -674,7 +681,7 @@ export type StopInfo = {
   line: number | null;
   occurrence: string;
   outcome: OutcomeInfo | null;
-  position: "before" | "after" | "error";
+  position: "after" | "before" | "error";
   problems: string[];
   reasons: string[];
   step: string;
@@ -723,11 +730,20 @@ export type TokenInfo = {
   role: "viewer" | "operator";
 };
 
+export type UndoForm = {
+  /** The stop to act on; 409 if it has ended. */
+  stop: number;
+};
+
 export type UnsetForm = {
   layer?: string | null;
   path: string;
   /** The stop to act on; 409 if it has ended. */
   stop: number;
+};
+
+export type UnwatchForm = {
+  expression: string;
 };
 
 /** One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value. `value` is set for a plain value, and truncated when it is long; `preview` is always one line. */
@@ -739,7 +755,7 @@ export type VariableInfo = {
   preview: string;
   set_by: string | null;
   size: number | null;
-  type: "object" | "array" | "string" | "number" | "boolean" | "null";
+  type: "array" | "boolean" | "null" | "number" | "object" | "string";
   value: unknown;
 };
 
@@ -748,6 +764,10 @@ export type VariablePage = {
   next: number | null;
   total: number;
   variables: VariableInfo[];
+};
+
+export type WatchForm = {
+  expression: string;
 };
 
 /** All values of a scope. `cut` has the paths of values too large to send; read those page by page. */

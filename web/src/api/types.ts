@@ -57,20 +57,20 @@ export type DebugVerbs = {
   pause: server.PauseForm;
   step: server.StepForm;
   skip: server.SkipForm;
-  retry: server.AtStop;
+  retry: server.RetryForm;
   force: server.ForceForm;
   inject: server.InjectForm;
   set: server.SetForm;
   unset: server.UnsetForm;
-  undo: server.AtStop;
+  undo: server.UndoForm;
   config: server.ConfigForm;
   rewind: server.RewindForm;
   restart: server.RestartForm;
   goto: server.GotoForm;
   abort: server.AbortForm;
   extend: server.ExtendForm;
-  watch: server.ExpressionForm;
-  unwatch: server.ExpressionForm;
+  watch: server.WatchForm;
+  unwatch: server.UnwatchForm;
 };
 
 export type DebugVerb = keyof DebugVerbs;

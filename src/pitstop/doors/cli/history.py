@@ -13,6 +13,7 @@ from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import NoFiles
 from pitstop.service.api import Service
+from pitstop.service.debugging import verbs
 
 MOST_FILES = 1000
 
@@ -36,13 +37,13 @@ def history_command(words: Sequence[str], open_service: OpenService, interrupts:
 async def _told(service: Service, options: argparse.Namespace) -> list[Text]:
     debugger = (await service.run(options.run)).debugger
     if options.before is None:
-        points = await debugger.history()
+        points = await debugger.say(verbs.History())
         return history_list(points, list(dict.fromkeys(point.frame for point in points)))
     if options.file is not None:
-        return render.file_diff_lines(await debugger.file_diff(options.file, options.before, options.after))
-    values = render.change_lines(await debugger.diff_points(options.before, options.after))
+        return render.file_diff_lines(await debugger.say(verbs.FilesDiff(options.file, options.before, options.after)))
+    values = render.change_lines(await debugger.say(verbs.Diff(before=options.before, after=options.after)))
     try:
-        found = await debugger.file_changes(options.before, options.after, limit=MOST_FILES)
+        found = await debugger.say(verbs.Files(options.before, options.after, limit=MOST_FILES))
         files = render.file_lines(found) or [Text("  no file has changed", style="dim")]
     except NoFiles as error:
         files = [Text(f"  {error}", style="dim")]

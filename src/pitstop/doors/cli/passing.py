@@ -14,7 +14,9 @@ async def pass_stops(debugger: "Debugger") -> None:
 
     Any other stop ends with the cancelled run. Let go before that, a step would begin that nobody wants any more.
     """
-    for stop in (await debugger.state()).stops:
+    from pitstop.service.debugging import verbs
+
+    for stop in (await debugger.say(verbs.State())).stops:
         if stop.is_cleanup or not stop.step:
             with suppress(CommandRefused):  # it is over
-                await debugger.continue_(stop.id)
+                await debugger.say(verbs.Continue(stop.id))

@@ -23,7 +23,6 @@ from pitstop.doors.http.routes import (
     health,
     login,
     logs,
-    looking,
     runs,
     shell,
     socket,
@@ -112,8 +111,6 @@ def _service_routes(service: Service, streams: Streams, limits: Limits) -> Itera
     yield events.routes(service, streams)
     yield logs.routes(service, limits)
     yield debug.routes(service, limits)
-    yield breakpoints.routes(service)
-    yield looking.routes(service, limits)
     yield breakpoints.flow_routes(service)
     yield flows.routes(service)
     yield steps.routes(service)

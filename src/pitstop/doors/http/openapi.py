@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from pitstop.doors.http.routes.route import is_described
 from pitstop.doors.http.routes.tokens import VERSION
+from pitstop.doors.http.routes.verb_schemas import REF, answer_components, body_components
 from pitstop.service.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
@@ -33,7 +34,7 @@ TAGS = {
     "secrets": "Secrets are write-only.",
     "access": "Identity, tokens and the audit log.",
 }
-_REQUESTS = ("Form", "Change", "Choice")  # their fields may be left out
+_REQUESTS = ("Form", "Choice")  # their fields may be left out
 
 
 def describe(app: FastAPI, make_twin: Callable[[], FastAPI]) -> None:
@@ -68,7 +69,9 @@ def make_description(app: FastAPI) -> dict[str, Any]:
         for status, response in operation["responses"].items():
             if int(status) >= 400:
                 response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
-    schemas: dict[str, Any] = told["components"]["schemas"]
+    schemas: dict[str, Any] = answer_components() | told["components"]["schemas"] | body_components()
+    schemas["DebugForm"]["properties"]["breakpoints"]["items"] = {"$ref": REF.format(name="BreakpointForm")}
+    told["components"]["schemas"] = schemas
     for name, schema in schemas.items():
         if "properties" in schema and not name.endswith(_REQUESTS):
             schema["required"] = list(schema["properties"])

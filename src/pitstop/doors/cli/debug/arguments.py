@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.errors import BadCommand
@@ -12,9 +12,11 @@ from pitstop.errors import BadCommand
 if TYPE_CHECKING:
     from pitstop.service.api import BreakpointRequest
 
-STATUSES = ("passed", "failed", "skipped")
+Status = Literal["passed", "failed", "skipped"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 AGREED = "!"
 
+_FIELD = re.compile(r"(?:^|\s)(\w+)=")
 _ASSIGNMENT = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*?)\s*(?<!=)=(?!=)\s*(?P<value>.+)", re.DOTALL)
 _IN_LAYER = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*)", re.DOTALL)
 
@@ -32,7 +34,7 @@ class Assignment:
 class Verdict:
     """How a step is to have ended: `passed|failed|skipped [JSON]`."""
 
-    status: str
+    status: Status
     outputs: dict[str, Any] | None = None
 
 
@@ -147,6 +149,14 @@ def read_object(text: str) -> dict[str, Any]:
     return value
 
 
+def read_fields(text: str) -> dict[str, Any]:
+    """`name=JSON name=JSON`."""
+    start, *rest = _FIELD.split(text)
+    if start:
+        raise BadCommand("it takes arguments of the form name=JSON")
+    return {name: read_json(value.strip()) for name, value in zip(rest[::2], rest[1::2], strict=True)}
+
+
 def read_outputs(text: str) -> dict[str, Any] | None:
     return read_object(text) if text else None
 
@@ -166,8 +176,9 @@ def read_path(text: str) -> Assignment:
 
 
 def read_verdict(text: str) -> Verdict:
-    status, _, outputs = text.partition(" ")
-    if status not in STATUSES:
+    word, _, outputs = text.partition(" ")
+    status = next((each for each in STATUSES if each == word), None)
+    if status is None:
         raise BadCommand(f"it needs an outcome: {', '.join(STATUSES)}")
     return Verdict(status, read_outputs(outputs.strip()))
 

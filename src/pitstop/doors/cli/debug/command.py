@@ -20,6 +20,7 @@ from pitstop.doors.cli.run_options import (
     read_secrets,
 )
 from pitstop.errors import CommandRefused, NotRunning, UnknownRun
+from pitstop.service.debugging import verbs
 
 if TYPE_CHECKING:  # what `--help` need not pay for
     from pitstop.service.api import ActiveRun, DebugRequest, Service, ShellRecord
@@ -89,9 +90,9 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
     if info.status not in ENDED:
         try:
             for wanted in read_breakpoints(options.breaks):
-                await run.debugger.add_breakpoint(wanted)
-            if not (await run.debugger.state()).stops:
-                await run.debugger.pause()
+                await run.debugger.say(wanted)
+            if not (await run.debugger.say(verbs.State())).stops:
+                await run.debugger.say(verbs.Pause())
             return run
         except NotRunning as error:
             info = await run.info()

@@ -26,7 +26,7 @@ from pitstop.service.api import (
     StepInfo,
     WorkspaceProgress,
 )
-from pitstop.service.debugging import Debugger, DebugState, StopInfo
+from pitstop.service.debugging import Debugger, DebugState, StopInfo, verbs
 
 Ask = Callable[[str], Awaitable[bool]]
 OpenShell = Callable[["Console", str | None, ShellMode], Awaitable[None]]
@@ -179,7 +179,7 @@ class Console:
     async def look(self) -> None:
         """Ask the debugger how it is now, and forget a stop that is over."""
         async with self._looking:  # an answer that came after that to a later question would tell how it was
-            self.state = await self.debugger.state()
+            self.state = await self.debugger.say(verbs.State())
             if self.stop is not None and not self._lasts(self.stop):
                 self.stop = None
 
@@ -301,8 +301,8 @@ class Console:
         lines += render.stop_reasons(stop, most_error_lines=error_lines)
         lines += [render.stop_verbs(stop), *self.source_around(step)]
         with suppress(CommandRefused):  # it may be over before it is told
-            lines += render.change_lines(await self.debugger.diff(stop.id), render.MOST_CHANGES)
-            lines += render.watch_lines(await self.debugger.watch_values(stop.id) if self.state.watches else {})
+            lines += render.change_lines(await self.debugger.say(verbs.Diff(stop.id)), render.MOST_CHANGES)
+            lines += render.watch_lines(await self.debugger.say(verbs.Watches(stop.id)) if self.state.watches else {})
         return lines
 
     def source_around(self, step: StepInfo | None, line: int | None = None, around: int = render.AROUND) -> list[Text]:

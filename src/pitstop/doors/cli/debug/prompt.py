@@ -21,6 +21,7 @@ from pitstop.doors.cli.debug.completion import complete
 from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.listings import breakpoint_place
 from pitstop.errors import CommandRefused
+from pitstop.service.debugging import verbs
 
 SETTLE_SECONDS = 0.3  # a move that is over by then is shown before the next prompt, so keys typed ahead find a stop
 REFRESH_SECONDS = 0.5
@@ -163,7 +164,7 @@ class _RunCompleter(Completer):
         self.scope = {}
         if stop is not None:
             with suppress(CommandRefused):  # it is over
-                self.scope = await self._console.debugger.scope(stop.id)
+                self.scope = (await self._console.debugger.say(verbs.Scope(stop.id))).scope
         for each in self.get_completions(document, complete_event):
             yield each
 

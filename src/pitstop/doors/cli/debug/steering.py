@@ -13,6 +13,7 @@ from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.service.api import ActiveRun, RunSummary, ShellRecord
+from pitstop.service.debugging import verbs
 
 
 async def steer(
@@ -46,7 +47,7 @@ async def steer(
     if console.has_left:
         return PASSED if is_good else BAD_USAGE
     summary = await run.wait()
-    screen.say(*summary_lines(summary, (await run.debugger.state()).interventions))
+    screen.say(*summary_lines(summary, (await run.debugger.say(verbs.State())).interventions))
     return BAD_USAGE if not is_good else exit_code(summary, has_quit=console.has_quit)
 
 

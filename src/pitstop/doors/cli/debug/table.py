@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug import arguments as read
+from pitstop.service.debugging import VERBS, Verb
 
 Takes = Literal["step", "frame", "jq", "breakpoint", "command", "status", "watch", "file", "type"]
 
@@ -20,7 +23,10 @@ GROUPS = (MOVING, LOOKING, CHANGING, BREAKPOINTS, TIME, SESSION)
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """A command as it is offered. `verb` is what a stop must allow for it; `moves` if the frame goes on by it."""
+    """A command as it is offered. `verb` is what a stop must allow for it; `moves` if the frame resumes by it.
+
+    It speaks the verb of its name in the debugger's table, and those in `speaks`.
+    """
 
     name: str
     usage: str
@@ -32,6 +38,7 @@ class CommandSpec:
     moves: bool = False
     takes: Takes | None = None
     more: str = ""
+    speaks: tuple[str, ...] = ()
 
 
 def _moving(name: str, verb: str, summary: str, reader: Callable[[str], Any], **more: Any) -> CommandSpec:
@@ -48,7 +55,7 @@ PLACE is a step ID or path, :LINE or FILE:LINE, type:TYPE, or * for any step; th
   b change .vars.region              when the value changes;  b change .vars.region equals "us"
 Without arguments it lists the breakpoints."""
 
-TABLE = (
+_TABLE = (
     _moving("next", "step_over", "Run this step; pause at the next one.", read.read_nothing, aliases=("n", "over")),
     _moving(
         "step",
@@ -77,6 +84,7 @@ TABLE = (
         ("print",),
         "evaluate",
         takes="jq",
+        speaks=("evaluate",),
     ),
     CommandSpec(
         "pp",
@@ -87,7 +95,14 @@ TABLE = (
         verb="evaluate",
         takes="jq",
     ),
-    CommandSpec("vars", "vars", "List all variables, their layer and what set them.", LOOKING, read.read_nothing),
+    CommandSpec(
+        "vars",
+        "vars",
+        "List all variables, their layer and what set them.",
+        LOOKING,
+        read.read_nothing,
+        speaks=("variables",),
+    ),
     CommandSpec("where", "where", "Show the call stack.", LOOKING, read.read_nothing, ("w", "bt")),
     CommandSpec(
         "list",
@@ -113,6 +128,7 @@ TABLE = (
         "List files changed by the last step, or from point A to B or now; PATH shows the diff.",
         LOOKING,
         read.read_files,
+        speaks=("files_diff",),
     ),
     CommandSpec("context", "context", "Show commit, machine, image, and how to attach.", LOOKING, read.read_nothing),
     CommandSpec("watch", "watch JQ", "Show an expression at every stop.", LOOKING, read.read_text, takes="jq"),
@@ -137,6 +153,7 @@ TABLE = (
         CHANGING,
         read.read_config,
         verb="config",
+        speaks=("read_config",),
     ),
     _moving("retry", "retry", "Run the step again, with your changes.", read.read_nothing, group=CHANGING),
     _moving(
@@ -191,6 +208,7 @@ TABLE = (
         ("b",),
         takes="step",
         more=BREAKPOINT_HELP,
+        speaks=("add_breakpoint", "breakpoints"),
     ),
     CommandSpec(
         "tbreak",
@@ -208,6 +226,7 @@ TABLE = (
         read.read_numbers_or_group,
         ("cl",),
         takes="breakpoint",
+        speaks=("remove_breakpoint",),
     ),
     CommandSpec(
         "enable",
@@ -216,6 +235,7 @@ TABLE = (
         BREAKPOINTS,
         read.read_numbers_or_group,
         takes="breakpoint",
+        speaks=("change_breakpoint", "enable_breakpoint_group"),
     ),
     CommandSpec(
         "disable",
@@ -283,5 +303,23 @@ TABLE = (
         SESSION,
         read.read_nothing,
         ("q", "exit"),
+        speaks=("abort",),
     ),
 )
+
+_SPOKEN = {name for spec in _TABLE for name in (spec.name, *spec.speaks)}
+UNSPOKEN = [verb for verb in VERBS.values() if verb.name not in _SPOKEN]
+
+
+def _plain(verb: Verb) -> CommandSpec:
+    """The command of a verb that has none of its own."""
+    group = CHANGING if verb.changes else LOOKING
+    fields = [
+        f"{each.encode_name}=JSON" if each.required else f"[{each.encode_name}=JSON]"
+        for each in msgspec.structs.fields(verb.request)
+        if each.name != "stop"
+    ]
+    return CommandSpec(verb.name, " ".join((verb.name, *fields)), f"{verb.summary}.", group, read.read_fields)
+
+
+TABLE = (*_TABLE, *map(_plain, UNSPOKEN))

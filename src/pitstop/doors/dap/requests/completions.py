@@ -10,6 +10,7 @@ from pitstop.doors.dap.requests.variables import stop_for
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.errors import CommandRefused
+from pitstop.service.debugging import verbs
 
 MOST = 100
 
@@ -45,7 +46,7 @@ async def completions(adapter: Adapter, arguments: given.CompletionsArguments) -
 async def _keys(adapter: Adapter, frame_id: int | None, holder: str, begun: str) -> list[CompletionItem]:
     try:
         stop = await stop_for(adapter, frame_id)
-        page = await adapter.session().live()[0].variables(stop, holder or ".", limit=10 * MOST)
+        page = await adapter.session().live()[0].say(verbs.Variables(stop, holder or ".", limit=10 * MOST))
     except (CommandRefused, RequestFailed):  # there is nothing there, or nothing to see now
         return []
     return [

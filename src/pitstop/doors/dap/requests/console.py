@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.requests.variables import read_json, stop_for
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.errors import CommandRefused
 from pitstop.service.api import BreakpointRequest
-from pitstop.service.debugging import StopInfo
+from pitstop.service.debugging import Debugger, Request, StopInfo, verbs
 
 
 class Command(NamedTuple):
@@ -38,7 +38,7 @@ async def _help(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 
 async def _frames(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    state = await adapter.session().live()[0].state()
+    state = await adapter.session().live()[0].say(verbs.State())
     live = [each for each in state.frames if each.state != "done"]
     return "\n".join(f"{each.id}  {each.state}  {each.occurrence or ''}".rstrip() for each in live)
 
@@ -48,14 +48,14 @@ async def _log(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     occurrence = rest
     if not occurrence:
         number = await stop_for(adapter, frame_id)
-        stops = (await session.live()[0].state()).stops
+        stops = (await session.live()[0].say(verbs.State())).stops
         occurrence = next(stop.occurrence for stop in stops if stop.id == number)
     lines = [] if session.run is None else await session.run.log_tail(occurrence, 100)
     return "\n".join(lines) or f"{occurrence} has no output"
 
 
 async def _config(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    config = await adapter.session().live()[0].config(await stop_for(adapter, frame_id))
+    config = await adapter.session().live()[0].say(verbs.ReadConfig(await stop_for(adapter, frame_id)))
     lines = [json.dumps(dict(config.resolved), ensure_ascii=False, indent=2)]
     return "\n".join([*lines, *(f"{path}: {problem}" for path, problem in config.problems.items())])
 
@@ -69,7 +69,7 @@ async def _set(adapter: Adapter, rest: str, frame_id: int | None) -> str:
         raise RequestFailed('usage: set PATH JSON, for example: set .vars.region "eu"')
     debugger, _ = adapter.session().live()
     stop = await stop_for(adapter, frame_id)
-    await debugger.set(stop, path, read_json(value.removeprefix("= ")))
+    await debugger.say(verbs.Set(stop, path, read_json(value.removeprefix("= "))))
     adapter.editor.references.forget_under(stop, path)
     return f"set {path}"
 
@@ -77,13 +77,13 @@ async def _set(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 async def _unset(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     debugger, _ = adapter.session().live()
     stop = await stop_for(adapter, frame_id)
-    await debugger.unset(stop, rest)
+    await debugger.say(verbs.Unset(stop, rest))
     adapter.editor.references.forget_under(stop, rest)
     return f"removed {rest}"
 
 
 async def _undo(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    await adapter.session().live()[0].undo(await stop_for(adapter, frame_id))
+    await adapter.session().live()[0].say(verbs.Undo(await stop_for(adapter, frame_id)))
     return "undone"
 
 
@@ -91,7 +91,7 @@ async def _override(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     config = read_json(rest)
     if not isinstance(config, dict):
         raise RequestFailed('usage: override JSON, for example: override {"script": "make"}')
-    await adapter.session().live()[0].override_config(await stop_for(adapter, frame_id), config)
+    await adapter.session().live()[0].say(verbs.Config(await stop_for(adapter, frame_id), config))
     return "overrode the step's config"
 
 
@@ -100,20 +100,17 @@ async def _inject(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     position: Literal["before", "after"] = "after" if word == "after" else "before"
     given = read_json(step if word in ("before", "after") else rest)
     debugger, _ = adapter.session().live()
-    path = await debugger.inject(await stop_for(adapter, frame_id), given, position)
-    return f"{path} will run {position} this step"
+    injected = await debugger.say(verbs.Inject(await stop_for(adapter, frame_id), given, position))
+    return f"{injected.path} will run {position} this step"
 
 
 async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """One more, of this console: editors do not know of it."""
     step, _, condition = rest.partition(" if ")
-    added = (
-        await adapter.session()
-        .live()[0]
-        .add_breakpoint(BreakpointRequest(step=step.strip(), condition=condition.strip() or None))
-    )
+    debugger, _ = adapter.session().live()
+    added = await debugger.say(BreakpointRequest(step=step.strip(), condition=condition.strip() or None))
     if not added.paths:
-        await adapter.session().live()[0].remove_breakpoint(added.id)
+        await debugger.say(verbs.RemoveBreakpoint(added.id))
         raise RequestFailed(f"there is no step {step.strip()}")
     return f"breakpoint {added.id} at {', '.join(added.paths)}"
 
@@ -123,58 +120,55 @@ async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     outputs = read_json(rest) if rest else None
-    return await _move(
-        adapter, frame_id, lambda stop: adapter.session().live()[0].skip(stop.id, outputs, pauses=True), "skipped"
-    )
+    return await _move(adapter, frame_id, _saying(lambda stop: verbs.Skip(stop, outputs, pauses=True)), "skipped")
 
 
 async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """And stop when it has ended, whichever way."""
 
-    async def again(stop: StopInfo) -> None:
-        debugger, _ = adapter.session().live()
-        after = await debugger.add_breakpoint(BreakpointRequest(step=stop.step, position="after", once=True))
+    async def again(debugger: Debugger, stop: StopInfo) -> None:
+        after = await debugger.say(BreakpointRequest(step=stop.step, position="after", once=True))
         try:
-            await debugger.retry(stop.id)
+            await debugger.say(verbs.Retry(stop.id))
         except CommandRefused:
-            await debugger.remove_breakpoint(after.id)
+            await debugger.say(verbs.RemoveBreakpoint(after.id))
             raise
 
     return await _move(adapter, frame_id, again, "retried")
 
 
 async def _force(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    status, _, outputs = rest.partition(" ")
+    status: Any
+    status, _, outputs = rest.partition(" ")  # any other than the known ones is refused
     given = read_json(outputs) if outputs.strip() else None
-    return await _move(
-        adapter,
-        frame_id,
-        lambda stop: adapter.session().live()[0].force(stop.id, status, given, pauses=True),
-        f"forced to {status}",
-    )
+    act = _saying(lambda stop: verbs.Force(stop, status, given, pauses=True))
+    return await _move(adapter, frame_id, act, f"forced to {status}")
 
 
 async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     is_agreed = rest == "external"
-    return await _move(
-        adapter,
-        frame_id,
-        lambda stop: adapter.session().live()[0].step_back(stop.id, external=is_agreed),
-        "rewound",
-    )
+    act = _saying(lambda stop: verbs.Step(stop, "back", external=is_agreed))
+    return await _move(adapter, frame_id, act, "rewound")
 
 
-async def _move(adapter: Adapter, frame_id: int | None, act: Callable[[StopInfo], Awaitable[None]], done: str) -> str:
+Move = Callable[[Debugger, StopInfo], Awaitable[None]]
+
+
+def _saying(make: Callable[[int], Request[None]]) -> Move:
+    return lambda debugger, stop: debugger.say(make(stop.id))
+
+
+async def _move(adapter: Adapter, frame_id: int | None, act: Move, done: str) -> str:
     """Carry out what lets the branch go on, and stops it again."""
     session = adapter.session()
     debugger, conductor = session.live()
     number = await stop_for(adapter, frame_id)
     async with adapter.editor.turn:
-        stop = next((each for each in (await debugger.state()).stops if each.id == number), None)
+        stop = next((each for each in (await debugger.say(verbs.State())).stops if each.id == number), None)
         if stop is None:
             raise RequestFailed("that stop has ended", show_user=False)
         with conductor.moving(stop, (number,), is_step=True, expected="step"):
-            await act(stop)
+            await act(debugger, stop)
         thread = adapter.editor.threads.number(stop.frame)
         adapter.editor.tell("continued", {"threadId": thread, "allThreadsContinued": False})
     return f"{stop.occurrence} {done}"

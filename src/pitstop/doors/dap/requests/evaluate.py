@@ -14,6 +14,7 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.holders import tell_value
 from pitstop.errors import BadExpression
 from pitstop.service.api import type_name
+from pitstop.service.debugging import verbs
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PATH = re.compile(r"\.(?:[A-Za-z_]\w*|\[[^\]]*\]|\.(?=[A-Za-z_]))*", re.ASCII)
@@ -31,7 +32,7 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
     if context == "hover":
         expression = await _meant(adapter, stop, expression)
     try:
-        found = await debugger.evaluate(stop, expression)
+        found = (await debugger.say(verbs.Evaluate(expression, stop))).values
     except BadExpression as error:
         raise RequestFailed(str(error), show_user=False) from error
     if context == "clipboard":
@@ -58,7 +59,7 @@ async def _meant(adapter: Adapter, stop: int | None, expression: str) -> str:
         return expression
     if _WORD.fullmatch(expression):
         for guess in GUESSES:
-            if (await debugger.evaluate(stop, f"{guess}{expression}"))[0] is not None:
+            if (await debugger.say(verbs.Evaluate(f"{guess}{expression}", stop))).values[0] is not None:
                 return f"{guess}{expression}"
     raise RequestFailed("there is no value with this name", show_user=False)
 

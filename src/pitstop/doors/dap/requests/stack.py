@@ -11,7 +11,7 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.exceptions import is_handled
 from pitstop.doors.dap.session.references import FrameRef
 from pitstop.service.api import StepInfo
-from pitstop.service.debugging import FrameInfo, StopInfo
+from pitstop.service.debugging import FrameInfo, StopInfo, verbs
 
 TAIL_LINES = 20
 
@@ -30,7 +30,7 @@ async def stack_trace(adapter: Adapter, arguments: given.StackTraceArguments) ->
     branch = adapter.editor.threads.frame(arguments.thread_id)
     if not conductor.may_stand or branch is None:
         raise not_stopped()
-    state = await debugger.state()
+    state = await debugger.say(verbs.State())
     stop = next((each for each in state.stops if each.frame == branch), None)
     frame = next((each for each in state.frames if each.id == branch), None)
     if stop is None and (frame is None or not conductor.stops_all):

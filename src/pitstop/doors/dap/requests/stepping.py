@@ -1,7 +1,7 @@
 """Moving: continue, next, into, out, pause. A step moves its own branch; the others stay where they are."""
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from pitstop.doors.dap.protocol import arguments as given
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
@@ -11,9 +11,9 @@ from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.threads import MAIN
 from pitstop.errors import CommandRefused
-from pitstop.service.debugging import Debugger, StopInfo
+from pitstop.service.debugging import Request, StopInfo, verbs
 
-Command = Callable[[Debugger, int], Awaitable[None]]
+Make = Callable[[int], Request[None]]  # what to say of a stop
 
 
 async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Body:
@@ -25,12 +25,12 @@ async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Body:
         await conductor.continue_all()
         return {"allThreadsContinued": True}
     with conductor.moving(stop, (stop.id,), is_step=True):
-        await debugger.continue_(stop.id)
+        await debugger.say(verbs.Continue(stop.id))
     return {"allThreadsContinued": False}
 
 
 async def next_(adapter: Adapter, arguments: given.MoveArguments) -> None:
-    await step(adapter, arguments, lambda debugger, stop: debugger.step_over(stop))
+    await step(adapter, arguments, lambda stop: verbs.Step(stop, "over"))
 
 
 async def step_in(adapter: Adapter, arguments: given.StepInArguments) -> None:
@@ -38,16 +38,16 @@ async def step_in(adapter: Adapter, arguments: given.StepInArguments) -> None:
     if arguments.target_id is not None and target is None:
         raise RequestFailed("this target belongs to a stop that has ended", show_user=False)
     if target is not None:
-        await step(adapter, arguments, lambda debugger, stop: debugger.run_to(stop, target))
+        await step(adapter, arguments, lambda stop: verbs.Step(stop, "to", target))
     else:
-        await step(adapter, arguments, lambda debugger, stop: debugger.step_into(stop, code=True))
+        await step(adapter, arguments, lambda stop: verbs.Step(stop, "into", code=True))
 
 
 async def step_out(adapter: Adapter, arguments: given.MoveArguments) -> None:
-    await step(adapter, arguments, lambda debugger, stop: debugger.step_out(stop))
+    await step(adapter, arguments, lambda stop: verbs.Step(stop, "out"))
 
 
-async def step(adapter: Adapter, arguments: given.MoveArguments, command: Command) -> None:
+async def step(adapter: Adapter, arguments: given.MoveArguments, make: Make) -> None:
     """Step the branch that is named, or the one that was told of last when that one is no more."""
     session = adapter.session()
     debugger, conductor = session.live()
@@ -58,15 +58,15 @@ async def step(adapter: Adapter, arguments: given.MoveArguments, command: Comman
     if stop is None:
         await _step_over_what_moves(adapter, branch)
         return
-    state = await debugger.state()
+    state = await debugger.say(verbs.State())
     others = [each.id for each in state.stops if each.id != stop.id]
     moves_others = bool(session.options.stepping_resumes_all_branches) and not arguments.single_thread
     moved = (stop.id, *others) if moves_others else (stop.id,)
     with conductor.moving(stop, moved, is_step=not moves_others):
-        await command(debugger, stop.id)
+        await debugger.say(make(stop.id))
     for each in others if moves_others and conductor.stops_all else ():
         with contextlib.suppress(CommandRefused):
-            await debugger.continue_(each)
+            await debugger.say(verbs.Continue(each))
 
 
 async def _step_over_what_moves(adapter: Adapter, branch: str | None) -> None:
@@ -74,8 +74,8 @@ async def _step_over_what_moves(adapter: Adapter, branch: str | None) -> None:
     debugger, conductor = adapter.session().live()
     if branch is None or not conductor.is_stopped:
         raise not_stopped()
-    await debugger.pause(branch)
-    state = await debugger.state()
+    await debugger.say(verbs.Pause(branch))
+    state = await debugger.say(verbs.State())
     parents = {each.id: each.parent for each in state.frames}
     under = {each for each in parents if branch in _lineage(each, parents)}
     stops = [stop.id for stop in state.stops if stop.frame in under]
@@ -84,7 +84,7 @@ async def _step_over_what_moves(adapter: Adapter, branch: str | None) -> None:
     conductor.let_through(under)
     for number in stops:
         with contextlib.suppress(CommandRefused):  # somebody else was quicker
-            await debugger.continue_(number)
+            await debugger.say(verbs.Continue(number))
 
 
 def _lineage(frame: str, parents: dict[str, str | None]) -> list[str]:
@@ -101,7 +101,7 @@ async def pause(adapter: Adapter, arguments: given.ThreadArguments) -> None:
     if conductor.is_stopped and conductor.stops_all:
         return
     conductor.want_pause()
-    await debugger.pause(None if conductor.stops_all else adapter.editor.threads.frame(arguments.thread_id))
+    await debugger.say(verbs.Pause(None if conductor.stops_all else adapter.editor.threads.frame(arguments.thread_id)))
     adapter.editor.spawn(conductor.tell_pause_later(arguments.thread_id), name="pause")
 
 
@@ -117,7 +117,7 @@ async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsA
             stop = await session.stop_of(thread)
             if stop is not None:
                 conductor.end_branch(stop)
-            await debugger.cancel_frame(branch, "cancelled in the editor")
+            await debugger.say(verbs.CancelFrame(branch, "cancelled in the editor"))
 
 
 async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> Body:

@@ -7,7 +7,7 @@ from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
 from pitstop.doors.dap.protocol.messages import Body, Target
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
-from pitstop.service.debugging import Debugger, PointInfo, StopInfo
+from pitstop.service.debugging import Debugger, PointInfo, StopInfo, verbs
 
 Travel = Callable[[Debugger, StopInfo], Awaitable[None]]
 
@@ -16,7 +16,7 @@ async def step_back(adapter: Adapter, arguments: given.MoveArguments) -> None:
     async def travel(debugger: Debugger, stop: StopInfo) -> None:
         if "step_back" not in stop.allowed:
             raise RequestFailed("cannot step back: this is the first stop of its frame")
-        await debugger.step_back(stop.id)
+        await debugger.say(verbs.Step(stop.id, "back"))
 
     await _travel(adapter, arguments.thread_id, travel, "step")
 
@@ -25,11 +25,11 @@ async def reverse_continue(adapter: Adapter, arguments: given.MoveArguments) -> 
     """Back to the breakpoint that was hit before, or to the first step."""
 
     async def travel(debugger: Debugger, stop: StopInfo) -> None:
-        points = [point for point in await debugger.history() if _is_before(point, stop)]
+        points = [point for point in await debugger.say(verbs.History()) if _is_before(point, stop)]
         hit = [point for point in points if point.stop is not None and point.stop in adapter.editor.breakpoint_stops]
         if not points:
             raise RequestFailed("this is the start of the run")
-        await debugger.rewind(stop.id, (hit[-1] if hit else points[0]).number)
+        await debugger.say(verbs.Rewind(stop.id, (hit[-1] if hit else points[0]).number))
 
     await _travel(adapter, arguments.thread_id, travel, "breakpoint")
 
@@ -39,10 +39,10 @@ async def restart_frame(adapter: Adapter, arguments: given.FrameArguments) -> No
     frame = adapter.editor.references.frame(arguments.frame_id)
 
     async def travel(debugger: Debugger, stop: StopInfo) -> None:
-        point = _beginning(await debugger.history(), stop, frame.step)
+        point = _beginning(await debugger.say(verbs.History()), stop, frame.step)
         if point is None:
             raise RequestFailed(f"{frame.step or 'the run'} has not started, so it cannot be restarted")
-        await debugger.rewind(stop.id, point.number)
+        await debugger.say(verbs.Rewind(stop.id, point.number))
 
     await _travel(adapter, adapter.editor.threads.number(frame.branch), travel, "restart")
 
@@ -69,7 +69,7 @@ async def goto_targets(adapter: Adapter, arguments: given.GotoTargetsArguments) 
     step = None if file is None else session.places.step_for(file, client.line_in(arguments.line))
     if step is None or not conductor.is_stopped:
         return {"targets": []}
-    for stop in (await debugger.state()).stops:
+    for stop in (await debugger.say(verbs.State())).stops:
         at = session.places.step(stop.step)
         for twin in session.places.twins(step):
             if at is not None and at.parent == twin.parent:
@@ -83,7 +83,7 @@ async def goto(adapter: Adapter, arguments: given.GotoArguments) -> None:
     step = adapter.targets.get(arguments.target_id)
     if step is None:
         raise RequestFailed("there is no such target", show_user=False)
-    await _travel(adapter, arguments.thread_id, lambda debugger, stop: debugger.goto(stop.id, step), "goto")
+    await _travel(adapter, arguments.thread_id, lambda debugger, stop: debugger.say(verbs.Goto(stop.id, step)), "goto")
 
 
 async def _travel(adapter: Adapter, thread: int, travel: Travel, expected: str) -> None:

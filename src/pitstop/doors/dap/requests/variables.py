@@ -12,7 +12,7 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.holders import PathHolder, ValueHolder, tell_value
 from pitstop.doors.dap.session.references import FrameRef
 from pitstop.service.api import type_name
-from pitstop.service.debugging import Debugger, StopInfo
+from pitstop.service.debugging import Debugger, StopInfo, verbs
 
 NAMED_SCOPES = (("inputs", "Inputs", "arguments"), ("vars", "Vars", None), ("matrix", "Matrix", None))
 LOOKED_AT = 200
@@ -26,7 +26,7 @@ async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Body:
         return {"scopes": []}
     if frame.depth:
         return {"scopes": [_facts(adapter, stop, "Step", _step_facts(adapter, frame), "locals")]}
-    page = await debugger.variables(stop.id, ".", limit=LOOKED_AT)
+    page = await debugger.say(verbs.Variables(stop.id, ".", limit=LOOKED_AT))
     told = [_scope(adapter, debugger, stop, "State", ".", "object", page.total, "locals")]
     top = {each.name: each for each in page.variables}
     for name, title, hint in NAMED_SCOPES:
@@ -52,7 +52,7 @@ def _stopped(adapter: Adapter) -> Debugger:
 
 async def stop_at(adapter: Adapter, frame: FrameRef) -> StopInfo | None:
     debugger, _ = adapter.session().live()
-    return next((stop for stop in (await debugger.state()).stops if stop.id == frame.stop), None)
+    return next((stop for stop in (await debugger.say(verbs.State())).stops if stop.id == frame.stop), None)
 
 
 def _scope(
@@ -105,7 +105,7 @@ async def _config_facts(adapter: Adapter, debugger: Debugger, stop: StopInfo, fr
     if stop.outcome is not None:
         facts["status"] = stop.outcome.status
     if stop.step:
-        config = await debugger.config(stop.id)
+        config = await debugger.say(verbs.ReadConfig(stop.id))
         facts["config"] = dict(config.resolved)
         if config.problems:
             facts["problems"] = dict(config.problems)
@@ -148,9 +148,9 @@ async def set_expression(adapter: Adapter, arguments: given.SetExpressionArgumen
 async def set_value(adapter: Adapter, stop: int, path: str, text: str) -> ValueSet:
     """Put a JSON value at a path; what was inside the old one is gone."""
     debugger, _ = adapter.session().live()
-    await debugger.set(stop, path, read_json(text))
+    await debugger.say(verbs.Set(stop, path, read_json(text)))
     adapter.editor.references.forget_under(stop, path)
-    (value,) = await debugger.evaluate(stop, path)
+    (value,) = (await debugger.say(verbs.Evaluate(path, stop))).values
     told = tell_value(adapter, "", value, stop, path)
     return ValueSet(
         value=told.value,

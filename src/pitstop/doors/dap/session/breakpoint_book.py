@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pitstop.doors.dap.protocol.messages import Breakpoint
 from pitstop.errors import CommandRefused
 from pitstop.service.api import BreakpointRequest
-from pitstop.service.debugging import BreakpointInfo, Debugger
+from pitstop.service.debugging import BreakpointInfo, Debugger, verbs
 
 Kind = Literal["line", "function", "exception", "data"]
 Key = tuple[Kind, str]  # the kind, and the file of those that are at lines
@@ -91,7 +91,7 @@ class BreakpointBook:
     async def set_all(self, debugger: Debugger) -> None:
         """Set them in a run that others have begun."""
         for mark in self._marks():
-            mark.numbers = [(await debugger.add_breakpoint(request)).id for request in mark.requests]
+            mark.numbers = [(await debugger.say(request)).id for request in mark.requests]
             self._by_number.update(dict.fromkeys(mark.numbers, mark))
 
     async def withdraw(self, debugger: Debugger) -> None:
@@ -109,7 +109,7 @@ class BreakpointBook:
             return mark
         try:
             for request in draft.requests:
-                mark.numbers.append((await debugger.add_breakpoint(request)).id)
+                mark.numbers.append((await debugger.say(request)).id)
         except CommandRefused as error:
             await self._remove(mark, debugger)
             mark.requests = ()
@@ -122,7 +122,7 @@ class BreakpointBook:
             self._by_number.pop(number, None)
             if debugger is not None:
                 try:
-                    await debugger.remove_breakpoint(number)
+                    await debugger.say(verbs.RemoveBreakpoint(number))
                 except CommandRefused:  # somebody else was quicker
                     continue
         mark.numbers = []

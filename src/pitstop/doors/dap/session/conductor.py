@@ -14,7 +14,7 @@ from pitstop.doors.dap.session.outputs import Outputs, Placed
 from pitstop.doors.dap.session.patience import patiently
 from pitstop.errors import CommandRefused, PitstopError
 from pitstop.service.api import EventInfo
-from pitstop.service.debugging import Debugger, DebugState, FrameInfo, StopInfo
+from pitstop.service.debugging import Debugger, DebugState, FrameInfo, StopInfo, verbs
 
 PAUSE_SECONDS = 0.5  # how long a step may take to end before a pause is told without it
 
@@ -80,7 +80,7 @@ class Conductor:
 
     async def _hear_stop(self, number: int) -> None:
         self._heard.add(number)
-        state = await self._debugger.state()
+        state = await self._debugger.say(verbs.State())
         stop = _stop(state.stops, number)
         if stop is None:  # it is over already
             return
@@ -110,7 +110,7 @@ class Conductor:
         if not self.is_stopped:
             return
         # One that we are yet to hear of is told then: taken for one of these, it would never be.
-        left = [stop for stop in (await self._debugger.state()).stops if stop.id in self._heard]
+        left = [stop for stop in (await self._debugger.say(verbs.State())).stops if stop.id in self._heard]
         self._editor.tell(
             "continued",
             {"threadId": self._editor.threads.number(frame), "allThreadsContinued": not left},
@@ -123,7 +123,7 @@ class Conductor:
         """Nothing moves any more. If the client does not know, it would wait for ever."""
         if self.is_stopped:
             return
-        state = await self._debugger.state()
+        state = await self._debugger.say(verbs.State())
         if not state.stops or any(_stop(state.stops, each) is None for each in stops):
             return  # that was before the last command
         stop = _first_news(each for each in state.stops if each.id not in self._told) or state.stops[0]
@@ -175,13 +175,13 @@ class Conductor:
         if running:
             self._parking |= {frame.id for frame in state.frames if frame.state == "running"}
             with contextlib.suppress(CommandRefused):  # it has just ended
-                await self._debugger.pause()
+                await self._debugger.say(verbs.Pause())
 
     async def _let_go(self, stop: StopInfo, *, keeps_step: bool = False) -> None:
         """With `keeps_step`, a step of the client that would come past here does not end here."""
         self._ours.add(stop.id)
         with contextlib.suppress(CommandRefused):
-            await self._debugger.continue_(stop.id, keeps_step=keeps_step)
+            await self._debugger.say(verbs.Continue(stop.id, keeps_step=keeps_step))
 
     def _tell_threads(self, frames: Iterable[FrameInfo]) -> None:
         """Whatever the client was not told of yet: the thread that has stopped must be known."""
@@ -263,7 +263,7 @@ class Conductor:
         async with self._editor.turn:
             if self.is_stopped or self._is_silent or not self._is_pause_wanted:
                 return
-            state = await self._debugger.state()
+            state = await self._debugger.say(verbs.State())
             at_work = [frame for frame in state.frames if frame.state == "pausing"]
             moving = [frame for frame in at_work if not _waits(frame, state.frames)]
             named = self._editor.threads.frame(thread)
@@ -287,18 +287,18 @@ class Conductor:
 
     async def continue_all(self) -> None:
         """Let everything go on, but what has hit something that nobody was told of yet: that is told instead."""
-        state = await self._debugger.state()
+        state = await self._debugger.say(verbs.State())
         untold = [stop for stop in state.stops if stop.id not in self._told and has_news(stop)]
         if not untold:
             with self.moving(None, [stop.id for stop in state.stops]):
-                await self._debugger.continue_all()
+                await self._debugger.say(verbs.Continue(all=True))
             self._parking.clear()
             return
         going = [stop.id for stop in state.stops if stop not in untold]
         with self.moving(None, going):
             for number in going:
                 with contextlib.suppress(CommandRefused):  # somebody else was quicker
-                    await self._debugger.continue_(number)
+                    await self._debugger.say(verbs.Continue(number))
         self._editor.spawn(self._announce_later(untold[0].id), name="announce")
 
     async def _announce_later(self, number: int) -> None:
@@ -308,7 +308,7 @@ class Conductor:
 
     async def _announce_if_it_lasts(self, number: int) -> None:
         async with self._editor.turn:
-            state = await self._debugger.state()
+            state = await self._debugger.say(verbs.State())
             stop = _stop(state.stops, number)
             if stop is not None and not self.is_stopped and not self._is_silent:
                 await self._announce(stop, state)

@@ -27,7 +27,7 @@ from pitstop.service.api import (
     WorkspaceProgress,
     read_target,
 )
-from pitstop.service.debugging import Debugger, DebugState, StopInfo
+from pitstop.service.debugging import Debugger, DebugState, StopInfo, verbs
 
 LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
 END_LOOKS, LOOK_SECONDS = 8, 0.1  # how long a run that is killed is waited for
@@ -135,7 +135,7 @@ class Debuggee:
         """Where a thread stands; None when it moves, or waits for others, or nobody was told yet that it stands."""
         debugger, conductor = self.live()
         frame = self._editor.threads.frame(thread)
-        stops = (await debugger.state()).stops
+        stops = (await debugger.say(verbs.State())).stops
         return next((stop for stop in stops if stop.frame == frame and conductor.has_heard(stop.id)), None)
 
     def trace_of(self, occurrence: str) -> str | None:
@@ -197,18 +197,18 @@ class Debuggee:
             lease_seconds=LEASE_SECONDS,
         )
         request = replace(launch.request, debug=debug if launch.debugs else None)
-        self.run = await launch.service.start(request)
+        run = self.run = await launch.service.start(request)
         if not self._is_wanted:
-            await self._kill(self.run)
-        state = await patiently(self.run.debugger.state)
+            await self._kill(run)
+        state = await patiently(lambda: run.debugger.say(verbs.State()))
         self._editor.breakpoints.bind(state.breakpoints)
-        self._prepare(self.run, is_local=launch.is_local)
-        return replace(state, last_event=self.run.carried_over)
+        self._prepare(run, is_local=launch.is_local)
+        return replace(state, last_event=run.carried_over)
 
     async def _attach(self, attachment: Attachment) -> DebugState:
         run = self.run = attachment.run
         self._prepare(run, is_local=False)
-        state = await run.debugger.state()
+        state = await run.debugger.say(verbs.State())
         for frame in state.frames:
             if frame.state != "done":
                 self.conductor.tell_thread(frame.id, frame.name)
@@ -352,9 +352,9 @@ class Debuggee:
                 return
             with contextlib.suppress(CommandRefused):
                 await self._editor.breakpoints.withdraw(debugger)
-                state = await debugger.state()
+                state = await debugger.say(verbs.State())
                 if not suspended and (state.stops or any(frame.state == "pausing" for frame in state.frames)):
-                    await debugger.continue_all()
+                    await debugger.say(verbs.Continue(all=True))
             self._is_left_to_itself = not suspended
 
     async def wait_begun(self) -> None:

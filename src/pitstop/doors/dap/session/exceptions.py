@@ -8,7 +8,7 @@ from pitstop.doors.dap.protocol.messages import ExceptionFilter
 from pitstop.doors.dap.session.places import Places
 from pitstop.errors import BadExpression, CommandRefused
 from pitstop.service.api import StepInfo
-from pitstop.service.debugging import Debugger, StopInfo
+from pitstop.service.debugging import Debugger, StopInfo, verbs
 
 _CONDITION = 'jq on the error, such as .type == "CommandFailed" or (.message | test("port"))'
 _ATTEMPT = re.compile(r"#(\d+)$")
@@ -80,7 +80,7 @@ async def _holds(condition: str, stop: StopInfo, debugger: Debugger) -> bool:
         "step": stop.step,
     }
     try:
-        found = await debugger.evaluate(stop.id, f"{json.dumps(error)} | ({condition})")
+        found = (await debugger.say(verbs.Evaluate(f"{json.dumps(error)} | ({condition})", stop.id))).values
     except BadExpression:
         return True
     except CommandRefused:  # the stop is over

@@ -7,7 +7,7 @@ from pitstop.doors.dap.protocol.messages import PresentationHint, Variable
 from pitstop.doors.dap.session import values
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.service.api import type_name
-from pitstop.service.debugging import Debugger, VariableInfo
+from pitstop.service.debugging import Debugger, VariableInfo, verbs
 
 MOST_AT_ONCE = 1000  # children that a client is told which does not ask for pages
 
@@ -26,7 +26,7 @@ class PathHolder:
 
     async def children(self, start: int, count: int | None) -> list[Variable]:
         start += self.first
-        page = await self.debugger.variables(self.stop, self.path, cursor=start, limit=count or MOST_AT_ONCE)
+        page = await self.debugger.say(verbs.Variables(self.stop, self.path, cursor=start, limit=count or MOST_AT_ONCE))
         shown = [self._tell(each) for each in page.variables]
         if count is None and page.next is not None:
             rest = PathHolder(self.adapter, self.debugger, self.stop, self.path, self.kind, self.size, page.next)

@@ -1,86 +1,137 @@
-"""The debugger of a run: its state, and a route for each verb."""
+"""The debugger of a run: a route for each verb of the table."""
 
-import dataclasses
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Annotated, Any
+from weakref import WeakValueDictionary
 
-from fastapi import APIRouter, Body, Header
+import msgspec
+from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.gate.limits import Limits
+from pitstop.doors.http.routes.breakpoints import check_etag, etag_of
 from pitstop.doors.http.routes.cutting import cut_to_size
-from pitstop.doors.http.routes.parameters import IdempotencyKey, RunId
-from pitstop.doors.http.routes.route import DoorRoute
-from pitstop.doors.http.routes.verbs import VERBS, Verb
-from pitstop.service.api import ActiveRun, Service
-from pitstop.service.debugging import DebugState
-from pitstop.service.wire import Evaluated, InjectedState
+from pitstop.doors.http.routes.parameters import RunId
+from pitstop.doors.http.routes.reading import read_text, read_value
+from pitstop.doors.http.routes.route import DoorRoute, is_described
+from pitstop.doors.http.routes.verb_schemas import describe_verb, is_about_breakpoints
+from pitstop.errors import BadRequest
+from pitstop.service import debugging
+from pitstop.service.api import ActiveRun, BreakpointRequest, Service
+from pitstop.service.debugging import (
+    VERBS,
+    BreakpointInfo,
+    ContextInfo,
+    DebugState,
+    Evaluated,
+    Verb,
+    WholeScope,
+    verbs,
+)
 
-IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=200)]
+WITHOUT_BODY = ("GET", "DELETE")
+Respond = Callable[[Request, str, Verb, Any], Awaitable[Response]]
 
 
-def etag_of(state: DebugState) -> str:
-    return f'"{state.last_event}"'
-
-
-async def carry_out(run: ActiveRun, verb: Verb, form: Any, limits: Limits) -> Any:
-    """Say the verb to the run's debugger; gives what it answers: the state after it, or the values."""
-    result = await verb.act(run.debugger, form)
-    if verb.name == "evaluate":
-        return Evaluated(*cut_to_size(result, limits.scope_bytes))
-    state = await run.debugger.state()
-    if verb.name == "inject":
-        fields = {each.name: getattr(state, each.name) for each in dataclasses.fields(state)}
-        return InjectedState(**fields, path=result)
-    return state
+async def say(run: ActiveRun, request: debugging.Request[Any], limits: Limits, url: str) -> Any:
+    """The answer of the run's debugger, cut to size; the state after a verb that has no answer of its own."""
+    if isinstance(request, verbs.Step) and request.code:
+        request = msgspec.structs.replace(request, code=False)  # it would wait where no client of this door can attach
+    said = await run.debugger.say(request)
+    match said:
+        case None:
+            return await run.debugger.say(verbs.State())
+        case Evaluated():
+            return Evaluated(*cut_to_size(said.values, limits.scope_bytes))
+        case WholeScope():
+            return WholeScope(*cut_to_size(said.scope, limits.scope_bytes))
+        case ContextInfo():
+            join = f"pitstop debug {run.id} --server {url.rstrip('/')}"
+            return replace(said, join=f"{join} --shell", join_sidecar=f"{join} --sidecar")
+    return said
 
 
 def routes(service: Service, limits: Limits) -> APIRouter:
-    router = APIRouter(prefix="/runs/{run}/debug", tags=["debug"], route_class=DoorRoute)
+    router = APIRouter(prefix="/runs/{run}/debug", route_class=DoorRoute)
+    locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # between a check of an ETag and its change
 
-    @router.get(
-        "",
-        operation_id="get_debug_state",
-        summary="Snapshot of the session",
-        description="Apply the events above `last_event`, which is also the ETag, to follow it from there.",
-        response_model=DebugState,
-        responses={304: {"description": "Not modified."}, **problem_responses(404)},
-    )
-    async def state(run: RunId, if_none_match: IfNoneMatch = None) -> Response:
-        now = await (await service.run(run)).debugger.state()
-        if if_none_match == etag_of(now):
-            return Response(status_code=304, headers={"ETag": etag_of(now)})
-        return answer(now, ETag=etag_of(now))
-
-    @router.delete(
-        "",
-        operation_id="detach",
-        summary="Resume all frames, and do not pause again",
-        status_code=204,
-        responses=problem_responses(404, 409),
-    )
-    async def detach(run: RunId) -> Response:
-        await (await service.run(run)).debugger.detach()
-        return Response(status_code=204)
+    async def respond(request: Request, run: str, verb: Verb, body: Any) -> Response:
+        said = read_request(verb, request, body)
+        found = await service.run(run)
+        is_checked = verb.changes and is_about_breakpoints(verb)
+        async with locks.setdefault(run, asyncio.Lock()) if is_checked else nullcontext():
+            if is_checked and (wanted := request.headers.get("if-match")):
+                check_etag(_definitions(await found.debugger.say(verbs.Breakpoints())), wanted)
+            result = await say(found, said, limits, str(request.base_url))
+        if verb.method == "DELETE":
+            return Response(status_code=204)
+        headers = _headers(verb, run, result)
+        if verb.method == "GET" and "ETag" in headers and request.headers.get("if-none-match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        return answer(result, status_of(verb), **headers)
 
     for verb in VERBS.values():
-        _add_verb(router, service, verb, limits)
+        _add_route(router, verb, respond)
     return router
 
 
-def _add_verb(router: APIRouter, service: Service, verb: Verb, limits: Limits) -> None:
-    answered = {"evaluate": Evaluated, "inject": InjectedState}.get(verb.name, DebugState)
+def _add_route(router: APIRouter, verb: Verb, respond: Respond) -> None:
+    async def without_body(request: Request, run: RunId) -> Response:
+        return await respond(request, run, verb, {})
 
-    async def act(run: RunId, form: Any, key: IdempotencyKey = None) -> Response:
-        said = await carry_out(await service.run(run), verb, form, limits)
-        return answer(said) if isinstance(said, Evaluated) else answer(said, ETag=etag_of(said))
+    async def with_body(request: Request, run: RunId, body: Annotated[Any, Body()]) -> Response:
+        return await respond(request, run, verb, body)
 
-    act.__annotations__["form"] = Annotated[verb.form, Body(examples=[verb.example])]
-    router.post(
-        f"/{verb.name}",
-        operation_id=f"debug_{verb.name}",
-        name=f"debug_{verb.name}",
+    look = "looking" if verb.method == "GET" and verb.place else "debug"
+    router.add_api_route(
+        f"/{verb.place}".rstrip("/"),
+        without_body if verb.method in WITHOUT_BODY else with_body,
+        methods=[verb.method],
+        operation_id=verb.operation_id,
+        name=verb.operation_id,
         summary=verb.summary,
-        response_model=answered,
-        responses=problem_responses(404, 409),
-    )(act)
+        tags=["breakpoints" if is_about_breakpoints(verb) else look],
+        status_code=status_of(verb),
+        responses=problem_responses(404, 409, *([412] if is_about_breakpoints(verb) else [])),
+        openapi_extra=describe_verb(verb, status_of(verb)) if is_described.get() else None,
+    )
+
+
+def status_of(verb: Verb) -> int:
+    return 204 if verb.method == "DELETE" else 201 if verb.name == "add_breakpoint" else 200
+
+
+def read_request(verb: Verb, request: Request, body: Any) -> debugging.Request[Any]:
+    """What a request says: fields in its path, and in its query or its body; BadRequest."""
+    if not isinstance(body, dict):
+        raise BadRequest("invalid request: body: must be a JSON object", ["body: must be a JSON object"])
+    given = dict(body)
+    for field in msgspec.structs.fields(verb.request):
+        name = field.encode_name
+        if name in verb.path_fields:
+            if name in body:
+                raise BadRequest(f"invalid request: body.{name}: is in the path", [f"body.{name}: is in the path"])
+            given[name] = read_text(request.path_params[name], field.type, f"path.{name}")
+        elif verb.method in WITHOUT_BODY and name in request.query_params:
+            given[name] = read_text(request.query_params[name], field.type, f"query.{name}")
+    return read_value(given, verb.request, "query" if verb.method in WITHOUT_BODY else "body")
+
+
+def _headers(verb: Verb, run: str, result: Any) -> dict[str, str]:
+    if isinstance(result, DebugState):
+        return {"ETag": f'"{result.last_event}"'}
+    if verb.name == "breakpoints":
+        return {"ETag": etag_of(_definitions(result))}
+    if verb.name == "export":
+        plain = "".join(char if char.isalnum() and char.isascii() else "-" for char in run)
+        return {"Content_Disposition": f'attachment; filename="{plain}.json"'}
+    return {}
+
+
+def _definitions(listed: tuple[BreakpointInfo, ...]) -> list[tuple[int, BreakpointRequest]]:
+    """Breakpoints without their hit counts, which are no reason to refuse a change."""
+    return [(each.id, each.request) for each in listed]

@@ -12,7 +12,6 @@ _PLAIN = r"^[^\x00-\x1f\x7f]*$"
 
 RunId = Annotated[str, Path(max_length=100, pattern=_PLAIN, description="The run ID.", examples=["r-01hx"])]
 Occurrence = Annotated[str, Query(max_length=2000, pattern=_PLAIN, description="One occurrence of a step.")]
-StopId = Annotated[int, Query(alias="stop", ge=1, lt=2**53, description="A current stop.")]
 After = Annotated[int, Query(ge=0, lt=2**53)]
 Limit = Annotated[int, Query(ge=1, le=5000)]
 Search = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN)]

@@ -18,6 +18,7 @@ from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError, StaleStop
 from pitstop.service.api import Service
 from pitstop.service.caller import Caller
+from pitstop.service.debugging import verbs
 from pitstop.service.wire import ShellForm, ShellToken
 
 GOING_AWAY = 1012
@@ -44,7 +45,7 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
         responses=problem_responses(404, 409, 429),
     )
     async def make_token(request: Request, run: RunId, form: ShellForm) -> Response:
-        state = await (await service.run(run)).debugger.state()
+        state = await (await service.run(run)).debugger.say(verbs.State())
         if not any(each.id == form.stop for each in state.stops):
             raise StaleStop(form.stop)
         token, ends_at = tokens.make(run, form.stop, form.mode, request.state.caller.name, form.record)

@@ -6,23 +6,22 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pitstop.doors.http.answers import LOGGER, encode, refusal
 from pitstop.doors.http.gate.limits import Limits, Places
-from pitstop.doors.http.routes.debug import carry_out
+from pitstop.doors.http.routes.debug import say
+from pitstop.doors.http.routes.reading import read_value
 from pitstop.doors.http.routes.route import parse_json
-from pitstop.doors.http.routes.verbs import VERBS
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import BadRequest, PitstopError
 from pitstop.service.api import ActiveRun, Service
 from pitstop.service.audit import Audit
 from pitstop.service.caller import Caller
+from pitstop.service.debugging import VERBS
 from pitstop.service.problems import problem, to_problem
 
 GOING_AWAY = 1012
-LOOKING = ("evaluate",)  # verbs that change nothing
 
 
 def routes(service: Service, streams: Streams, places: Places, audit: Audit, limits: Limits) -> APIRouter:
@@ -31,13 +30,14 @@ def routes(service: Service, streams: Streams, places: Places, audit: Audit, lim
     @router.websocket("/runs/{run}/debug/socket")
     async def debug(socket: WebSocket, run: str, after: Annotated[int | None, Query(ge=0, lt=2**53)] = None) -> None:
         caller: Caller = socket.state.caller
+        url = socket.base_url.replace(scheme="https" if socket.url.scheme == "wss" else "http")
         try:
             found = await service.run(run)
             if after is None:  # known before the client can say anything: all that comes of it is told
                 after = (await found.info()).last_event
             with places.take(caller.name):
                 await socket.accept()
-                await _serve(socket, Desk(found, caller, audit, limits), streams, after)
+                await _serve(socket, Desk(found, caller, audit, limits, str(url)), streams, after)
         except PitstopError as error:
             await socket.send_denial_response(refusal(error))
 
@@ -47,11 +47,12 @@ def routes(service: Service, streams: Streams, places: Places, audit: Audit, lim
 class Desk:
     """Answers the messages of one client."""
 
-    def __init__(self, run: ActiveRun, caller: Caller, audit: Audit, limits: Limits) -> None:
+    def __init__(self, run: ActiveRun, caller: Caller, audit: Audit, limits: Limits, url: str) -> None:
         self.run = run
         self._caller = caller
         self._audit = audit
         self._limits = limits
+        self._url = url
 
     async def answer(self, text: str) -> bytes:
         """`{id, result}`, or `{id, problem}`."""
@@ -69,23 +70,15 @@ class Desk:
 
     async def _carry_out(self, message: dict[str, Any]) -> Any:
         name = message.pop("verb", None)
-        if name == "state":
-            return await self.run.debugger.state()
-        self._caller.require("operator")
-        if name == "detach":
-            await self.run.debugger.detach()
-            result: Any = await self.run.debugger.state()
-        elif isinstance(name, str) and name in VERBS:
-            try:
-                form = VERBS[name].form.model_validate(message)
-            except ValidationError as error:
-                problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
-                raise BadRequest("invalid message: " + "; ".join(problems[:3]), problems) from None
-            result = await carry_out(self.run, VERBS[name], form, self._limits)
-        else:
-            raise BadRequest(f"unknown verb {name!r}; available: state, detach, {', '.join(VERBS)}")
-        if name not in LOOKING:
-            await self._audit.record(self._caller, f"debug_{name}", self.run.id, message)
+        verb = VERBS.get(name) if isinstance(name, str) else None
+        if verb is None:
+            raise BadRequest(f"unknown verb {name!r}; available: {', '.join(VERBS)}")
+        if verb.method != "GET":
+            self._caller.require("operator")
+        result = await say(self.run, read_value(message, verb.request, name), self._limits, self._url)
+        if verb.changes:
+            named = {name: message[name] for name in verb.path_fields}  # which are in the path of a request
+            await self._audit.record(self._caller, verb.operation_id, self.run.id, message, named)
         return result
 
 

@@ -1,12 +1,14 @@
 """Commands for breakpoints."""
 
-from dataclasses import replace
 from difflib import get_close_matches
+
+import msgspec
 
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import breakpoint_line, breakpoint_list, is_found
 from pitstop.errors import BadCommand
 from pitstop.service.api import BreakpointRequest
+from pitstop.service.debugging import verbs
 
 
 async def break_(console: Console, wanted: BreakpointRequest | None) -> None:
@@ -17,7 +19,7 @@ async def break_(console: Console, wanted: BreakpointRequest | None) -> None:
 
 
 async def break_once(console: Console, wanted: BreakpointRequest) -> None:
-    await _add(console, replace(wanted, once=True))
+    await _add(console, msgspec.structs.replace(wanted, once=True))
 
 
 async def _list(console: Console) -> None:
@@ -28,10 +30,10 @@ async def _list(console: Console) -> None:
 async def _add(console: Console, wanted: BreakpointRequest) -> None:
     """Add it, if the flow has the place: what is typed here is meant for this flow."""
     if wanted.line is not None:
-        wanted = replace(wanted, file=_file_named(console, wanted.file or ""))
-    breakpoint = await console.debugger.add_breakpoint(wanted)
+        wanted = msgspec.structs.replace(wanted, file=_file_named(console, wanted.file or ""))
+    breakpoint = await console.debugger.say(wanted)
     if not is_found(breakpoint):
-        await console.debugger.remove_breakpoint(breakpoint.id)
+        await console.debugger.say(verbs.RemoveBreakpoint(breakpoint.id))
         raise BadCommand(_not_found(console, wanted))
     console.screen.say(breakpoint_line(breakpoint))
 
@@ -65,7 +67,7 @@ async def clear(console: Console, which: tuple[int, ...] | str) -> None:
             raise BadCommand(f"there is no breakpoint at {which!r}, and no group with that name")
         which = tuple(chosen)
     for number in which:
-        await console.debugger.remove_breakpoint(number)
+        await console.debugger.say(verbs.RemoveBreakpoint(number))
     await _list(console)
 
 
@@ -79,10 +81,10 @@ async def disable(console: Console, which: tuple[int, ...] | str) -> None:
 
 async def _switch(console: Console, which: tuple[int, ...] | str, *, enabled: bool) -> None:
     if isinstance(which, str):
-        await console.debugger.enable_group(which, enabled)
+        await console.debugger.say(verbs.EnableBreakpointGroup(which, enabled))
     else:
         for number in which:
-            await console.debugger.enable_breakpoint(number, enabled)
+            await console.debugger.say(verbs.ChangeBreakpoint(number, enabled=enabled))
     await _list(console)
 
 

@@ -1,43 +1,61 @@
 """Commands that change what the run sees and does."""
 
+from functools import partial
 from typing import Any
 
+import msgspec
 from rich.text import Text
 
 from pitstop.doors.cli.debug.arguments import Assignment, Injection
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import config_lines
-from pitstop.doors.cli.debug.render import short
+from pitstop.doors.cli.debug.render import json_text, short
+from pitstop.doors.cli.debug.table import UNSPOKEN
+from pitstop.errors import BadCommand
+from pitstop.service.debugging import Verb, verbs
 
 
 async def set_value(console: Console, given: Assignment) -> None:
-    await console.debugger.set(console.stopped().id, given.path, given.value, layer=given.layer)
+    await console.debugger.say(verbs.Set(console.stopped().id, given.path, given.value, layer=given.layer))
     _done(console, f"{given.path} = {short(given.value)}")
 
 
 async def unset_value(console: Console, given: Assignment) -> None:
-    await console.debugger.unset(console.stopped().id, given.path, layer=given.layer)
+    await console.debugger.say(verbs.Unset(console.stopped().id, given.path, layer=given.layer))
     _done(console, f"removed {given.path}")
 
 
 async def undo(console: Console, _: None) -> None:
-    await console.debugger.undo(console.stopped().id)
+    await console.debugger.say(verbs.Undo(console.stopped().id))
     _done(console, "undid the last edit")
 
 
 async def config(console: Console, keys: dict[str, Any] | None) -> None:
     stop = console.stopped()
     if keys is not None:
-        await console.debugger.override_config(stop.id, keys)
+        await console.debugger.say(verbs.Config(stop.id, keys))
         when = "when it runs" if stop.position == "before" else "with `retry`"
         _done(console, f"{', '.join(keys)} applies {when}" if keys else "restored the step's own config")
-    console.screen.say(*config_lines(await console.debugger.config(stop.id)))
+    console.screen.say(*config_lines(await console.debugger.say(verbs.ReadConfig(stop.id))))
 
 
 async def inject(console: Console, given: Injection) -> None:
     stop = console.stopped()
-    path = await console.debugger.inject(stop.id, given.step, given.position)
-    _done(console, f"{path} will run {given.position} {stop.occurrence}")
+    injected = await console.debugger.say(verbs.Inject(stop.id, dict(given.step), given.position))
+    _done(console, f"{injected.path} will run {given.position} {stop.occurrence}")
+
+
+async def say_verb(verb: Verb, console: Console, given: dict[str, Any]) -> None:
+    """Say a verb that has no command of its own, about the selected stop, and show its answer."""
+    if verb.has_stop and "stop" not in given:
+        given = {"stop": console.stopped().id, **given}
+    try:
+        request = msgspec.convert(given, verb.request)
+    except msgspec.ValidationError as error:
+        raise BadCommand(f"{verb.name}: {error}") from error
+    answer = await console.debugger.say(request)
+    if answer is not None:
+        console.screen.say(json_text(msgspec.to_builtins(answer), indent=2))
 
 
 async def shell(console: Console, command: str | None) -> None:
@@ -55,4 +73,5 @@ ACTIONS: dict[str, Action] = {
     "config": config,
     "inject": inject,
     "sh": shell,
+    **{verb.name: partial(say_verb, verb) for verb in UNSPOKEN},
 }

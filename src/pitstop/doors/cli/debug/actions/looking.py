@@ -7,6 +7,7 @@ from pitstop.doors.cli.debug.arguments import FilesWanted, LogPart
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import call_stack, context_lines, frame_list, variable_list
 from pitstop.errors import BadCommand, NoFiles, UnknownFrame
+from pitstop.service.debugging import verbs
 
 LISTED_AROUND = 8
 MOST_VARIABLES = 1000
@@ -15,17 +16,18 @@ _NOTHING_CHANGED = Text("  nothing has changed", style="dim")
 
 
 async def print_values(console: Console, expression: str) -> None:
-    for value in await console.debugger.evaluate(console.stopped().id, expression):
+    for value in (await console.debugger.say(verbs.Evaluate(expression, console.stopped().id))).values:
         console.screen.say(render.json_text(value))
 
 
 async def print_spread(console: Console, expression: str) -> None:
-    for value in await console.debugger.evaluate(console.stopped().id, expression):
+    for value in (await console.debugger.say(verbs.Evaluate(expression, console.stopped().id))).values:
         console.screen.say(render.json_text(value, indent=2))
 
 
 async def variables(console: Console, _: None) -> None:
-    console.screen.say(*variable_list(await console.debugger.variables(console.stopped().id, limit=MOST_VARIABLES)))
+    page = await console.debugger.say(verbs.Variables(console.stopped().id, limit=MOST_VARIABLES))
+    console.screen.say(*variable_list(page))
 
 
 async def where(console: Console, _: None) -> None:
@@ -73,9 +75,9 @@ async def show_log(console: Console, part: LogPart) -> None:
 
 async def show_diff(console: Console, points: tuple[int, int] | None) -> None:
     if points is None:
-        changes = await console.debugger.diff(console.stopped().id)
+        changes = await console.debugger.say(verbs.Diff(console.stopped().id))
     else:
-        changes = await console.debugger.diff_points(*points)
+        changes = await console.debugger.say(verbs.Diff(None, *points))
     console.screen.say(*(render.change_lines(changes) or [_NOTHING_CHANGED]))
 
 
@@ -83,21 +85,21 @@ async def show_files(console: Console, wanted: FilesWanted) -> None:
     before = wanted.before
     if before is None:
         stop = console.stopped()
-        points = await console.debugger.history()
+        points = await console.debugger.say(verbs.History())
         earlier = [point.number for point in points if point.has_snapshot and point.number < stop.after_event]
         if not earlier:
             raise NoFiles("an earlier stop of this frame")
         before = earlier[-1]
     if wanted.path is not None:
-        diff = await console.debugger.file_diff(wanted.path, before, wanted.after)
+        diff = await console.debugger.say(verbs.FilesDiff(wanted.path, before, wanted.after))
         console.screen.say(*render.file_diff_lines(diff))
     else:
-        found = await console.debugger.file_changes(before, wanted.after, limit=MOST_FILES)
+        found = await console.debugger.say(verbs.Files(before, wanted.after, limit=MOST_FILES))
         console.screen.say(*(render.file_lines(found) or [Text("  no file has changed", style="dim")]))
 
 
 async def show_context(console: Console, _: None) -> None:
-    console.screen.say(*context_lines(await console.debugger.context(console.stopped().id)))
+    console.screen.say(*context_lines(await console.debugger.say(verbs.Context(console.stopped().id))))
 
 
 async def sidecar(console: Console, command: str | None) -> None:
@@ -105,9 +107,9 @@ async def sidecar(console: Console, command: str | None) -> None:
 
 
 async def watch(console: Console, expression: str) -> None:
-    await console.debugger.watch(expression)
+    await console.debugger.say(verbs.Watch(expression))
     if console.stop is not None:
-        values = await console.debugger.watch_values(console.stop.id)
+        values = await console.debugger.say(verbs.Watches(console.stop.id))
         console.screen.say(*render.watch_lines({expression: values[expression]}))
 
 
@@ -115,11 +117,11 @@ async def unwatch(console: Console, expression: str) -> None:
     await console.look()
     if expression not in console.state.watches:
         raise BadCommand(f"{expression!r} is not watched; `watches` lists all watches")
-    await console.debugger.unwatch(expression)
+    await console.debugger.say(verbs.Unwatch(expression))
 
 
 async def watches(console: Console, _: None) -> None:
-    values = await console.debugger.watch_values(console.stopped().id)
+    values = await console.debugger.say(verbs.Watches(console.stopped().id))
     console.screen.say(*(render.watch_lines(values) or [Text("no watches", style="dim")]))
 
 

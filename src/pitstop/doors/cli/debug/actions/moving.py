@@ -2,43 +2,56 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
-from pitstop.doors.cli.debug.arguments import AGREED, Answer, Destination, Return, Verdict
+from pitstop.doors.cli.debug.arguments import AGREED, Answer, Destination, Return
 from pitstop.doors.cli.debug.commands import find
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import help_lines, history_list
 from pitstop.errors import BadCommand, ExternalEffects
+from pitstop.service.debugging import Request, verbs
+
+Make = Callable[[int, Any], Request[Any]]  # of the stop and the argument of a command
 
 
-async def step_over(console: Console, _: None) -> None:
-    await console.debugger.step_over(console.stopped().id)
+def _at_stop(make: Make) -> Action:
+    """The action of a command that says one thing about the selected stop."""
+
+    async def act(console: Console, given: Any) -> None:
+        await console.debugger.say(make(console.stopped().id, given))
+
+    return act
 
 
-async def step_into(console: Console, _: None) -> None:
-    await console.debugger.step_into(console.stopped().id)
+def _travel(name: str, make: Make) -> Action:
+    """The same; repeating external effects needs a confirmation."""
+    act = _at_stop(make)
 
+    async def travel(console: Console, where: Return | Destination) -> None:
+        try:
+            await act(console, where)
+        except ExternalEffects as error:
+            target = where.step if isinstance(where, Destination) else where.point
+            command = name if target is None else f"{name} {target}"
+            raise BadCommand(
+                f"this would repeat the external effects of {', '.join(error.steps)}, which cannot be undone: "
+                f"confirm with `{command} {AGREED}`"
+            ) from error
 
-async def step_out(console: Console, _: None) -> None:
-    await console.debugger.step_out(console.stopped().id)
+    return travel
 
 
 async def continue_(console: Console, all_frames: bool) -> None:
-    if all_frames:
-        await console.debugger.continue_all()
-    else:
-        await console.debugger.continue_(console.stopped().id)
-
-
-async def run_to(console: Console, step: str) -> None:
-    await console.debugger.run_to(console.stopped().id, step)
+    request = verbs.Continue(all=True) if all_frames else verbs.Continue(console.stopped().id)
+    await console.debugger.say(request)
 
 
 async def pause(console: Console, _: None) -> None:
-    await console.debugger.pause()
+    await console.debugger.say(verbs.Pause())
     await console.look()
     running = [frame.id for frame in console.state.frames if frame.state == "pausing"]
     if running:
@@ -46,55 +59,8 @@ async def pause(console: Console, _: None) -> None:
         console.screen.say(Text(told, style="yellow"))
 
 
-async def skip(console: Console, outputs: dict[str, Any] | None) -> None:
-    await console.debugger.skip(console.stopped().id, outputs)
-
-
-async def retry(console: Console, _: None) -> None:
-    await console.debugger.retry(console.stopped().id)
-
-
-async def force(console: Console, verdict: Verdict) -> None:
-    await console.debugger.force(console.stopped().id, verdict.status, verdict.outputs)
-
-
-async def back(console: Console, where: Return) -> None:
-    try:
-        await console.debugger.step_back(console.stopped().id, external=where.external)
-    except ExternalEffects as error:
-        raise _ask_to_agree(error, "back") from error
-
-
-async def restart(console: Console, where: Return) -> None:
-    try:
-        await console.debugger.restart_frame(console.stopped().id, external=where.external)
-    except ExternalEffects as error:
-        raise _ask_to_agree(error, "restart") from error
-
-
-async def rewind(console: Console, where: Return) -> None:
-    try:
-        await console.debugger.rewind(console.stopped().id, where.point or 0, external=where.external)
-    except ExternalEffects as error:
-        raise _ask_to_agree(error, f"rewind {where.point}") from error
-
-
-async def goto(console: Console, where: Destination) -> None:
-    try:
-        await console.debugger.goto(console.stopped().id, where.step, external=where.external)
-    except ExternalEffects as error:
-        raise _ask_to_agree(error, f"goto {where.step}") from error
-
-
-def _ask_to_agree(error: ExternalEffects, command: str) -> BadCommand:
-    steps = ", ".join(error.steps)
-    return BadCommand(
-        f"this would repeat the external effects of {steps}, which cannot be undone: confirm with `{command} {AGREED}`"
-    )
-
-
 async def show_history(console: Console, _: None) -> None:
-    console.screen.say(*history_list(await console.debugger.history(), console.frame_ids))
+    console.screen.say(*history_list(await console.debugger.say(verbs.History()), console.frame_ids))
 
 
 async def answer(console: Console, given: Answer) -> None:
@@ -105,11 +71,11 @@ async def answer(console: Console, given: Answer) -> None:
 
 
 async def extend(console: Console, seconds: float) -> None:
-    await console.debugger.extend(seconds)
+    await console.debugger.say(verbs.Extend(seconds))
 
 
 async def export(console: Console, file: str) -> None:
-    text = json.dumps(await console.debugger.export(), ensure_ascii=False, indent=1)
+    text = json.dumps(await console.debugger.say(verbs.Export()), ensure_ascii=False, indent=1)
     try:
         await asyncio.to_thread(Path(file).write_text, text, encoding="utf-8")
     except OSError as error:
@@ -118,7 +84,7 @@ async def export(console: Console, file: str) -> None:
 
 
 async def detach(console: Console, _: None) -> None:
-    await console.debugger.detach()
+    await console.debugger.say(verbs.Detach())
     where = f" on the server: `logs {console.run.id} --follow` shows it" if console.is_on_server else ""
     console.screen.say(Text(f"detached: the run continues without pausing{where}", style="dim"))
     if console.is_on_server:
@@ -146,19 +112,19 @@ async def show_help(console: Console, name: str | None) -> None:
 
 
 ACTIONS: dict[str, Action] = {
-    "next": step_over,
-    "step": step_into,
-    "return": step_out,
+    "next": _at_stop(lambda stop, _: verbs.Step(stop, "over")),
+    "step": _at_stop(lambda stop, _: verbs.Step(stop, "into")),
+    "return": _at_stop(lambda stop, _: verbs.Step(stop, "out")),
+    "until": _at_stop(lambda stop, step: verbs.Step(stop, "to", step)),
+    "skip": _at_stop(verbs.Skip),
+    "retry": _at_stop(lambda stop, _: verbs.Retry(stop)),
+    "force": _at_stop(lambda stop, given: verbs.Force(stop, given.status, given.outputs)),
+    "back": _travel("back", lambda stop, where: verbs.Step(stop, "back", external=where.external)),
+    "restart": _travel("restart", lambda stop, where: verbs.Restart(stop, where.external)),
+    "rewind": _travel("rewind", lambda stop, where: verbs.Rewind(stop, where.point, where.external)),
+    "goto": _travel("goto", lambda stop, where: verbs.Goto(stop, where.step, where.external)),
     "continue": continue_,
-    "until": run_to,
     "pause": pause,
-    "skip": skip,
-    "retry": retry,
-    "force": force,
-    "back": back,
-    "restart": restart,
-    "rewind": rewind,
-    "goto": goto,
     "history": show_history,
     "answer": answer,
     "extend": extend,

@@ -1,0 +1,33 @@
+"""Reads values of requests by their types; what is wrong is answered with its place, without the value."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from pitstop.errors import BadRequest
+
+T = TypeVar("T")
+
+
+def read_value(value: Any, kind: type[T], place: str) -> T:
+    """JSON as a value of a type, strictly; BadRequest."""
+    return _read(value, kind, place, strict=True)  # type: ignore[no-any-return]
+
+
+def read_text(text: str, kind: Any, place: str) -> Any:
+    """The text of a parameter as a value of a type; BadRequest."""
+    if "\0" in text:
+        raise _refusal(f"{place}: must not contain a NUL character")
+    return _read(text, kind, place, strict=False)
+
+
+def _read(value: Any, kind: Any, place: str, *, strict: bool) -> Any:
+    try:
+        return msgspec.convert(value, kind, strict=strict)
+    except msgspec.ValidationError as error:
+        reason, _, inner = str(error).partition(" - at `$")
+        raise _refusal(f"{place}{inner.rstrip('`')}: {reason}") from None
+
+
+def _refusal(problem: str) -> BadRequest:
+    return BadRequest(f"invalid request: {problem}", [problem])

@@ -1,0 +1,274 @@
+"""What can be said to the debugger of a run: a request for each verb. `verb_table.py` lists them."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from pitstop.runs.file_changes import FileChanges, FileDiff
+from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest, Request, Text
+from pitstop.runs.stop_info import ContextInfo, DebugState, InjectedState, PointInfo
+from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariablePage, WholeScope
+
+Stop = Annotated[int, Meta(ge=1, lt=2**53, description="The stop to act on; 409 if it has ended.")]
+Number = Annotated[int, Meta(ge=0, lt=2**53)]
+Point = Annotated[int, Meta(ge=0, lt=2**53, description="The number of a point in the history.")]
+Values = Annotated[dict[str, Any], Meta(max_length=10_000)]
+Pauses = Annotated[bool, Meta(description="Pause the frame at its next point.")]
+External = Annotated[bool, Meta(description="Confirm repeating external effects that cannot be undone.")]
+
+# --- Moving ----------------------------------------------------------------------------------------------------------
+
+
+class Continue(Request[None], frozen=True):
+    stop: Stop | None = None
+    all: bool = False
+    keeps_step: Annotated[bool, Meta(description="As if it had not paused: an interrupted step command continues.")] = (
+        False
+    )
+
+    def __post_init__(self) -> None:
+        if (self.stop is None) is not self.all:
+            raise ValueError("use `stop` or `all`")
+        if self.all and self.keeps_step:
+            raise ValueError("`keeps_step` needs a `stop`")
+
+
+class Step(Request[None], frozen=True):
+    stop: Stop
+    kind: Literal["into", "over", "out", "to", "back"]
+    step: Annotated[str, Meta(max_length=4096, description="The target step, for the kind `to`.")] | None = None
+    external: External = False
+    code: Annotated[
+        bool,
+        Meta(
+            description="For the kind `into`: pause in the function that the step calls, where a debugger can attach."
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        if (self.kind == "to") is not (self.step is not None):
+            raise ValueError("`step` is required for the kind `to`, and not allowed otherwise")
+        if self.code and self.kind != "into":
+            raise ValueError("`code` is only for the kind `into`")
+
+
+class Pause(Request[None], frozen=True):
+    frame: Text | None = None
+
+
+class CancelFrame(Request[None], frozen=True):
+    """End a branch; what happens to its siblings is up to the flow. The main frame is the run: abort that."""
+
+    frame: Text
+    reason: Text = "ended by the user"
+
+
+class Detach(Request[None], frozen=True):
+    """The run continues as if it were not debugged."""
+
+
+class Abort(Request[None], frozen=True):
+    reason: Text = "aborted by the user"
+
+
+# --- Changing --------------------------------------------------------------------------------------------------------
+
+
+class Skip(Request[None], frozen=True):
+    stop: Stop
+    outputs: Values | None = None
+    pauses: Pauses = False
+
+
+class Force(Request[None], frozen=True):
+    stop: Stop
+    status: Literal["passed", "failed", "skipped", "cancelled", "timed_out"]
+    outputs: Values | None = None
+    pauses: Pauses = False
+
+
+class Retry(Request[None], frozen=True):
+    stop: Stop
+
+
+class Inject(Request[InjectedState], frozen=True):
+    """The answer also has the path of the injected step."""
+
+    stop: Stop
+    step: Annotated[
+        dict[str, Any],
+        Meta(max_length=10_000, description="The step: `uses` (type), `with` (config) and optionally `id`."),
+    ]
+    position: Literal["before", "after"] = "before"
+
+
+class Set(Request[None], frozen=True):
+    stop: Stop
+    path: Text
+    value: Any
+    layer: Text | None = None
+
+
+class Unset(Request[None], frozen=True):
+    stop: Stop
+    path: Text
+    layer: Text | None = None
+
+
+class Undo(Request[None], frozen=True):
+    stop: Stop
+
+
+class Config(Request[None], frozen=True):
+    stop: Stop
+    config: Values
+
+
+# --- Going back, or ahead --------------------------------------------------------------------------------------------
+
+
+class Rewind(Request[None], frozen=True):
+    """What followed the point in its frames no longer counts, and runs again."""
+
+    stop: Stop
+    point: Point
+    external: External = False
+
+
+class Restart(Request[None], frozen=True):
+    stop: Stop
+    external: External = False
+
+
+class Goto(Request[None], frozen=True):
+    """Go to a step of the same sequence, back or ahead, and stop before it. The steps between are skipped."""
+
+    stop: Stop
+    step: Text
+    external: External = False
+
+
+# --- Breakpoints, watches, leases; a BreakpointRequest adds one -------------------------------------------------------
+
+BreakpointId = Annotated[int, Meta(ge=0, lt=2**53)]
+
+
+ChangeBreakpoint: Any = msgspec.defstruct(
+    "ChangeBreakpoint",
+    [
+        ("breakpoint", BreakpointId),
+        *((each.name, each.type | None | UnsetType, UNSET) for each in msgspec.structs.fields(BreakpointRequest)),
+    ],
+    bases=(Request,),
+    namespace={
+        "__doc__": "Changes of a breakpoint; omitted fields stay as they are.",
+        "__orig_bases__": (Request[BreakpointInfo],),
+    },
+    frozen=True,
+)
+
+
+class RemoveBreakpoint(Request[None], frozen=True):
+    breakpoint: BreakpointId
+
+
+class EnableBreakpointGroup(Request[tuple[BreakpointInfo, ...]], frozen=True):
+    group: Text
+    enabled: bool
+
+
+class Watch(Request[None], frozen=True):
+    expression: Text
+
+
+class Unwatch(Request[None], frozen=True):
+    expression: Text
+
+
+class Extend(Request[None], frozen=True):
+    seconds: float
+
+
+# --- Looking ---------------------------------------------------------------------------------------------------------
+
+
+class State(Request[DebugState], frozen=True):
+    """Apply the events above `last_event`, which is also the ETag, to follow it from there."""
+
+
+class Breakpoints(Request[tuple[BreakpointInfo, ...]], frozen=True):
+    """They are also part of the state."""
+
+
+class Evaluate(Request[Evaluated], frozen=True):
+    """The answer has every value that the expression gives."""
+
+    expression: Text
+    stop: Annotated[int, Meta(ge=1, lt=2**53, description="A current stop; omit it for the run as a whole.")] | None = (
+        None
+    )
+
+
+class Watches(Request[dict[str, Any]], frozen=True):
+    """A watch that fails has `{"error": text}` in place of `{"value": value}`."""
+
+    stop: Stop
+
+
+class Variables(Request[VariablePage], frozen=True):
+    """The children of the value at a path, a page of them."""
+
+    stop: Stop
+    path: Annotated[str, Meta(max_length=4096, description="A jq path, such as `.vars.list[0]`.")] = "."
+    cursor: Number = 0
+    limit: Annotated[int, Meta(ge=1, le=5000)] = 100
+    search: Annotated[str, Meta(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
+
+
+class Scope(Request[WholeScope], frozen=True):
+    stop: Stop
+
+
+class ReadConfig(Request[ConfigInfo], frozen=True):
+    stop: Stop
+
+
+class History(Request[tuple[PointInfo, ...]], frozen=True):
+    """The points that still count, oldest first."""
+
+
+class Diff(Request[tuple[ChangeInfo, ...]], frozen=True):
+    """What changed since the previous stop of its frame, or between two points of the history."""
+
+    stop: Stop | None = None
+    before: Point | None = msgspec.field(default=None, name="from")
+    after: Point | None = msgspec.field(default=None, name="to")
+
+    def __post_init__(self) -> None:
+        if (self.before is None) is not (self.after is None) or (self.stop is None) is (self.before is None):
+            raise ValueError("use `stop`, or `from` and `to`")
+
+
+class Files(Request[FileChanges], frozen=True):
+    """What changed in the workspace between two points, or from one until now."""
+
+    before: Point = msgspec.field(name="from")
+    after: Point | None = msgspec.field(default=None, name="to")
+    limit: Annotated[int, Meta(ge=1, le=100_000)] = 1000
+
+
+class FilesDiff(Request[FileDiff], frozen=True):
+    path: Annotated[str, Meta(max_length=4096, description="The path, as in the list of changes.")]
+    before: Point = msgspec.field(name="from")
+    after: Point | None = msgspec.field(default=None, name="to")
+
+
+class Context(Request[ContextInfo], frozen=True):
+    """Where the stop is: commit, machine, image, step, the last lines of its log, and how to join."""
+
+    stop: Stop
+
+
+class Export(Request[dict[str, Any]], frozen=True):
+    """Options, breakpoints, watches and all events."""
