@@ -5,6 +5,7 @@ from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any
 
+from pitstop.doors.http.streams.events import EventFeed
 from pitstop.doors.http.streams.feeds import Feeds
 from pitstop.service.api import EventInfo, WorkspaceProgress
 from tests.patience import PATIENCE_SECONDS
@@ -36,7 +37,7 @@ class SlowlyReadRun:
 async def test_who_is_further_than_the_feed_is_told_nothing_twice() -> None:
     run: Any = SlowlyReadRun(last=2)
     async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
-        feeds = Feeds(tasks, heartbeat_seconds=PATIENCE_SECONDS)
+        feeds = Feeds(EventFeed, tasks, heartbeat_seconds=PATIENCE_SECONDS)
         async with feeds.feed(run):
             run.last = 5
             async with feeds.feed(run) as feed:
@@ -49,7 +50,7 @@ async def test_who_is_further_than_the_feed_is_told_nothing_twice() -> None:
 async def test_who_follows_is_told_the_newest_between_the_events_and_who_comes_after_it_nothing() -> None:
     run: Any = SlowlyReadRun(last=0)
     async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
-        feeds = Feeds(tasks, heartbeat_seconds=PATIENCE_SECONDS)
+        feeds = Feeds(EventFeed, tasks, heartbeat_seconds=PATIENCE_SECONDS)
         async with feeds.feed(run) as feed, aclosing(feed.blocks(0)) as early, aclosing(feed.blocks(0)) as late:
             tell = await run.listening
             tell(progress(files=1))

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pitstop.doors.http.routes import tokens
-from pitstop.doors.http.streams import outputs
+from pitstop.doors.http.streams import feeds
 from pitstop.errors import NotKnown, OtherVersion, ServerTrouble, ServerUnreachable, UnknownRun
 from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RunRequest
 from pitstop.service.debugging import verbs
@@ -107,7 +107,7 @@ async def test_a_run_and_who_follows_it_survive_a_restart_of_the_server(tmp_path
 async def test_what_was_written_before_anybody_could_listen_is_heard(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "LATE_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(feeds, "LATE_SECONDS", PATIENCE_SECONDS)
     heard: list[Output] = []
     async with RemoteService(bench.url, bench.token) as service:
         run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder)))

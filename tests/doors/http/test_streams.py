@@ -10,7 +10,7 @@ import pytest
 
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.metrics import Metrics
-from pitstop.doors.http.streams import feeds, outputs
+from pitstop.doors.http.streams import events, feeds
 from pitstop.doors.http.streams.streams import Streams
 from tests.doors.http.bench import API, Bench
 from tests.patience import PATIENCE_SECONDS
@@ -44,7 +44,7 @@ async def test_who_hears_of_the_end_of_a_run_finds_it_ended(bench: Bench, monkey
         await keep(files)
 
     monkeypatch.setattr(kept, "keep_artifacts", keep_slowly)
-    monkeypatch.setattr(feeds, "ENDING_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(events, "ENDING_SECONDS", PATIENCE_SECONDS)
     await bench.post(f"/runs/{run['id']}/debug/continue", stop=stop["id"])
     async for event in bench.events(run["id"]):
         if event["kind"] == "run.ended":
@@ -127,7 +127,7 @@ async def test_what_steps_write_is_streamed_in_batches(bench: Bench) -> None:
 async def test_output_that_came_before_the_listener_is_kept_for_one_who_said_so(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "LATE_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(feeds, "LATE_SECONDS", PATIENCE_SECONDS)
     body = {"flow": {"text": "steps: [{id: a, run: echo early}]"}, "folder": str(bench.folder)}
     run = (await bench.client.post(f"{API}/runs", params={"hear": "true"}, json=body)).json()
     await bench.wait_ended(run["id"])

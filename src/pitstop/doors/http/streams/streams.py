@@ -8,16 +8,17 @@ from starlette.requests import HTTPConnection
 
 from pitstop.doors.http.gate.limits import Limits, Places
 from pitstop.doors.http.metrics import Metrics
+from pitstop.doors.http.streams.events import EventFeed
 from pitstop.doors.http.streams.feeds import Feeds
-from pitstop.doors.http.streams.outputs import OutputFeeds
+from pitstop.doors.http.streams.outputs import OutputFeed
 from pitstop.doors.http.streams.streaming import EventStream
 
 
 class Streams:
     """They can be used while `open` lasts; `close` lets every client go, so that a server can end."""
 
-    events: Feeds
-    output: OutputFeeds
+    events: Feeds[EventFeed]
+    output: Feeds[OutputFeed]
     tasks: asyncio.TaskGroup
 
     def __init__(self, limits: Limits, metrics: Metrics) -> None:
@@ -31,8 +32,8 @@ class Streams:
         async with asyncio.TaskGroup() as tasks:
             self.closing.clear()
             self.tasks = tasks
-            self.events = Feeds(tasks, self._limits.heartbeat_seconds)
-            self.output = OutputFeeds(tasks, self._limits.heartbeat_seconds)
+            self.events = Feeds(EventFeed, tasks, self._limits.heartbeat_seconds)
+            self.output = Feeds(OutputFeed, tasks, self._limits.heartbeat_seconds)
             try:
                 yield
             finally:
