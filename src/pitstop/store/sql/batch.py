@@ -16,7 +16,7 @@ from pitstop.store.sql.blobs import keep_blobs
 from pitstop.store.sql.changes import Taken
 from pitstop.store.sql.columns import name_to_column
 from pitstop.store.sql.database import Database
-from pitstop.store.sql.output_blocks import blocks_of
+from pitstop.store.sql.output import blocks_of
 from pitstop.store.sql.schema import events, output, runs
 
 _ROWS_AT_ONCE = 5_000
@@ -88,10 +88,10 @@ def _output_rows(connection: Connection, taken: Taken) -> list[Any]:
                 next_line[occurrence] = 1 if is_new else _last_line(connection, taken.changes.run, occurrence) + 1
         taken.output = []
         for occurrence, pieces in taken.pieces.items():
-            for block in blocks_of(pieces):
+            for lines, size, body in blocks_of(pieces):
                 place = (taken.changes.column, name_to_column(occurrence), next_line[occurrence])
-                taken.output.append((*place, block.lines, block.size, block.body))
-                next_line[occurrence] += block.lines
+                taken.output.append((*place, lines, size, body))
+                next_line[occurrence] += lines
     return taken.output
 
 

@@ -12,7 +12,7 @@ from pitstop.store.port import ENDED
 from pitstop.store.sql.columns import to_column
 from pitstop.store.sql.event_codec import KINDS, LARGE, kind_of, pack_event
 from pitstop.store.sql.event_rows import EventRow
-from pitstop.store.sql.output_blocks import LineSplitter, Piece
+from pitstop.store.sql.output import LineSplitter, Piece
 
 OutputRow = tuple[str, str, int, int, int, bytes]  # as in the table
 

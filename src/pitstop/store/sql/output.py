@@ -1,16 +1,77 @@
-"""Reading what a step wrote, block by block."""
+"""What a step wrote, as blocks of lines in the database.
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+A block is a list of pieces. A piece is whole lines of one stream that ended at one time, or a single line without a
+newline: the last one, or a part of one that is too long.
+"""
 
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
 from sqlalchemy import Select, func, select
 
-from pitstop.store.port import OutputLine
+from pitstop.engine.executor import LogChunk, Stream
+from pitstop.store.port import LONGEST_LINE, OutputLine
 from pitstop.store.sql.database import Database
-from pitstop.store.sql.output_blocks import bytes_in, has_text, lines_in
 from pitstop.store.sql.schema import output
 
+BLOCK_BYTES = 256 * 1024
 _BLOCKS_AT_ONCE = 16
+
+
+class Piece(NamedTuple):
+    stream: Stream
+    time: float
+    data: bytes
+
+    @property
+    def lines(self) -> int:
+        return self.data.count(b"\n") or 1
+
+
+class LineSplitter:
+    """The pieces of one occurrence, from chunks as they come."""
+
+    def __init__(self) -> None:
+        self._begun: dict[Stream, bytes] = {}
+        self._begun_at: dict[Stream, float] = {}
+
+    @property
+    def begun(self) -> bytes:
+        """The lines that have not ended."""
+        return b"".join(self._begun.values())
+
+    def feed(self, chunk: LogChunk) -> Iterator[Piece]:
+        """What these bytes have ended."""
+        stream, data = chunk.stream, self._begun.pop(chunk.stream, b"") + chunk.data
+        begin = 0
+        while len(data) - begin > LONGEST_LINE:
+            cut = data.rfind(b"\n", begin, begin + LONGEST_LINE + 1) + 1 or begin + LONGEST_LINE
+            yield Piece(stream, chunk.time, data[begin:cut])
+            begin = cut
+        cut = data.rfind(b"\n", begin) + 1 or begin
+        if cut > begin:
+            yield Piece(stream, chunk.time, data[begin:cut])
+        if cut < len(data):
+            self._begun[stream], self._begun_at[stream] = data[cut:], chunk.time
+
+    def end(self) -> Iterator[Piece]:
+        """The lines that have begun, without a newline."""
+        for stream, data in self._begun.items():
+            yield Piece(stream, self._begun_at[stream], data)
+        self._begun = {}
+
+
+def blocks_of(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, bytes]]:
+    """Blocks as they stand in a row: how many lines, how many bytes, and the body."""
+    taken: list[Piece] = []
+    size = 0
+    for place, piece in enumerate(pieces, 1):
+        taken.append(piece)
+        size += len(piece.data)
+        if size >= BLOCK_BYTES or place == len(pieces):
+            yield sum(each.lines for each in taken), size, _encoder.encode(taken)
+            taken, size = [], 0
 
 
 async def read_lines(
@@ -19,18 +80,18 @@ async def read_lines(
     """Lines above `after`; with `search`, those that have it in them. Blocks without any are left out."""
     folded = None if search is None else search.casefold()
     async for first_line, body in _read_blocks(database, run, occurrence, after):
-        if folded is not None and not has_text(bytes_in(body), folded):
+        if folded is not None and not _has_text(_bytes_in(body), folded):
             continue
-        lines = [line for line in lines_in(body, first_line) if line.number > after]
+        lines = [line for line in _lines_in(body, first_line) if line.number > after]
         if folded is not None:
-            lines = [line for line in lines if has_text(line.data, folded)]
+            lines = [line for line in lines if _has_text(line.data, folded)]
         if lines:
             yield lines
 
 
 async def read_bytes(database: Database, run: str, occurrence: str) -> AsyncIterator[bytes]:
     async for _, body in _read_blocks(database, run, occurrence, 0):
-        yield bytes_in(body)
+        yield _bytes_in(body)
 
 
 async def read_end(database: Database, run: str, occurrence: str, most_bytes: int) -> bytes:
@@ -38,27 +99,25 @@ async def read_end(database: Database, run: str, occurrence: str, most_bytes: in
     found: list[bytes] = []
     size = 0
     last_first = _of(run, occurrence).order_by(output.c.first_line.desc())
-    async with database.read() as connection:
-        while size < most_bytes:
-            rows = (await connection.execute(last_first.limit(_BLOCKS_AT_ONCE).offset(len(found)))).all()
-            for _, body in rows:
-                found.append(bytes_in(body))
-                size += len(found[-1])
-            if len(rows) < _BLOCKS_AT_ONCE:
-                break
+    while size < most_bytes:
+        rows = await database.rows(last_first.limit(_BLOCKS_AT_ONCE).offset(len(found)))
+        for _, body in rows:
+            found.append(_bytes_in(body))
+            size += len(found[-1])
+        if len(rows) < _BLOCKS_AT_ONCE:
+            break
     return b"".join(reversed(found))[-most_bytes:] if most_bytes > 0 else b""
 
 
 async def _read_blocks(database: Database, run: str, occurrence: str, after: int) -> AsyncIterator[tuple[int, bytes]]:
     """The blocks from the one on that has line `after + 1`. No connection is held while a reader thinks."""
     of_it = (output.c.run == run, output.c.occurrence == occurrence)
-    begin = select(func.max(output.c.first_line)).where(*of_it, output.c.first_line <= after + 1)
-    async with database.read() as connection:
-        first_line = (await connection.execute(begin)).scalar_one_or_none() or 0
+    ((first_line,),) = await database.rows(
+        select(func.coalesce(func.max(output.c.first_line), 0)).where(*of_it, output.c.first_line <= after + 1)
+    )
     while True:
         wanted = _of(run, occurrence).where(output.c.first_line >= first_line).order_by(output.c.first_line)
-        async with database.read() as connection:
-            rows = (await connection.execute(wanted.limit(_BLOCKS_AT_ONCE))).all()
+        rows = await database.rows(wanted.limit(_BLOCKS_AT_ONCE))
         for row in rows:
             yield row.first_line, row.body
         if len(rows) < _BLOCKS_AT_ONCE:
@@ -68,3 +127,26 @@ async def _read_blocks(database: Database, run: str, occurrence: str, after: int
 
 def _of(run: str, occurrence: str) -> Select[Any]:
     return select(output.c.first_line, output.c.body).where(output.c.run == run, output.c.occurrence == occurrence)
+
+
+def _lines_in(body: bytes, first_line: int) -> list[OutputLine]:
+    lines: list[OutputLine] = []
+    number = first_line
+    for stream, time, data in _decode(body):
+        for line in data.removesuffix(b"\n").split(b"\n"):
+            lines.append(OutputLine(number, stream, time, line))
+            number += 1
+    return lines
+
+
+def _bytes_in(body: bytes) -> bytes:
+    return b"".join(piece.data for piece in _decode(body))
+
+
+def _has_text(data: bytes, folded: str) -> bool:
+    """Whether the text, folded already, is in these bytes in any case."""
+    return folded in data.decode("utf-8", "replace").casefold()
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decode = msgspec.msgpack.Decoder(list[Piece]).decode
