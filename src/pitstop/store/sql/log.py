@@ -15,53 +15,76 @@ from pitstop.store.sql.news import POLL_SECONDS, News
 from pitstop.store.sql.schema import runs
 
 
-class ReadLog:
-    """A log that this process does not write: `read` and `len` know what was there at the last `refresh`."""
+class SqlLog:
+    """A RunLog. One that is written here is all in memory as well, for the engine reads it without waiting.
+
+    Of another, `read` and `len` know what was there at the last `refresh`.
+    """
 
     def __init__(
-        self, database: Database, news: News, run: str, carried_over: int, events: list[AnyEvent] | None, length: int
+        self, database: Database, news: News, changes: Changes, carried_over: int, events: list[AnyEvent] | None
     ) -> None:
+        self.carried_over = carried_over
         self._database = database
         self._news = news
-        self._run = run
-        self._carried_over = carried_over
-        self._events = events
-        self._length = length
-
-    @property
-    def carried_over(self) -> int:
-        return self._carried_over
+        self._changes = changes
+        self._run = changes.run
+        self._is_written = changes.epoch is not None
+        self.is_closed = False
+        self._is_in_memory = events is not None
+        self._events = events or []
+        self._length = changes.last_event  # when they are not in memory
 
     def append(self, event: AnyEvent) -> None:
-        raise RuntimeError(f"run {self._run!r} was opened read-only: claim it, and open it with its epoch")
+        if not self._is_written:
+            raise RuntimeError(f"run {self._run!r} was opened read-only: claim it, and open it with its epoch")
+        self._changes.append_event(event)
+        self._events.append(event)
 
     def read(self, after: int = 0) -> Sequence[AnyEvent]:
-        if self._events is None:
+        if not self._is_in_memory:
             raise RuntimeError(f"run {self._run!r} was opened without its events: ask for a page, or follow it")
         return self._events[after:]
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._events) if self._is_in_memory else self._length
 
     async def settled(self) -> None:
-        """Nothing is on its way."""
+        if self._is_written:
+            await self._changes.settled()
 
     async def refresh(self) -> None:
-        """Take what was kept since."""
+        """Take what another server has added since."""
+        if self._is_written:
+            return
         async with self._database.read() as connection:
-            if self._events is None:
+            if not self._is_in_memory:
                 self._length = await last_number(connection, self._run)
                 return
-            while page := await read_page(connection, self._run, self._length):
+            while page := await read_page(connection, self._run, len(self._events)):
                 self._events += [event for number, event in page if number > len(self._events)]
-                self._length = len(self._events)
 
     async def page(self, after: int = 0, limit: int = PAGE) -> list[tuple[int, AnyEvent]]:
         """Events above `after` with their numbers, as they are kept by now."""
+        if self._is_here():
+            return list(enumerate(self._events[after : min(after + limit, self._changes.kept_events)], after + 1))
         async with self._database.read() as connection:
             return await read_page(connection, self._run, after, limit)
 
     async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, AnyEvent]]:
+        with self._news.awaited(self._run, is_written_here=True) as news:
+            while self._is_here():
+                news.clear()
+                has_ended = self._changes.has_ended
+                while after < self._changes.kept_events:
+                    event = self._events[after]
+                    after += 1
+                    yield after, event
+                    if self._is_end(after, event):
+                        return
+                if has_ended:
+                    return
+                await news.wait()
         with self._news.awaited(self._run) as news:
             while True:
                 news.clear()
@@ -76,67 +99,21 @@ class ReadLog:
                 for number, event in page:
                     after = number
                     yield number, event
-                    if isinstance(event, RunEnded) and number > self._carried_over:
+                    if self._is_end(number, event):
                         return
                 if not page:
                     if has_ended:
                         return
                     await news.wait()
 
+    def _is_here(self) -> bool:
+        """Whether the run goes on here; else it goes on elsewhere, if at all."""
+        return self._is_written and not (self.is_closed or self._changes.is_lost)
+
+    def _is_end(self, number: int, event: AnyEvent) -> bool:
+        return isinstance(event, RunEnded) and number > self.carried_over
+
     async def _has_ended(self) -> bool:
         """Whether nothing is to come: it was deleted, perhaps."""
-        async with self._database.read() as connection:
-            status = (
-                await connection.execute(select(runs.c.status).where(runs.c.id == self._run))
-            ).scalar_one_or_none()
-        return status is None or status in ENDED
-
-
-class WrittenLog(ReadLog):
-    """The log of a run that goes on here. All of it is in memory as well, for the engine reads it without waiting."""
-
-    def __init__(
-        self, database: Database, news: News, changes: Changes, carried_over: int, events: list[AnyEvent]
-    ) -> None:
-        super().__init__(database, news, changes.run, carried_over, events, len(events))
-        self._changes = changes
-        self._all = events
-        self.is_closed = False
-
-    def append(self, event: AnyEvent) -> None:
-        self._changes.append_event(event)
-        self._all.append(event)
-
-    def read(self, after: int = 0) -> Sequence[AnyEvent]:
-        return self._all[after:]
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    async def settled(self) -> None:
-        await self._changes.settled()
-
-    async def refresh(self) -> None:
-        """Nobody else writes it."""
-
-    async def page(self, after: int = 0, limit: int = PAGE) -> list[tuple[int, AnyEvent]]:
-        if self.is_closed or self._changes.is_lost:  # it goes on elsewhere, if at all
-            return await super().page(after, limit)
-        return list(enumerate(self._all[after : min(after + limit, self._changes.kept_events)], after + 1))
-
-    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, AnyEvent]]:
-        with self._news.awaited(self._run, is_written_here=True) as news:
-            while not (self.is_closed or self._changes.is_lost):
-                news.clear()
-                has_ended = self._changes.has_ended
-                while after < self._changes.kept_events:
-                    after += 1
-                    event = self._all[after - 1]
-                    yield after, event
-                    if isinstance(event, RunEnded) and after > self._carried_over:
-                        return
-                if has_ended:
-                    return
-                await news.wait()
-        async for number, event in super().follow(after):  # it goes on elsewhere, if at all
-            yield number, event
+        rows = await self._database.rows(select(runs.c.status).where(runs.c.id == self._run))
+        return not rows or rows[0].status in ENDED

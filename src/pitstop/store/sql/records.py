@@ -1,13 +1,14 @@
 """A run's record as a row, and back; which runs there are."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import UnknownRun
 from pitstop.store.port import RunFilter, RunRecord
+from pitstop.store.sql.database import Database
 from pitstop.store.sql.schema import runs
 
 FIELDS = tuple(field.name for field in fields(RunRecord))
@@ -15,8 +16,7 @@ RECORD = tuple(runs.c[name] for name in FIELDS)
 
 
 def to_row(record: RunRecord) -> dict[str, Any]:
-    row = {name: getattr(record, name) for name in FIELDS}
-    return row | {name: _plain(row[name]) for name in ("failures", "request", "texts")}
+    return _as_row({name: getattr(record, name) for name in FIELDS})
 
 
 def to_record(row: "Row[Any, *tuple[Any, ...]]") -> RunRecord:
@@ -29,16 +29,14 @@ def checked_changes(changes: dict[str, Any]) -> dict[str, Any]:
     unknown = [name for name in changes if name not in FIELDS or name == "id"]
     if unknown:
         raise TypeError(f"a run's record has no field {', '.join(unknown)} that could be changed")
-    return {
-        name: _plain(value) if name in ("failures", "request", "texts") else value for name, value in changes.items()
-    }
+    return _as_row(changes)
 
 
-async def read_record(connection: AsyncConnection, run: str) -> RunRecord:
-    row = (await connection.execute(select(*RECORD).where(runs.c.id == run))).one_or_none()
-    if row is None:
+async def read_record(database: Database, run: str) -> RunRecord:
+    rows = await database.rows(select(*RECORD).where(runs.c.id == run))
+    if not rows:
         raise UnknownRun(run)
-    return to_record(row)
+    return to_record(rows[0])
 
 
 def matching(filter: RunFilter) -> Select[Any]:
@@ -59,6 +57,9 @@ def matching(filter: RunFilter) -> Select[Any]:
     return select(*RECORD).where(and_(True, *wanted)).order_by(*newest_first).limit(filter.limit)
 
 
-def _plain(value: Any) -> Any:
+def _as_row(fields: dict[str, Any]) -> dict[str, Any]:
     """Mappings that are no dicts would be packed as text."""
-    return [dict(each) for each in value] if isinstance(value, tuple | list) else dict(value)
+    row = {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
+    if "failures" in row:
+        row["failures"] = [dict(each) for each in row["failures"]]
+    return row

@@ -9,7 +9,7 @@ from pitstop.store.port import Artifact, FileChunk, OutputLine, RunRecord
 from pitstop.store.sql.artifacts import keep_artifacts, list_artifacts, read_artifact
 from pitstop.store.sql.changes import Changes
 from pitstop.store.sql.database import Database
-from pitstop.store.sql.log import ReadLog, WrittenLog
+from pitstop.store.sql.log import SqlLog
 from pitstop.store.sql.news import News
 from pitstop.store.sql.output import read_bytes, read_end, read_lines
 from pitstop.store.sql.records import checked_changes, read_record
@@ -20,7 +20,7 @@ READ_AGAIN = 5  # times, when a step writes while the end of what it wrote is re
 class SqlRun:
     """A KeptRun. With an epoch it is written here; without one it is read, and only its record can be changed."""
 
-    def __init__(self, database: Database, news: News, changes: Changes, log: ReadLog) -> None:
+    def __init__(self, database: Database, news: News, changes: Changes, log: SqlLog) -> None:
         self.log = log
         self._database = database
         self._news = news
@@ -41,8 +41,7 @@ class SqlRun:
 
     async def record(self) -> RunRecord:
         """The record as it is now; what another server has added to the log is known from here on."""
-        async with self._database.read() as connection:
-            record = await read_record(connection, self.id)
+        record = await read_record(self._database, self.id)
         await self.log.refresh()
         return record
 
@@ -101,6 +100,6 @@ class SqlRun:
                 self._changes.end_all_output()
                 await self._changes.settled()
         finally:
-            if isinstance(self.log, WrittenLog):
-                self.log.is_closed = True
+            self.log.is_closed = True
+            if self.epoch is not None:
                 self._news.tell(self.id)

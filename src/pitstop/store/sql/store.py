@@ -18,7 +18,7 @@ from pitstop.store.sql.backup import Backup, restore_backup
 from pitstop.store.sql.changes import Changes
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.event_rows import last_number, read_log, read_logs
-from pitstop.store.sql.log import ReadLog, WrittenLog
+from pitstop.store.sql.log import SqlLog
 from pitstop.store.sql.news import News
 from pitstop.store.sql.ownership import Ownership
 from pitstop.store.sql.records import RECORD, matching, to_record, to_row
@@ -63,7 +63,7 @@ class SqlStore(Ownership, Retention, Backup):
         taken = changes.begin_with(events)
         await self._writer.write_first(taken, lambda connection: self._insert(connection, row))
         changes.keep(taken)
-        return self._written(changes, record, list(events))
+        return self._opened(changes, record, list(events))
 
     async def open(self, run: str, *, epoch: int | None = None, events: bool = True) -> SqlRun:
         """With its epoch the run can be written; LogLost when that is not the last one. UnknownRun.
@@ -80,10 +80,7 @@ class SqlStore(Ownership, Retention, Backup):
             read = await read_log(connection, run) if events or epoch is not None else None
             length = await last_number(connection, run) if read is None else len(read)
         changes = Changes(run, epoch, length, self._writer.wake, is_new=False)
-        if epoch is not None and read is not None:
-            return self._written(changes, record, read)
-        log = ReadLog(self.database, self.news, run, record.carried_over, read, length)
-        return SqlRun(self.database, self.news, changes, log)
+        return self._opened(changes, record, read)
 
     async def open_claimed(self, claims: Sequence[Claim]) -> list[SqlRun]:
         """Runs that were just claimed, to be written. One that was claimed again since is lost at its first write."""
@@ -93,12 +90,11 @@ class SqlStore(Ownership, Retention, Backup):
         for claim in claims:
             events = read[claim.record.id]
             changes = Changes(claim.record.id, claim.epoch, len(events), self._writer.wake, is_new=False)
-            opened.append(self._written(changes, claim.record, events))
+            opened.append(self._opened(changes, claim.record, events))
         return opened
 
     async def find(self, filter: RunFilter) -> tuple[RunRecord, ...]:
-        async with self.database.read() as connection:
-            return tuple(to_record(row) for row in await connection.execute(matching(filter)))
+        return tuple(to_record(row) for row in await self.database.rows(matching(filter)))
 
     async def add_row(self, table: Table, row: Mapping[str, Any], *, same: Sequence[str]) -> None:
         """Insert a row of another room with the next changes of runs. A row with the `same` values is this one."""
@@ -115,8 +111,7 @@ class SqlStore(Ownership, Retention, Backup):
     async def count_runs(self) -> dict[str, int]:
         """How many runs there are, by status."""
         counted = select(runs.c.status, func.count()).group_by(runs.c.status)
-        async with self.database.read() as connection:
-            return {row[0]: row[1] for row in await connection.execute(counted)}
+        return {row[0]: row[1] for row in await self.database.rows(counted)}
 
     async def close(self) -> None:
         """Keep what is on its way. StoreUnavailable when the database does not take it."""
@@ -139,9 +134,9 @@ class SqlStore(Ownership, Retention, Backup):
         except IntegrityError as error:
             raise RunExists(row["id"]) from error
 
-    def _written(self, changes: Changes, record: RunRecord, events: list[AnyEvent]) -> SqlRun:
+    def _opened(self, changes: Changes, record: RunRecord, events: list[AnyEvent] | None) -> SqlRun:
         changes.has_ended = record.status in ENDED
-        log = WrittenLog(self.database, self.news, changes, record.carried_over, events)
+        log = SqlLog(self.database, self.news, changes, record.carried_over, events)
         return SqlRun(self.database, self.news, changes, log)
 
 
