@@ -71,11 +71,8 @@ async def _in_blocks(data: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
 
 
 async def list_artifacts(database: Database, run: str) -> tuple[Artifact, ...]:
-    async with database.read() as connection:
-        rows = await connection.execute(
-            select(artifacts.c.path, artifacts.c.size).where(artifacts.c.run == run).order_by(artifacts.c.path)
-        )
-        return tuple(Artifact(row.path, row.size) for row in rows)
+    of_run = select(artifacts.c.path, artifacts.c.size).where(artifacts.c.run == run)
+    return tuple(Artifact(row.path, row.size) for row in await database.rows(of_run.order_by(artifacts.c.path)))
 
 
 async def read_artifact(database: Database, run: str, path: str) -> AsyncIterator[bytes]:
@@ -85,16 +82,14 @@ async def read_artifact(database: Database, run: str, path: str) -> AsyncIterato
         raise UnknownArtifact(path)
     for begin in range(0, len(chunks), _HASH_BYTES):
         wanted = select(blobs.c.data).where(blobs.c.hash == chunks[begin : begin + _HASH_BYTES])
-        async with database.read() as connection:
-            data = (await connection.execute(wanted)).scalar_one_or_none()
-        if data is None:  # the run was deleted meanwhile
+        rows = await database.rows(wanted)
+        if not rows:  # the run was deleted meanwhile
             raise UnknownArtifact(path)
-        yield data
+        yield rows[0].data
 
 
 async def _read_chunks(database: Database, run: str, path: str | None = None) -> dict[str, bytes]:
     wanted = select(artifacts.c.path, artifacts.c.chunks).where(artifacts.c.run == run)
     if path is not None:
         wanted = wanted.where(artifacts.c.name == path)
-    async with database.read() as connection:
-        return {row.path: row.chunks for row in await connection.execute(wanted)}
+    return {row.path: row.chunks for row in await database.rows(wanted)}

@@ -104,8 +104,7 @@ class Consumers:
         if recent_only:
             is_recent = runs.c.ended_at > self._database.now - RECENT_SECONDS
             wanted = wanted.where(or_(runs.c.status.not_in(ENDED), is_recent))
-        async with self._database.read() as connection:
-            return set((await connection.execute(wanted)).scalars())
+        return {row.id for row in await self._database.rows(wanted)}
 
 
 def _is_behind(name: str) -> ColumnElement[bool]:

@@ -70,8 +70,7 @@ class Database:
         self._threads = _Threads(self.url) if self.is_sqlite else None
 
     async def read_clock(self) -> float:
-        async with self.read() as connection:
-            return float((await connection.execute(select(self.now))).scalar_one())
+        return await self.ask(lambda connection: float(connection.execute(select(self.now)).scalar_one()))
 
     @asynccontextmanager
     async def read(self, *, snapshot: bool = False) -> AsyncIterator[AsyncConnection]:

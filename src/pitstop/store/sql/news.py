@@ -101,15 +101,11 @@ class News:
 
     async def _look_at(self, watched: list[str]) -> None:
         last = select(func.max(events.c.number)).where(events.c.run == runs.c.id).scalar_subquery()
-        present: dict[str, tuple[int, str]] = {}
         try:
-            async with self._database.read() as connection:
-                for run, status, number in await connection.execute(
-                    select(runs.c.id, runs.c.status, last).where(runs.c.id.in_(watched))
-                ):
-                    present[run] = (number or 0, status)
+            rows = await self._database.rows(select(runs.c.id, runs.c.status, last).where(runs.c.id.in_(watched)))
         except StoreUnavailable:
             return  # whoever follows is told by what it reads itself, when it reads
+        present: dict[str, tuple[int, str]] = {run: (number or 0, status) for run, status, number in rows}
         for run in watched:
             if run not in self._seen or self._seen[run] != present.get(run):
                 self._seen[run] = present.get(run)

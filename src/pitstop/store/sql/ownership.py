@@ -33,17 +33,17 @@ class Ownership:
             await connection.execute(delete(servers).where(servers.c.id == server))
 
     async def servers(self) -> tuple[ServerRecord, ...]:
-        async with self.database.read() as connection:
-            rows = await connection.execute(select(servers).order_by(servers.c.started_at, servers.c.id))
-            return tuple(ServerRecord(row.id, row.address, row.started_at, row.seen_at) for row in rows)
+        return await self._read_servers(select(servers).order_by(servers.c.started_at, servers.c.id))
 
     async def owner_of(self, run: str) -> ServerRecord | None:
         """The server whose lease on the run holds; None when nobody's does."""
-        wanted = select(servers).join(runs, runs.c.owner == servers.c.id)
-        async with self.database.read() as connection:
-            held = wanted.where(runs.c.id == run, runs.c.lease_until > self.database.now)
-            row = (await connection.execute(held)).one_or_none()
-        return None if row is None else ServerRecord(row.id, row.address, row.started_at, row.seen_at)
+        is_held = (runs.c.id == run, runs.c.lease_until > self.database.now)
+        found = await self._read_servers(select(servers).join(runs, runs.c.owner == servers.c.id).where(*is_held))
+        return found[0] if found else None
+
+    async def _read_servers(self, wanted: Select[Any]) -> tuple[ServerRecord, ...]:
+        rows = await self.database.rows(wanted)
+        return tuple(ServerRecord(row.id, row.address, row.started_at, row.seen_at) for row in rows)
 
     async def claim(
         self, server: str, lease_seconds: float, limit: int, among: Sequence[str] | None = None

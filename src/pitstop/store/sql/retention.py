@@ -44,8 +44,8 @@ class Retention:
 
         Pinned ones stay, and those that are to be kept for longer. Blobs go with the last run that refers to them.
         """
-        for run in await self._hidden():
-            await self._remove(run)
+        for hidden in await self.database.rows(select(deleted_runs.c.run)):
+            await self._remove(hidden.run)
         forgotten = []
         for run in await self._expired(older_than_seconds, keep_last):
             if await self._hide(run, only_ended=True):
@@ -62,8 +62,7 @@ class Retention:
         is_old = func.coalesce(runs.c.ended_at, runs.c.created_at) <= now - older_than_seconds
         may_go = or_(runs.c.kept_until.is_(None), runs.c.kept_until <= now)
         wanted = select(runs.c.id).where(ended, is_old, may_go, runs.c.is_pinned.is_(False), runs.c.id.not_in(newest))
-        async with self.database.read() as connection:
-            return list((await connection.execute(wanted.order_by(runs.c.created_at))).scalars())
+        return [row.id for row in await self.database.rows(wanted.order_by(runs.c.created_at))]
 
     async def _hide(self, run: str, *, only_ended: bool = False) -> bool:
         """Take the run out of the list; what is left of it goes by and by, also after a crash."""
@@ -77,10 +76,6 @@ class Retention:
         self.news.tell(run)
         return True
 
-    async def _hidden(self) -> list[str]:
-        async with self.database.read() as connection:
-            return list((await connection.execute(select(deleted_runs.c.run))).scalars())
-
     async def _remove(self, run: str) -> None:
         for table in await self._tables_of_runs():
             while await self._remove_some(table, run):
@@ -92,8 +87,7 @@ class Retention:
     async def _tables_of_runs(self) -> Sequence[Table]:
         """Those with `run` in their primary key, of any room: their rows are deleted with the run."""
         if not self._run_tables:
-            async with self.database.read() as connection:
-                tables = await connection.run_sync(stored_tables)
+            tables = await self.database.ask(stored_tables)
             of_runs = [each for each in reversed(tables) if "run" in each.primary_key.columns]
             self._run_tables = [each for each in of_runs if each.name not in (blob_uses.name, deleted_runs.name)]
         return self._run_tables
@@ -121,8 +115,6 @@ class Retention:
                 await connection.execute(text("VACUUM (ANALYZE)"))
 
     async def _size(self) -> int:
-        async with self.database.read() as connection:
-            if not self.database.is_sqlite:
-                return int((await connection.execute(text("SELECT pg_database_size(current_database())"))).scalar_one())
-            pages = (await connection.execute(text("PRAGMA page_count"))).scalar_one()
-            return int(pages * (await connection.execute(text("PRAGMA page_size"))).scalar_one())
+        of_sqlite = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+        size = text(of_sqlite if self.database.is_sqlite else "SELECT pg_database_size(current_database())")
+        return await self.database.ask(lambda connection: int(connection.execute(size).scalar_one()))
