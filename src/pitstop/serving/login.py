@@ -7,6 +7,7 @@ import sys
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pitstop.errors import PitstopError
@@ -35,11 +36,7 @@ def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> i
         description="Print a login link to a running server. It works once and expires in five minutes.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="use this server, with the token in $PITSTOP_TOKEN",
-    )
+    parser.add_argument("--server", metavar="URL", help="use this server, with the token in $PITSTOP_TOKEN")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     options = parser.parse_args(words)
     url, token = server_of(options.server)
@@ -50,27 +47,19 @@ def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> i
 def server_of(chosen: str | None) -> tuple[str, str | None]:
     """The URL of the chosen server, or of the one on this machine, and the token for it; NoServer."""
     settings = read_settings()
-    url = chosen or os.environ.get("PITSTOP_SERVER") or address_of(settings)
+    url = chosen or os.environ.get("PITSTOP_SERVER") or _line_in(settings.address_file)
     if url is None:
         raise NoServer
-    return url, os.environ.get("PITSTOP_TOKEN") or token_of(settings)
-
-
-def address_of(settings: Settings) -> str | None:
-    """Where a server of this user is, or was before it was killed."""
-    try:
-        return settings.address_file.read_text().strip() or None
-    except OSError:
-        return None
+    return url, os.environ.get("PITSTOP_TOKEN") or _line_in(settings.token_file)
 
 
 def link_to_running(settings: Settings) -> str | None:
     """A link to the server of this user that runs; None when none does."""
-    url = address_of(settings)
+    url = _line_in(settings.address_file)  # where it is, or was before it was killed
     if url is None:
         return None
     with suppress(PitstopError):  # it is gone, and perhaps somebody else listens there now
-        return asyncio.run(new_link(url, token_of(settings)))
+        return asyncio.run(new_link(url, _line_in(settings.token_file)))
     return None
 
 
@@ -96,10 +85,9 @@ def show_link(link: str, no_browser: bool) -> None:
         webbrowser.open(link)
 
 
-def token_of(settings: Settings) -> str | None:
-    """The token of this user, for a server of theirs."""
+def _line_in(file: Path) -> str | None:
     try:
-        return settings.token_file.read_text().strip() or None
+        return file.read_text().strip() or None
     except OSError:
         return None
 

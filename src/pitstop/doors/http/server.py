@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from contextlib import suppress
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,7 +19,7 @@ LARGEST_FRAME = 16 * 1024 * 1024
 class HttpServer(uvicorn.Server):
     """A uvicorn that lets streams and sockets go before it waits for requests to be answered."""
 
-    def __init__(self, app: FastAPI, **options: Any) -> None:
+    def __init__(self, app: FastAPI) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -32,7 +31,6 @@ class HttpServer(uvicorn.Server):
                 timeout_keep_alive=IDLE_SECONDS,
                 timeout_graceful_shutdown=LAST_SECONDS,
                 ws_max_size=LARGEST_FRAME,
-                **options,
             )
         )
         self._streams: Streams = app.state.streams

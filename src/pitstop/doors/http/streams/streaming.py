@@ -33,14 +33,11 @@ class EventStream(Response):
     media_type = MEDIA_TYPE
 
     def __init__(self, blocks: AsyncGenerator[bytes, None], places: Places, name: str, limits: Limits) -> None:
-        self.status_code = 200
-        self.background = None
-        self.body = b""
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         self._blocks = blocks
         self._place = places.take(name)
         self._place.__enter__()  # before anything is sent, so that it can still be refused
         self._limits = limits
-        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
