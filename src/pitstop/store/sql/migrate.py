@@ -30,7 +30,7 @@ def scripts() -> ScriptDirectory:
 
 
 def _migrate(connection: Connection, to: str) -> None:
-    present = _revision(connection)
+    present = MigrationContext.configure(connection).get_current_revision()
     known = [script.revision for script in reversed(list(scripts().walk_revisions()))]
     if present is not None and present not in known:
         raise BadStore(
@@ -49,10 +49,6 @@ def _migrate(connection: Connection, to: str) -> None:
         command.upgrade(config, to)
     else:
         command.downgrade(config, to)
-
-
-def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
 
 
 def _config(**attributes: Any) -> Config:

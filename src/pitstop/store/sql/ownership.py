@@ -1,10 +1,9 @@
 """Which server runs what: leases in the database's time, and epochs that shut out whoever has lost one."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Select, and_, case, delete, func, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Select, case, delete, func, or_, select, update
 
 from pitstop.store.port import Claim, ServerRecord
 from pitstop.store.sql.database import Database
@@ -57,7 +56,10 @@ class Ownership:
         async with self.database.write() as connection:
             free = await connection.execute(self._free(limit, among))
             chosen: dict[str, float | None] = {run: left_at for run, left_at in free}  # noqa: C416 - rows are no pairs
-            claimed = await self._take(connection, server, lease_seconds, chosen)
+            values = {"owner": server, "epoch": runs.c.epoch + 1, "lease_until": self.database.now + lease_seconds}
+            taken = update(runs).where(runs.c.id.in_(list(chosen))).values(values).returning(*RECORD, runs.c.epoch)
+            rows = (await connection.execute(taken)).all() if chosen else []
+        claimed = {row.id: Claim(to_record(row), row.epoch, chosen[row.id]) for row in rows}
         return [claimed[run] for run in chosen if run in claimed]
 
     async def renew(self, server: str, held: Collection[str], lease_seconds: float) -> set[str]:
@@ -71,13 +73,11 @@ class Ownership:
                 await connection.execute(update(runs).where(runs.c.id.in_(found)).values(lease_until=until))
         return found
 
-    def _is_free(self) -> Any:
-        return or_(runs.c.lease_until.is_(None), runs.c.lease_until <= self.database.now)
-
     def _free(self, limit: int, among: Sequence[str] | None) -> Select[Any]:
         seen_at = select(servers.c.seen_at).where(servers.c.id == runs.c.owner).scalar_subquery()
         left_at = func.coalesce(seen_at, runs.c.lease_until)
-        free = select(runs.c.id, left_at).where(and_(runs.c.status.in_(_GOING_ON), self._is_free()))
+        is_free = or_(runs.c.lease_until.is_(None), runs.c.lease_until <= self.database.now)
+        free = select(runs.c.id, left_at).where(runs.c.status.in_(_GOING_ON), is_free)
         if among is None:
             order = [
                 case((runs.c.status == "pending", 1), else_=0),
@@ -89,12 +89,3 @@ class Ownership:
             free = free.where(runs.c.id.in_(among))
             order = [case({run: place for place, run in enumerate(among)}, value=runs.c.id), runs.c.id]
         return self.database.locked(free.order_by(*order).limit(limit), skip_locked=True)
-
-    async def _take(
-        self, connection: AsyncConnection, server: str, lease_seconds: float, chosen: Mapping[str, float | None]
-    ) -> dict[str, Claim]:
-        if not chosen:
-            return {}
-        values = {"owner": server, "epoch": runs.c.epoch + 1, "lease_until": self.database.now + lease_seconds}
-        taken = update(runs).where(runs.c.id.in_(list(chosen))).values(values).returning(*RECORD, runs.c.epoch)
-        return {row.id: Claim(to_record(row), row.epoch, chosen[row.id]) for row in await connection.execute(taken)}
