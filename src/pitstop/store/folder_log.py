@@ -11,6 +11,7 @@ import msgspec
 from pitstop.errors import BadLog
 from pitstop.events.log import events_from_json, events_to_json
 from pitstop.events.types import AnyEvent, RunEnded
+from pitstop.store.folder_output import write_all
 
 SCHEMA = 1
 LOOK_AGAIN_SECONDS = 0.1  # at a log that another process writes
@@ -18,20 +19,6 @@ LOOK_AGAIN_SECONDS = 0.1  # at a log that another process writes
 
 class FolderLog:
     """A RunLog. Events are written as soon as the event loop comes round, those of one round together."""
-
-    __slots__ = (
-        "_attempt",
-        "_events",
-        "_fd",
-        "_file",
-        "_followers",
-        "_is_alive",
-        "_is_own",
-        "_is_writing",
-        "_kept",
-        "_read_to",
-        "carried_over",
-    )
 
     def __init__(
         self,
@@ -124,9 +111,7 @@ class FolderLog:
     def _write(self, lines: bytes) -> None:
         if self._fd < 0:
             self._fd = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        rest = memoryview(lines)
-        while rest:
-            rest = rest[os.write(self._fd, rest) :]
+        write_all(self._fd, lines)
 
     def _refresh(self) -> None:
         """Take what another process has written since; the last line of one that was killed may be cut."""

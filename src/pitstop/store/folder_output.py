@@ -1,7 +1,7 @@
 """What one occurrence wrote, in a file as it came, with an index beside it that knows streams and times.
 
-Blocks of whole lines follow each other in the file; the index has one entry for each. Lines are counted by whoever
-reads: a flood costs little more than to write it. Of a line that is longer than LONGEST_LINE each part counts as one.
+Pieces follow each other in the file; the index has one entry for each. Lines are counted by the reader: a flood costs
+little more than to write it.
 """
 
 import os
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pitstop.engine.executor import LogChunk, Stream
-from pitstop.store.port import LONGEST_LINE, OutputLine
+from pitstop.store.output_pieces import LineSplitter, Piece
+from pitstop.store.port import OutputLine
 
 STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 _ENTRY = struct.Struct("<QdIB")
@@ -21,7 +22,7 @@ _READ_ENTRIES = 64
 
 
 class _Entry(NamedTuple):
-    """A block: where it begins, when it came, its size, and its stream."""
+    """A piece: where it begins, when it came, its size, and its stream."""
 
     offset: int
     time: float
@@ -34,37 +35,24 @@ class FolderOutput:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._begun: dict[Stream, bytes] = {}
-        self._last_time = 0.0
+        self._splitter = LineSplitter()
         self._data_fd = self._index_fd = -1
         self._offset = 0
 
     @property
     def begun(self) -> bytes:
         """The lines that have not ended."""
-        return b"".join(self._begun.values())
+        return self._splitter.begun
 
     def append(self, chunk: LogChunk) -> None:
-        begun = self._begun.pop(chunk.stream, b"")
-        data = chunk.data
-        self._last_time = chunk.time
-        end = data.rfind(b"\n") + 1
-        if end:
-            self._write(begun, data, end, chunk.stream, chunk.time)
-            begun, data = b"", data[end:]
-        left = begun + data
-        while len(left) > LONGEST_LINE:
-            self._write(left[:LONGEST_LINE], b"", 0, chunk.stream, chunk.time)
-            left = left[LONGEST_LINE:]
-        if left:
-            self._begun[chunk.stream] = left
+        for piece in self._splitter.feed(chunk):
+            self._write(piece)
 
     def end(self) -> None:
         """Write what is left, and close the files."""
         try:
-            for stream, left in self._begun.items():
-                self._write(left, b"", 0, stream, self._last_time)
-            self._begun.clear()
+            for piece in self._splitter.end():
+                self._write(piece)
         finally:
             self.rest()
 
@@ -75,15 +63,12 @@ class FolderOutput:
                 os.close(fd)
         self._data_fd = self._index_fd = -1
 
-    def _write(self, begun: bytes, data: bytes, end: int, stream: Stream, time: float) -> None:
-        """Write `begun`, and `data` up to `end`."""
+    def _write(self, piece: Piece) -> None:
         if self._data_fd < 0:
             self._open()
-        size = len(begun) + end
-        _write_all(self._data_fd, memoryview(begun))
-        _write_all(self._data_fd, memoryview(data)[:end])
-        entry = _ENTRY.pack(self._offset, time, size, STREAMS.index(stream))
-        _write_all(self._index_fd, memoryview(entry))
+        size = len(piece.data)
+        write_all(self._data_fd, piece.data)
+        write_all(self._index_fd, _ENTRY.pack(self._offset, piece.time, size, STREAMS.index(piece.stream)))
         self._offset += size
 
     def _open(self) -> None:
@@ -95,22 +80,22 @@ class FolderOutput:
 
 
 def read_lines(file: Path, after: int, search: str | None, counts: list[int]) -> Iterator[list[OutputLine]]:
-    """The lines above `after`, a block at a time; blocks without any that fit are left out.
+    """The lines above `after`, a piece at a time; pieces without any that fit are left out.
 
-    `counts` has how many lines are before each block, as far as anybody has read: it begins as `[0]`, and grows.
+    `counts` has how many lines are before each piece, as far as anybody has read: it begins as `[0]`, and grows.
     """
     with suppress(FileNotFoundError), file.open("rb") as data, _index_of(file).open("rb") as index:
         count = os.fstat(index.fileno()).st_size // _ENTRY.size
         first = bisect_right(counts, after) - 1
         for number, entry in enumerate(_entries(index.fileno(), first, count), first):
-            block = os.pread(data.fileno(), entry.size, entry.offset)
+            piece = Piece(STREAMS[entry.stream], entry.time, os.pread(data.fileno(), entry.size, entry.offset))
             before = counts[number]
-            counts[number + 1 : number + 2] = [before + _count_lines(block)]
-            if counts[number + 1] <= after or (search is not None and not _has(block, search)):
+            counts[number + 1 : number + 2] = [before + piece.line_count]
+            if counts[number + 1] <= after or (search is not None and not _has(piece.data, search)):
                 continue
             lines = [
-                OutputLine(place, STREAMS[entry.stream], entry.time, line)
-                for place, line in enumerate(_lines_in(block), before + 1)
+                OutputLine(place, piece.stream, piece.time, line)
+                for place, line in enumerate(piece.lines(), before + 1)
                 if place > after and (search is None or _has(line, search))
             ]
             if lines:
@@ -144,37 +129,13 @@ def _entries(fd: int, first: int, count: int) -> Iterator[_Entry]:
         first += some
 
 
-def _lines_in(block: bytes) -> Iterator[bytes]:
-    for line in block.removesuffix(b"\n").split(b"\n"):
-        if len(line) <= LONGEST_LINE:
-            yield line
-        else:
-            yield from (line[begin : begin + LONGEST_LINE] for begin in range(0, len(line), LONGEST_LINE))
-
-
-def _count_lines(block: bytes) -> int:
-    """How many lines `_lines_in` gives. Nothing is cut up for that: most blocks have no line longer than allowed."""
-    block = block if block.endswith(b"\n") else block + b"\n"
-    count, line_end, end = block.count(b"\n"), -1, len(block)
-    while end - line_end > LONGEST_LINE:
-        begin = line_end + 1
-        line_end = block.rfind(b"\n", begin, min(end, begin + LONGEST_LINE + 1))
-        if line_end < 0:
-            line_end = block.find(b"\n", begin, end)
-            count += _parts(line_end - begin) - 1
-    return count
-
-
-def _parts(length: int) -> int:
-    return max(1, -(-length // LONGEST_LINE))
-
-
 def _has(data: bytes, text: str) -> bool:
     if text.isascii():
         return text.lower().encode() in data.lower()
     return text.casefold() in data.decode(errors="replace").casefold()
 
 
-def _write_all(fd: int, data: memoryview) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
+def write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]

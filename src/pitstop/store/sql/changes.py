@@ -8,11 +8,11 @@ from typing import Any
 from pitstop.engine.executor import LogChunk
 from pitstop.errors import LogLost, UnknownRun
 from pitstop.events.types import AnyEvent
+from pitstop.store.output_pieces import LineSplitter, Piece
 from pitstop.store.port import ENDED
 from pitstop.store.sql.columns import to_column
 from pitstop.store.sql.event_codec import KINDS, LARGE, kind_of, pack_event
 from pitstop.store.sql.event_rows import EventRow
-from pitstop.store.sql.output import LineSplitter, Piece
 
 OutputRow = tuple[str, str, int, int, int, bytes]  # as in the table
 

@@ -1,65 +1,18 @@
-"""What a step wrote, as blocks of lines in the database.
-
-A block is a list of pieces. A piece is whole lines of one stream that ended at one time, or a single line without a
-newline: the last one, or a part of one that is too long.
-"""
+"""What a step wrote, as blocks of lines in the database. A block is a list of pieces."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import Select, func, select
 
-from pitstop.engine.executor import LogChunk, Stream
-from pitstop.store.port import LONGEST_LINE, OutputLine
+from pitstop.store.output_pieces import Piece
+from pitstop.store.port import OutputLine
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.schema import output
 
 BLOCK_BYTES = 256 * 1024
 _BLOCKS_AT_ONCE = 16
-
-
-class Piece(NamedTuple):
-    stream: Stream
-    time: float
-    data: bytes
-
-    @property
-    def lines(self) -> int:
-        return self.data.count(b"\n") or 1
-
-
-class LineSplitter:
-    """The pieces of one occurrence, from chunks as they come."""
-
-    def __init__(self) -> None:
-        self._begun: dict[Stream, bytes] = {}
-        self._begun_at: dict[Stream, float] = {}
-
-    @property
-    def begun(self) -> bytes:
-        """The lines that have not ended."""
-        return b"".join(self._begun.values())
-
-    def feed(self, chunk: LogChunk) -> Iterator[Piece]:
-        """What these bytes have ended."""
-        stream, data = chunk.stream, self._begun.pop(chunk.stream, b"") + chunk.data
-        begin = 0
-        while len(data) - begin > LONGEST_LINE:
-            cut = data.rfind(b"\n", begin, begin + LONGEST_LINE + 1) + 1 or begin + LONGEST_LINE
-            yield Piece(stream, chunk.time, data[begin:cut])
-            begin = cut
-        cut = data.rfind(b"\n", begin) + 1 or begin
-        if cut > begin:
-            yield Piece(stream, chunk.time, data[begin:cut])
-        if cut < len(data):
-            self._begun[stream], self._begun_at[stream] = data[cut:], chunk.time
-
-    def end(self) -> Iterator[Piece]:
-        """The lines that have begun, without a newline."""
-        for stream, data in self._begun.items():
-            yield Piece(stream, self._begun_at[stream], data)
-        self._begun = {}
 
 
 def blocks_of(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, bytes]]:
@@ -70,7 +23,7 @@ def blocks_of(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, bytes]]:
         taken.append(piece)
         size += len(piece.data)
         if size >= BLOCK_BYTES or place == len(pieces):
-            yield sum(each.lines for each in taken), size, _encoder.encode(taken)
+            yield sum(each.line_count for each in taken), size, _encoder.encode(taken)
             taken, size = [], 0
 
 
@@ -132,9 +85,9 @@ def _of(run: str, occurrence: str) -> Select[Any]:
 def _lines_in(body: bytes, first_line: int) -> list[OutputLine]:
     lines: list[OutputLine] = []
     number = first_line
-    for stream, time, data in _decode(body):
-        for line in data.removesuffix(b"\n").split(b"\n"):
-            lines.append(OutputLine(number, stream, time, line))
+    for piece in _decode(body):
+        for line in piece.lines():
+            lines.append(OutputLine(number, piece.stream, piece.time, line))
             number += 1
     return lines
 
