@@ -57,7 +57,7 @@ async def fill(store: SqlStore, folder: Path) -> None:
 @pytest.mark.parametrize("new_url", ["sqlite", "postgres"], indirect=True)
 async def test_a_backup_restores_everything_on_either_database(store: SqlStore, new_url: str, tmp_path: Path) -> None:
     await fill(store, make_files(tmp_path / "artifacts"))
-    await store.backup(tmp_path / "backup.zip")
+    await backup.write_backup(store.database, tmp_path / "backup.zip")
     await restore_sql_store(new_url, tmp_path / "backup.zip")
 
     again = await open_sql_store(new_url)
@@ -92,7 +92,7 @@ async def test_a_table_that_the_store_does_not_know_is_copied_too(
         await connection.execute(
             insert(notes), [{"is_open": True, "body": b"\x00\xff"}, {"is_open": False, "body": None}]
         )
-    await store.backup(tmp_path / "backup.zip")
+    await backup.write_backup(store.database, tmp_path / "backup.zip")
     await restore_sql_store(new_url, tmp_path / "backup.zip")
 
     async with again.database.write() as connection:
@@ -121,7 +121,7 @@ async def test_a_backup_is_of_one_moment_while_runs_go_on(store: SqlStore, tmp_p
     async with asyncio.TaskGroup() as group:
         group.create_task(work())
         for _ in range(3):
-            await store.backup(tmp_path / "backup.zip")
+            await backup.write_backup(store.database, tmp_path / "backup.zip")
         is_done.set()
     await restore_sql_store(f"sqlite:///{tmp_path}/new.db", tmp_path / "backup.zip")
     again = await open_sql_store(f"sqlite:///{tmp_path}/new.db")
@@ -143,11 +143,11 @@ async def test_two_backups_into_one_file_at_once_are_each_whole(
         await write_rows(*of)
         if not whole:
             monkeypatch.undo()
-            await store.backup(path)
+            await backup.write_backup(store.database, path)
             whole.append(zipfile.ZipFile(path).testzip() is None)
 
     monkeypatch.setattr(backup, "_write_rows", write_rows_while_another_backs_up)
-    await store.backup(path)
+    await backup.write_backup(store.database, path)
     whole.append(zipfile.ZipFile(path).testzip() is None)
 
     assert whole == [True, True]
@@ -156,7 +156,7 @@ async def test_two_backups_into_one_file_at_once_are_each_whole(
 
 async def test_a_store_that_is_in_use_is_not_restored_into(store: SqlStore, database_url: str, tmp_path: Path) -> None:
     await store.create(record())
-    await store.backup(tmp_path / "backup.zip")
+    await backup.write_backup(store.database, tmp_path / "backup.zip")
 
     with pytest.raises(BadStore, match="is not empty"):
         await restore_sql_store(database_url, tmp_path / "backup.zip")
@@ -165,7 +165,7 @@ async def test_a_store_that_is_in_use_is_not_restored_into(store: SqlStore, data
 
 async def test_what_is_no_backup_restores_nothing(store: SqlStore, tmp_path: Path) -> None:
     await store.create(record(), [STARTED])
-    await store.backup(tmp_path / "backup.zip")
+    await backup.write_backup(store.database, tmp_path / "backup.zip")
     whole = (tmp_path / "backup.zip").read_bytes()
     (tmp_path / "text").write_text("no backup")
     (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
@@ -186,5 +186,5 @@ async def test_what_is_no_backup_restores_nothing(store: SqlStore, tmp_path: Pat
 
 async def test_a_backup_that_cannot_be_written_leaves_nothing(store: SqlStore, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
-        await store.backup(tmp_path / "nowhere" / "backup.zip")
+        await backup.write_backup(store.database, tmp_path / "nowhere" / "backup.zip")
     assert not (tmp_path / "nowhere").exists()

@@ -21,6 +21,7 @@ from pitstop.serving.json_log import log_to_stderr
 from pitstop.serving.login import link_to_running, show_link
 from pitstop.serving.telemetry import set_up_traces
 from pitstop.settings import Settings, read_settings
+from pitstop.store.sql.backup import write_backup
 from pitstop.store.sql.store import open_sql_store, restore_sql_store
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -109,7 +110,7 @@ def backup_command(words: Sequence[str], open_service: Any, interrupts: Any) -> 
     async def back_up() -> None:
         store = await open_sql_store(_settings(options).database)
         try:
-            await store.backup(options.file)
+            await write_backup(store.database, options.file)
         finally:
             await store.close()
 

@@ -29,28 +29,23 @@ _BYTES_AT_ONCE = 4 * 1024 * 1024
 _ROWS_AT_ONCE = 500
 
 
-class Backup:
-    """The part of a store that copies it."""
-
-    database: Database
-
-    async def backup(self, path: Path) -> None:
-        """Copy everything, as it is at one moment, into a file; it is there when it is whole. Runs go on meanwhile."""
-        unfinished = path.with_name(f"{path.name}.{os.urandom(4).hex()}.unfinished")  # others may do the same
-        try:
-            with (
-                _create(unfinished) as file,
-                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed,
-            ):
-                async with self.database.read(snapshot=True) as connection:
-                    tables = await _copied_tables(connection)
-                    packed.writestr("backup.json", json.dumps(_description(tables), indent=1))
-                    for each in tables:
-                        with packed.open(f"{each.name}.jsonl", "w", force_zip64=True) as rows:
-                            await _write_rows(connection, each, rows)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+async def write_backup(database: Database, path: Path) -> None:
+    """Copy everything, as it is at one moment, into a file; it is there when it is whole. Runs go on meanwhile."""
+    unfinished = path.with_name(f"{path.name}.{os.urandom(4).hex()}.unfinished")  # others may do the same
+    try:
+        with (
+            _create(unfinished) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed,
+        ):
+            async with database.read(snapshot=True) as connection:
+                tables = await _copied_tables(connection)
+                packed.writestr("backup.json", json.dumps(_description(tables), indent=1))
+                for each in tables:
+                    with packed.open(f"{each.name}.jsonl", "w", force_zip64=True) as rows:
+                        await _write_rows(connection, each, rows)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 async def restore_backup(database: Database, path: Path) -> None:

@@ -4,16 +4,15 @@ It does not wait for anything but the database, so SQLite does all of it in one 
 `run_sync`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Table, Update, bindparam, select, update
+from sqlalchemy import Connection, Table, Update, bindparam, insert, select, update
 
-from pitstop.store.sql.added_rows import AddedRow, write_added
 from pitstop.store.sql.blobs import keep_blobs
-from pitstop.store.sql.changes import Taken
+from pitstop.store.sql.changes import AddedRow, Taken
 from pitstop.store.sql.columns import name_to_column
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.output import blocks_of
@@ -44,7 +43,7 @@ class BatchWriter:
         self.write_rows(connection, ours, " ON CONFLICT DO NOTHING" if is_doubtful else "")
         _update(connection, ours)
         if added:
-            write_added(connection, added, is_doubtful)
+            _write_added(connection, added, is_doubtful)
         return lost
 
     def write_rows(self, connection: Connection, ours: Sequence[Taken], rule: str = "") -> None:
@@ -120,6 +119,22 @@ def _updating(names: tuple[str, ...]) -> Update:
 
 def _changed_fields(taken: Taken) -> tuple[str, ...]:
     return tuple(sorted(taken.updates))
+
+
+def _write_added(connection: Connection, added: Sequence[AddedRow], is_doubtful: bool) -> None:
+    """`is_doubtful` says that an attempt may have been stored without our hearing of it."""
+    rows: dict[Table, list[Mapping[str, Any]]] = {}
+    for each in added:
+        if not (is_doubtful and _is_there(connection, each)):
+            rows.setdefault(each.table, []).append(each.row)
+    for table, new in rows.items():
+        connection.execute(insert(table), new)
+
+
+def _is_there(connection: Connection, added: AddedRow) -> bool:
+    table = added.table
+    is_same = [table.c[name] == added.row[name] for name in added.same]
+    return connection.execute(select(*table.primary_key).where(*is_same).limit(1)).first() is not None
 
 
 def _insert_many(connection: Connection, statement: str, rows: list[Any]) -> None:

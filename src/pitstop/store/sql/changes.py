@@ -1,9 +1,11 @@
 """What is to be written of one run: it grows while the run goes on, and the writer takes it away."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from sqlalchemy import Table
 
 from pitstop.engine.executor import LogChunk
 from pitstop.errors import LogLost, UnknownRun
@@ -176,3 +178,21 @@ class Changes:
         for each in waiting:
             if not each.done():
                 each.set_result(None)
+
+
+class AddedRow:
+    """A row of another room's table; `stored` is set when it is, or has the reason why it is not."""
+
+    def __init__(self, table: Table, row: Mapping[str, Any], same: Sequence[str]) -> None:
+        self.table = table
+        self.row = row
+        self.same = same
+        self.stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def confirm(self) -> None:
+        if not self.stored.done():
+            self.stored.set_result(None)
+
+    def refuse(self, reason: Exception) -> None:
+        if not self.stored.done():
+            self.stored.set_exception(reason)

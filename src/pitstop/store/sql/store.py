@@ -13,9 +13,8 @@ from sqlalchemy.exc import IntegrityError
 from pitstop.errors import LogLost, RunExists, StoreUnavailable, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.port import ENDED, Claim, RunFilter, RunRecord
-from pitstop.store.sql.added_rows import AddedRow
-from pitstop.store.sql.backup import Backup, restore_backup
-from pitstop.store.sql.changes import Changes
+from pitstop.store.sql.backup import restore_backup
+from pitstop.store.sql.changes import AddedRow, Changes
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.event_rows import last_number, read_log, read_logs
 from pitstop.store.sql.log import SqlLog
@@ -31,7 +30,7 @@ from pitstop.store.sql.writer import Writer
 CLOSE_SECONDS = 10.0  # how long what is on its way may take when the store is closed
 
 
-class SqlStore(Ownership, Retention, Backup):
+class SqlStore(Ownership, Retention):
     """A RunStore, and what several servers need beside it. `open_sql_store` makes one."""
 
     def __init__(self, database: Database) -> None:
@@ -46,7 +45,7 @@ class SqlStore(Ownership, Retention, Backup):
             loop.create_task(self.news.look(), name="look for news"),
         ]
         if database.is_sqlite:
-            self._tasks.append(loop.create_task(self._writer.checkpoints.carry_over(), name="checkpoints"))
+            self._tasks.append(loop.create_task(self._writer.carry_over_log(), name="checkpoints"))
 
     async def create(
         self, record: RunRecord, events: Sequence[AnyEvent] = (), *, owner: str | None = None, lease_seconds: float = 0

@@ -12,16 +12,15 @@ from sqlalchemy.exc import TimeoutError as AllInUse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import StoreUnavailable
-from pitstop.store.sql.added_rows import AddedRow
 from pitstop.store.sql.batch import BatchWriter
-from pitstop.store.sql.changes import Changes, Taken
-from pitstop.store.sql.checkpoints import Checkpoints
+from pitstop.store.sql.changes import AddedRow, Changes, Taken
 from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of
 from pitstop.store.sql.event_codec import without_large_values
 from pitstop.store.sql.news import News
 
 FIRST_DELAY_SECONDS = 0.02
 LONGEST_DELAY_SECONDS = 2.0
+CHECKPOINT_SECONDS = 1.0
 ADDED_SECONDS = 0.005  # how long an added row waits for a commit to join: its own would delay what it belongs to
 _CLOSED = "it is closed"
 
@@ -38,13 +37,13 @@ class Writer:
     def __init__(self, database: Database, news: News) -> None:
         self._database = database
         self._news = news
-        self.checkpoints = Checkpoints(database)
         self._changed: list[Changes] = []
         self._added: list[AddedRow] = []
         self._wake = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._is_closed = False
+        self._has_committed = asyncio.Event()
         self._batches = BatchWriter(database)
         self._place = _Thread(database) if database.is_sqlite else _Loop(database)
 
@@ -92,6 +91,18 @@ class Writer:
                 each.refuse(StoreUnavailable(_CLOSED))
             await self._place.close()
 
+    async def carry_over_log(self) -> None:
+        """Carry SQLite's log over into the database beside the commits, so that none of them waits for the disk.
+
+        A commit does it by itself only when this does not keep up.
+        """
+        while True:
+            await self._has_committed.wait()
+            await asyncio.sleep(CHECKPOINT_SECONDS)
+            self._has_committed.clear()
+            with suppress(StoreUnavailable):  # the disk is full, perhaps: tried again after the next commit
+                await self._database.ask(_carry_over_log)
+
     async def write_first(self, taken: Taken, make: Callable[[Connection], None]) -> None:
         """Write what a run begins with, in the transaction that makes it."""
 
@@ -110,7 +121,7 @@ class Writer:
                 await _move_large_values(batch)
                 write = partial(self._batches.write, batch=batch, added=added, is_doubtful=is_doubtful)
                 lost = await self._place.write(write)
-                self.checkpoints.note_commit()
+                self._has_committed.set()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
                 await self._place.drop()
                 if not may_pass(error):
@@ -201,6 +212,10 @@ class _Loop:
 
     async def close(self) -> None:
         await self.drop()
+
+
+def _carry_over_log(connection: Connection) -> None:
+    connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").close()
 
 
 async def _move_large_values(batch: Iterable[Taken]) -> None:
