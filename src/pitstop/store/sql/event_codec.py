@@ -10,7 +10,7 @@ from msgspec.msgpack import Ext
 from pitstop.errors import BadLog
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import AnyEvent, Unknown
-from pitstop.store.sql.packing import BLOB, UNPACKABLE, encoder, packable, plain_extension, unpack, with_room
+from pitstop.store.sql.packing import BLOB, UNPACKABLE, encoder, new_decoder, packable, unpack, with_room
 
 LARGE = 16 * 1024  # a value of more bytes leaves its row
 _LOOKED_INTO_DEPTH = 4
@@ -78,12 +78,7 @@ def hash_of(data: bytes) -> bytes:
     return blake2b(data, digest_size=32).digest()
 
 
-def _extension(code: int, data: memoryview) -> Any:
-    return plain_extension(code, data, _plain_decoder)
-
-
-_plain_decoder: "msgspec.msgpack.Decoder[Any]" = msgspec.msgpack.Decoder(ext_hook=_extension)
-_decoder: "msgspec.msgpack.Decoder[AnyEvent]" = msgspec.msgpack.Decoder(AnyEvent, ext_hook=_extension)
+_decoder: "msgspec.msgpack.Decoder[AnyEvent]" = new_decoder(AnyEvent)
 
 
 def _unpack_untyped(body: bytes, blobs: Mapping[bytes, bytes]) -> AnyEvent:

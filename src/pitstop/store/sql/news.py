@@ -1,7 +1,6 @@
 """Who is told when something of a run was kept: by the writer of this process, or by looking at the database."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -46,8 +45,8 @@ class News:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: dict[str, list[asyncio.Event]] = {}
+        self._watching: dict[str, list[asyncio.Event]] = {}  # those who wait for what only the database can tell
         self._of_all: list[Changed] = []
-        self._watched: Counter[str] = Counter()
         self._seen: dict[str, tuple[int, str] | None] = {}
         self._somebody_watches = asyncio.Event()
 
@@ -55,18 +54,16 @@ class News:
     def awaited(self, run: str, *, is_written_here: bool = False) -> Iterator[asyncio.Event]:
         """An event that is set when there is news of the run; whoever waits clears it."""
         news = asyncio.Event()
-        self._waiting.setdefault(run, []).append(news)
+        waiting = self._waiting if is_written_here else self._watching
+        waiting.setdefault(run, []).append(news)
         if not is_written_here:
-            self._watched[run] += 1
             self._somebody_watches.set()
         try:
             yield news
         finally:
-            self._waiting[run].remove(news)
-            if not self._waiting[run]:
-                del self._waiting[run]
-            if not is_written_here:
-                self._leave(run)
+            waiting[run].remove(news)
+            if not waiting[run]:
+                del waiting[run]
 
     @contextmanager
     def of_all(self) -> Iterator[Changed]:
@@ -81,23 +78,17 @@ class News:
     def tell(self, run: str) -> None:
         for changed in self._of_all:
             changed.add(run)
-        for news in self._waiting.get(run, ()):
+        for news in (*self._waiting.get(run, ()), *self._watching.get(run, ())):
             news.set()
 
     async def look(self) -> None:
         """Look at the database for ever, as long as somebody waits for what only it can tell."""
         while True:
-            if not self._watched:
+            if not self._watching:
                 self._somebody_watches.clear()
                 await self._somebody_watches.wait()
-            await self._look_at(list(self._watched))
+            await self._look_at(list(self._watching))
             await asyncio.sleep(POLL_SECONDS)
-
-    def _leave(self, run: str) -> None:
-        self._watched[run] -= 1
-        if not self._watched[run]:
-            del self._watched[run]
-            self._seen.pop(run, None)
 
     async def _look_at(self, watched: list[str]) -> None:
         last = select(func.max(events.c.number)).where(events.c.run == runs.c.id).scalar_subquery()
@@ -106,7 +97,7 @@ class News:
         except StoreUnavailable:
             return  # whoever follows is told by what it reads itself, when it reads
         present: dict[str, tuple[int, str]] = {run: (number or 0, status) for run, status, number in rows}
+        seen, self._seen = self._seen, {run: present.get(run) for run in watched}
         for run in watched:
-            if run not in self._seen or self._seen[run] != present.get(run):
-                self._seen[run] = present.get(run)
+            if run not in seen or seen[run] != present.get(run):
                 self.tell(run)

@@ -41,26 +41,25 @@ def packable(value: Any) -> Any:
 
 def unpack(packed: bytes, blob: Callable[[bytes], Any] | None = None) -> Any:
     """The value; `blob` gives those that stand elsewhere, by their hash."""
+    return with_room(new_decoder(Any, blob).decode, packed)
+
+
+def new_decoder(type: Any, blob: Callable[[bytes], Any] | None = None) -> "msgspec.msgpack.Decoder[Any]":
+    """A decoder that knows the extensions; LookupError for a value that stands elsewhere and not in `blob`."""
 
     def extension(code: int, data: memoryview) -> Any:
         if code == BLOB and blob is not None:
             return blob(bytes(data))
-        return plain_extension(code, data, decoder)
-
-    decoder = msgspec.msgpack.Decoder(ext_hook=extension)
-    return with_room(decoder.decode, packed)
-
-
-def plain_extension(code: int, data: memoryview, decoder: "msgspec.msgpack.Decoder[Any]") -> Any:
-    """A value in an extension, except those that stand elsewhere: LookupError."""
-    match code:
-        case code if code == FLAT:
-            return _unflatten(decoder.decode(data))
-        case code if code == WHOLE_NUMBER:
+        if code == FLAT:
+            return _unflatten(plain.decode(data))
+        if code == WHOLE_NUMBER:
             return int.from_bytes(data, "big", signed=True)
-        case code if code == TEXT:
+        if code == TEXT:
             return bytes(data).decode("utf-8", "surrogatepass")
-    raise LookupError(f"no value can be made of extension {code}")
+        raise LookupError(f"no value can be made of extension {code}")
+
+    plain = msgspec.msgpack.Decoder(ext_hook=extension)
+    return plain if type is Any else msgspec.msgpack.Decoder(type, ext_hook=extension)
 
 
 def with_room(decode: Callable[[bytes], T], packed: bytes) -> T:
