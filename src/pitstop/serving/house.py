@@ -83,12 +83,12 @@ class Open:
 
 
 @asynccontextmanager
-async def open_house(serving: Serving, clock: Clock | None = None) -> AsyncIterator[Open]:
+async def open_house(serving: Serving) -> AsyncIterator[Open]:
     """A server for as long as the context lasts; leaving it hands its runs over."""
     settings = serving.settings
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     allow_connections()
-    clock = clock or SystemClock()
+    clock = SystemClock()
     with await listen(serving.host, serving.port, clock) as listening:
         url = url_of(serving.host, listening)
         store = await open_sql_store(settings.database)

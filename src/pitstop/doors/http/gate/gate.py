@@ -37,7 +37,7 @@ def is_our_page(origin: str, host: str) -> bool:
 class Gate:
     """ASGI: passes a request on with its `caller` in the state, or refuses it. Only operators may change anything."""
 
-    def __init__(self, app: ASGIApp, access: Access, hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, access: Access, hosts: Iterable[str]) -> None:
         self._app = app
         self._access = access
         self._hosts = {*LOOPBACK, *(host.lower() for host in hosts)}
