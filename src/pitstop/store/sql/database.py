@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,7 +50,7 @@ POSTGRES_NOW: ColumnElement[float] = func.extract("epoch", func.clock_timestamp(
 _BLOBS_LOCK = 0x70697401  # any number that nobody else locks
 _WRITES = "pitstop_writes"
 _SNAPSHOT = "pitstop_snapshot"
-_THREADS = 4
+_READERS = 4  # threads
 
 T = TypeVar("T")
 
@@ -67,7 +68,8 @@ class Database:
         self.now = (SQLITE_NOW if self.is_sqlite else POSTGRES_NOW) if now is None else now
         self.writing = asyncio.Lock()  # of SQLite
         self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgres_engine(self.url)
-        self._threads = _Threads(self.url) if self.is_sqlite else None
+        self._readers = _Threads(self.url, _READERS) if self.is_sqlite else None
+        self._writer = _Threads(self.url, 1, is_writing=True) if self.is_sqlite else None
 
     async def read_clock(self) -> float:
         return await self.ask(lambda connection: float(connection.execute(select(self.now)).scalar_one()))
@@ -99,8 +101,8 @@ class Database:
     async def ask(self, work: Callable[[Connection], T]) -> T:
         """What `work` reads, for short questions that are often asked: SQLite answers in one visit to a thread."""
         with telling_problems():
-            if self._threads is not None:
-                return await self._threads.run(work)
+            if self._readers is not None:
+                return await self._readers.run(work)
             async with self.engine.connect() as connection:
                 return await connection.run_sync(work)
 
@@ -128,13 +130,12 @@ class Database:
             return (await connection.execute(statement)).rowcount
 
     async def transact(self, work: Callable[[Connection], T]) -> T:
-        """`write`, in the same way."""
-        with telling_problems():
-            if self._threads is not None:
-                async with self.writing:
-                    return await self._threads.run(work, is_writing=True)
-            async with self.engine.connect() as connection, connection.begin():
-                return await connection.run_sync(work)
+        """`write`, in the same way; what the driver raises is raised as it is."""
+        if self._writer is not None:
+            async with self.writing:
+                return await self._writer.run(work)
+        async with self.engine.connect() as connection, connection.begin():
+            return await connection.run_sync(work)
 
     @asynccontextmanager
     async def outside_transactions(self) -> AsyncIterator[AsyncConnection]:
@@ -158,39 +159,47 @@ class Database:
         """An INSERT that can be told what to do when the row is there already."""
         return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
 
-    def connect_writer(self) -> Connection:
-        """A connection to SQLite for a thread, whose transactions write; whoever uses it holds `writing`."""
-        url = self.url.set(drivername="sqlite")
-        engine = _prepare_sqlite(create_engine(url.set(query={}), poolclass=NullPool), url)
-        return engine.connect().execution_options(**{_WRITES: True})
-
     async def close(self) -> None:
-        if self._threads is not None:
-            await self._threads.close()
+        for threads in (self._readers, self._writer):
+            if threads is not None:
+                await threads.close()
         await self.engine.dispose()
 
 
 class _Threads:
-    """A few threads with connections to SQLite."""
+    """Threads, each with a connection to SQLite that it keeps until there is an error."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, count: int, *, is_writing: bool = False) -> None:
         plain = url.set(drivername="sqlite", query={})
-        self._engine = _prepare_sqlite(create_engine(plain, pool_size=_THREADS, max_overflow=0), url)
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pitstop-database")
+        self._engine = _prepare_sqlite(create_engine(plain, poolclass=NullPool), url)
+        self._options = {_WRITES: True} if is_writing else {}
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="pitstop-database")
+        self._connections: dict[int, Connection] = {}  # by thread
 
-    async def run(self, work: Callable[[Connection], T], *, is_writing: bool = False) -> T:
+    async def run(self, work: Callable[[Connection], T]) -> T:
         def visit() -> T:
-            with self._engine.connect() as connection:
-                if not is_writing:
-                    return work(connection)
-                with connection.execution_options(**{_WRITES: True}).begin():
-                    return work(connection)
+            thread = threading.get_ident()
+            if thread not in self._connections:
+                self._connections[thread] = self._engine.connect().execution_options(**self._options)
+            try:
+                with self._connections[thread].begin():
+                    return work(self._connections[thread])
+            except DRIVER_ERRORS:
+                self._drop(thread)
+                raise
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, visit)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)
-        self._engine.dispose()
+        for thread in list(self._connections):
+            self._drop(thread)
+
+    def _drop(self, thread: int) -> None:
+        connection = self._connections.pop(thread)
+        with suppress(SQLAlchemyError):  # it was of no use any more
+            connection.invalidate()
+            connection.close()
 
 
 class telling_problems:  # noqa: N801 - reads as what it does, like `suppress`

@@ -2,19 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as AllInUse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import StoreUnavailable
 from pitstop.store.sql.batch import BatchWriter
 from pitstop.store.sql.changes import AddedRow, Changes, Taken
-from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of
+from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of, telling_problems
 from pitstop.store.sql.event_codec import without_large_values
 from pitstop.store.sql.news import News
 
@@ -45,7 +44,7 @@ class Writer:
         self._is_closed = False
         self._has_committed = asyncio.Event()
         self._batches = BatchWriter(database)
-        self._place = _Thread(database) if database.is_sqlite else _Loop(database)
+        self._postgres = None if database.is_sqlite else _PostgresWriter(database)
 
     def wake(self, changes: Changes) -> None:
         """There is something to write of this run; told once until it is taken."""
@@ -89,7 +88,8 @@ class Writer:
                 changes.refuse(StoreUnavailable(_CLOSED))
             for each in (*added, *self._added):
                 each.refuse(StoreUnavailable(_CLOSED))
-            await self._place.close()
+            if self._postgres is not None:
+                await self._postgres.close()
 
     async def carry_over_log(self) -> None:
         """Carry SQLite's log over into the database beside the commits, so that none of them waits for the disk.
@@ -111,7 +111,8 @@ class Writer:
             self._batches.write_rows(connection, [taken])
 
         await _move_large_values([taken])
-        await self._database.transact(work)
+        with telling_problems():
+            await self._database.transact(work)
 
     async def _write_until_kept(self, batch: list[Taken], added: list[AddedRow], is_doubtful: bool = False) -> None:
         delay = FIRST_DELAY_SECONDS
@@ -120,10 +121,12 @@ class Writer:
             try:
                 await _move_large_values(batch)
                 write = partial(self._batches.write, batch=batch, added=added, is_doubtful=is_doubtful)
-                lost = await self._place.write(write)
+                if self._postgres is None:
+                    lost = await self._database.transact(write)
+                else:
+                    lost = await self._postgres.transact(write)
                 self._has_committed.set()
             except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
-                await self._place.drop()
                 if not may_pass(error):
                     await self._write_one_by_one(batch, added, is_doubtful, error)
                     return
@@ -157,61 +160,29 @@ class Writer:
             await self._write_until_kept([], [each], is_doubtful)
 
 
-class _Thread:
-    """Where SQLite is written: all statements of a batch in one visit to a thread, on a connection of its own."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="pitstop-writer")
-        self._connection: Connection | None = None
-
-    async def write(self, write_batch: WriteBatch) -> list[Taken]:
-        def work() -> list[Taken]:
-            if self._connection is None:
-                self._connection = self._database.connect_writer()
-            with self._connection.begin():
-                return write_batch(self._connection)
-
-        async with self._database.writing:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-    async def drop(self) -> None:
-        def work() -> None:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                with suppress(SQLAlchemyError):  # it was of no use any more
-                    connection.invalidate()
-                    connection.close()
-
-        await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-    async def close(self) -> None:
-        await self.drop()
-        self._thread.shutdown(wait=False)
-
-
-class _Loop:
-    """Where PostgreSQL is written: on a connection that is kept."""
+class _PostgresWriter:
+    """A connection to PostgreSQL that is kept until there is an error."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._connection: AsyncConnection | None = None
 
-    async def write(self, write_batch: WriteBatch) -> list[Taken]:
+    async def transact(self, write_batch: WriteBatch) -> list[Taken]:
         if self._connection is None:
             self._connection = await self._database.engine.connect()
-        async with self._connection.begin():
-            return await self._connection.run_sync(write_batch)
+        try:
+            async with self._connection.begin():
+                return await self._connection.run_sync(write_batch)
+        except Exception:
+            await self.close()
+            raise
 
-    async def drop(self) -> None:
+    async def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(*DRIVER_ERRORS):  # it was of no use any more
                 await connection.invalidate()
                 await connection.close()
-
-    async def close(self) -> None:
-        await self.drop()
 
 
 def _carry_over_log(connection: Connection) -> None:
