@@ -253,7 +253,7 @@ def table_of_start(bench: Bench) -> None:
         "import asyncio": [sys.executable, "-c", "import asyncio"],
         "import pydantic": [sys.executable, "-c", "from pydantic import BaseModel"],
         "import yaml": [sys.executable, "-c", "import yaml"],
-        "pitstop run, imported": [sys.executable, "-c", "import pitstop.doors.cli.run, pitstop.service.local"],
+        "pitstop run, imported": [sys.executable, "-c", "import pitstop.doors.cli.run, pitstop.service.local.opening"],
         "pitstop run, 1 step": run_pitstop(bench.scratch, 1),
     }
     print("\nWhere the start goes, CPU")

@@ -76,12 +76,12 @@ class PacedRun:
         self.started = asyncio.Event()
 
     async def info(self) -> Any:
-        from pitstop.service.api import RunInfo
+        from pitstop.service.runs import RunInfo
 
         return RunInfo(id="paced", flow="paced", file="", status="running", created_at=0.0, last_event=0)
 
     async def events(self, after: int = 0) -> AsyncIterator[Any]:
-        from pitstop.service.api import EventInfo
+        from pitstop.service.runs import EventInfo
 
         await self.started.wait()
         begun = time.time() - after / EVENTS_PER_SECOND
@@ -99,13 +99,13 @@ class PacedRun:
         return lambda: None
 
 
-class PacedService:
-    """As much of a service as a stream asks for; to cancel a run begins it."""
+class PacedRuns:
+    """As much of the runs as a stream asks for."""
 
     def __init__(self, seconds: float) -> None:
         self._run = PacedRun(seconds)
 
-    async def run(self, _run: str) -> PacedRun:
+    async def get(self, _caller: object, _run: str) -> PacedRun:
         return self._run
 
     def begin(self) -> None:
@@ -116,16 +116,19 @@ async def serve_paced(seconds: float, folder: Path) -> None:
     from pitstop.doors.http.app import create_app
     from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
     from pitstop.service.access import TokenAccess
+    from pitstop.service.desks import Service
     from pitstop.service.token_files import TokenFiles
     from pitstop.settings import Settings
 
     keeper = TokenFiles(Settings(folder).token_file)
-    service: Any = PacedService(seconds)
-    asyncio.get_running_loop().add_reader(sys.stdin, lambda: (sys.stdin.readline(), service.begin()))
+    nothing: Any = object()
+    runs: Any = PacedRuns(seconds)
+    desks = {**dict.fromkeys(Service.__struct_fields__, nothing), "runs": runs, "access": TokenAccess(keeper)}
+    asyncio.get_running_loop().add_reader(sys.stdin, lambda: (sys.stdin.readline(), runs.begin()))
     listening = open_socket("127.0.0.1", 0)
     print(json.dumps({"port": listening.getsockname()[1], "token": keeper.token}), flush=True)
     allow_connections()
-    await HttpServer(create_app(service, TokenAccess(keeper), web=None)).serve(sockets=[listening])
+    await HttpServer(create_app(Service(**desks), web=None)).serve(sockets=[listening])
 
 
 async def serve_real(folder: Path) -> None:

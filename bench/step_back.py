@@ -19,7 +19,9 @@ from pathlib import Path
 from statistics import median
 
 from pitstop.app import open_service
-from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, RunRequest
+from pitstop.service.caller import LOCAL
+from pitstop.service.debugging import Debugger, verbs
+from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest, RunRequest
 from pitstop.settings import Settings
 
 LENGTHS = (20, 200, 2000)
@@ -60,20 +62,21 @@ async def measured(home: Path, steps: int, files: int) -> tuple[float, list[floa
     wanted = (BreakpointRequest(step=last), BreakpointRequest(step=last, position="after"))
     async with open_service(Settings(home)) as service:
         began = time.perf_counter()
-        run = await service.start(RunRequest(flow="f.yaml", text=flow, debug=DebugRequest(breakpoints=wanted)))
-        stops = stops_of(run)
-        await run.debugger.continue_(await anext(stops))
+        request = RunRequest(flow="f.yaml", text=flow, debug=DebugRequest(breakpoints=wanted))
+        run = await service.runs.start(LOCAL, request)
+        stops, debugger = stops_of(run), Debugger(service.debugging, LOCAL, run.id)
+        await debugger.say(verbs.Continue(await anext(stops)))
         stop = await anext(stops)
         whole = time.perf_counter() - began
         back = []
         for _ in range(ROUNDS):
             began = time.perf_counter()
-            await run.debugger.step_back(stop)
+            await debugger.say(verbs.Step(stop, "back"))
             stop = await anext(stops)
             back.append(time.perf_counter() - began)
-            await run.debugger.continue_(stop)
+            await debugger.say(verbs.Continue(stop))
             stop = await anext(stops)
-        await run.debugger.abort()
+        await debugger.say(verbs.Abort())
         await run.wait()
     return whole, back
 

@@ -34,6 +34,7 @@ from pitstop.definition.step_kinds import combining_kinds
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.openapi import text_of
+from pitstop.service.desks import Service
 from pitstop.steps.described import DescribedStepType
 from pitstop.steps.reference import kind_of
 from pitstop.steps.registry import BUILT_IN, StepTypes
@@ -183,8 +184,8 @@ def cell_text(text: str) -> str:
 
 def openapi_text() -> str:
     """The OpenAPI description of an app that serves nothing."""
-    nothing: Any = None
-    return text_of(create_app(nothing, nothing, web=None))
+    nothing: Any = object()
+    return text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), web=None))
 
 
 if __name__ == "__main__":

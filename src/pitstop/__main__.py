@@ -12,10 +12,11 @@ from pitstop.doors.cli.interrupts import Interrupts
 TYPE_CHECKING = False  # that of `typing`, whose import `--help` need not wait for
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from pitstop.doors.cli.app import Act
     from pitstop.executors.machine.processes.keeper_process import EarlyKeeper, KeeperProcess
-    from pitstop.service.api import Service
+    from pitstop.service.desks import Service
 
 
 GARBAGE_THRESHOLD = 100_000  # objects: with the usual 700 there is a search every few modules, all of which stay
@@ -102,7 +103,7 @@ def prepare_run() -> "EarlyKeeper":
     return keeper
 
 
-def open_service(new_keeper: "Callable[[], KeeperProcess] | None") -> "Service":
+def open_service(new_keeper: "Callable[[], KeeperProcess] | None") -> "AbstractAsyncContextManager[Service]":
     from pitstop.app import open_service as open_local
 
     return open_local(new_keeper=new_keeper)

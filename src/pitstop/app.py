@@ -1,6 +1,7 @@
 """Puts the house together: the public Graph and `run_flow`, the services, and what runs their commands."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,14 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.executors.machine.snapshots.store import SnapshotStore
     from pitstop.executors.masking import Masker
     from pitstop.runs.known_runs import Backends
-    from pitstop.runs.local_runs import LocalRuns
     from pitstop.runs.server_runs import ServerOptions
-    from pitstop.service.api import Finding
-    from pitstop.service.local import LocalService
+    from pitstop.service.access import Access
+    from pitstop.service.audit import Audit
+    from pitstop.service.desks import Service
+    from pitstop.service.flows import Finding
+    from pitstop.service.local.server import ServerService
     from pitstop.service.sealing import Seal
     from pitstop.service.secrets import Secrets
-    from pitstop.service.server import ServerService
-    from pitstop.settings import Settings
     from pitstop.steps.workplace import OnOutput
     from pitstop.store.port import ServerStore
 
@@ -79,16 +80,19 @@ async def run_flow(
 
 
 def open_service(
-    settings: Settings | None = None, *, new_keeper: "Callable[[], KeeperProcess] | None" = None
-) -> "LocalService[LocalRuns]":
+    settings: Settings | None = None,
+    *,
+    new_keeper: "Callable[[], KeeperProcess] | None" = None,
+    audit: "Audit | None" = None,
+) -> "AbstractAsyncContextManager[Service]":
     """The service in this process, with folders to keep runs in and the machine's own processes to run commands in."""
-    from pitstop.service.local import make_local_service
+    from pitstop.service.local.opening import open_local_service
     from pitstop.store.folder import FolderStore
 
     settings = settings or read_settings()
     store = FolderStore(settings.home)
     backends = _choose_backends(settings, new_keeper)
-    return make_local_service(store, backends, partial(_examine, settings), store.end_elsewhere)
+    return open_local_service(store, backends, partial(_examine, settings), store.end_elsewhere, audit)
 
 
 def open_server_service(
@@ -99,13 +103,15 @@ def open_server_service(
     secrets: "Secrets",
     flow_folders: Sequence[Path] = (),
     *,
+    access: "Access | None" = None,
+    audit: "Audit | None" = None,
     clock: Clock | None = None,
-) -> "ServerService":
+) -> "AbstractAsyncContextManager[ServerService]":
     """The service of a server, whose runs are kept in `store`."""
-    from pitstop.service.server import make_server_service
+    from pitstop.service.local import server
 
-    backends, examine = _choose_backends(settings), partial(_examine, settings)
-    return make_server_service(settings, store, seal, options, secrets, backends, examine, flow_folders, clock)
+    given = settings, store, seal, options, secrets, _choose_backends(settings), partial(_examine, settings)
+    return server.open_server_service(*given, flow_folders, access=access, audit=audit, clock=clock)
 
 
 def _choose_backends(settings: Settings, new_keeper: "Callable[[], KeeperProcess] | None" = None) -> "Backends":

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import uvloop
 
-from pitstop.service.api import DebugRequest, RunRequest
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import DebugRequest, RunRequest
 from pitstop.serving.house import Serving, open_house, serve
 from pitstop.settings import Settings
 
@@ -52,7 +53,9 @@ async def warm_up() -> None:
     with tempfile.TemporaryDirectory() as home:
         async with open_house(Serving(settings=Settings(Path(home)), port=0)) as house:
             debug = DebugRequest(stop_on_error=False)
-            run = await house.service.start(RunRequest(flow="a.yaml", text="steps: [run: exit 0]", debug=debug))
+            run = await house.service.runs.start(
+                LOCAL, RunRequest(flow="a.yaml", text="steps: [run: exit 0]", debug=debug)
+            )
             await run.wait()
 
 

@@ -18,8 +18,9 @@ from pitstop.errors import (
     UnknownRun,
     UnknownStep,
 )
-from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RerunRequest, RunQuery, RunRequest
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import BreakpointRequest, DebugRequest, Output, RerunRequest, RunQuery, RunRequest
 from tests.contracts.service_debugger import DebuggerContract
 from tests.contracts.service_desk import SHOP, Desk, collected, next_stop, until, wait_for
 from tests.contracts.service_workspace import WorkspaceContract
@@ -37,7 +38,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
     # --- Flows
 
     async def test_a_flow_in_a_file_or_a_text_is_told_as_plain_values(self, desk: Desk) -> None:
-        told = await desk.service.check(desk.write(SHOP))
+        told = await desk.service.flows.check(LOCAL, desk.write(SHOP))
 
         assert told.name == "shop"
         assert [(step.path, step.title, step.line) for step in told.steps][:2] == [
@@ -45,35 +46,37 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
             ("2", "2", 6),
         ]
         assert [(each.name, each.type, each.default) for each in told.inputs] == [("who", "string", "world")]
-        assert (await desk.service.check("typed.yaml", "steps: [{id: a, run: 'true'}]")).steps[0].path == "a"
+        assert (await desk.service.flows.check(LOCAL, "typed.yaml", "steps: [{id: a, run: 'true'}]")).steps[
+            0
+        ].path == "a"
 
     async def test_every_mistake_of_a_flow_is_told_with_its_place(self, desk: Desk) -> None:
         with pytest.raises(BadFlow) as refused:
-            await desk.service.check("typed.yaml", "steps: [{rnu: 'true'}]\nnope: 1")
+            await desk.service.flows.check(LOCAL, "typed.yaml", "steps: [{rnu: 'true'}]\nnope: 1")
 
         assert len(refused.value.found) == 2
         assert {mistake.line for mistake in refused.value.found} == {1, 2}
 
     async def test_a_flow_is_resolved_as_far_as_its_inputs_tell(self, desk: Desk) -> None:
-        told = await desk.service.resolve(RunRequest(flow=desk.write(SHOP), inputs={"who": "you"}))
+        told = await desk.service.flows.resolve(LOCAL, RunRequest(flow=desk.write(SHOP), inputs={"who": "you"}))
 
         assert told.steps[0].detail.startswith("echo hello you")
         assert told.inputs[0].default == "you"
         with pytest.raises(BadInputs):
-            await desk.service.resolve(RunRequest(flow=desk.write(SHOP), inputs={"nope": 1}))
+            await desk.service.flows.resolve(LOCAL, RunRequest(flow=desk.write(SHOP), inputs={"nope": 1}))
 
     async def test_stored_flows_are_started_by_their_names(self, desk: Desk) -> None:
         desk.store_flow("nightly", "steps: [{id: a, run: echo nightly}]")
         desk.store_flow("broken", "steps: 3")
 
-        told = {flow.name: flow for flow in await desk.service.flows()}
+        told = {flow.name: flow for flow in await desk.service.flows.list(LOCAL)}
 
         assert told["nightly"].problem is None
         assert told["broken"].problem is not None
-        assert await desk.service.flow_text("nightly") == "steps: [{id: a, run: echo nightly}]"
+        assert await desk.service.flows.text(LOCAL, "nightly") == "steps: [{id: a, run: echo nightly}]"
         with pytest.raises(UnknownFlow):
-            await desk.service.flow_text("weekly")
-        run = await desk.service.start(RunRequest(flow="nightly", folder=str(desk.folder)))
+            await desk.service.flows.text(LOCAL, "weekly")
+        run = await desk.service.runs.start(LOCAL, RunRequest(flow="nightly", folder=str(desk.folder)))
         assert (await run.wait()).status == "passed"
         assert run.flow.name == "nightly"
 
@@ -83,13 +86,13 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
             BreakpointRequest(step="tests", position="after", condition=".vars.region == 1", hits="% 2", group="slow"),
             BreakpointRequest(state=".vars.region", equals={"a": [1]}, has_equals=True, enabled=False),
         )
-        assert await desk.service.flow_breakpoints(flow) == ()
+        assert await desk.service.flows.breakpoints(LOCAL, flow) == ()
 
-        await desk.service.keep_flow_breakpoints(flow, wanted)
+        await desk.service.flows.store_breakpoints(LOCAL, flow, wanted)
 
-        assert await desk.service.flow_breakpoints(flow) == wanted
-        await desk.service.keep_flow_breakpoints(flow, [])
-        assert await desk.service.flow_breakpoints(flow) == ()
+        assert await desk.service.flows.breakpoints(LOCAL, flow) == wanted
+        await desk.service.flows.store_breakpoints(LOCAL, flow, [])
+        assert await desk.service.flows.breakpoints(LOCAL, flow) == ()
 
     async def test_a_run_that_is_debugged_has_the_breakpoints_that_are_kept_with_its_flow(self, desk: Desk) -> None:
         flow = desk.write("steps: [{id: a, sleep: 0s}, {id: b, sleep: 0s}, {id: c, sleep: 0s}]")
@@ -98,45 +101,45 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
             BreakpointRequest(step="c"),
             BreakpointRequest(step="it was there when they were kept"),
         ]
-        await desk.service.keep_flow_breakpoints(flow, kept)
+        await desk.service.flows.store_breakpoints(LOCAL, flow, kept)
 
         asked = DebugRequest(breakpoints=(BreakpointRequest(step="c", enabled=False),))
-        run = await desk.service.start(RunRequest(flow=flow, debug=asked))
-        stop = await next_stop(run)
+        run = await desk.service.runs.start(LOCAL, RunRequest(flow=flow, debug=asked))
+        stop = await next_stop(desk.service, run)
 
         assert stop.step == "b"
-        breakpoints = [each.request for each in (await run.debugger.say(verbs.State())).breakpoints]
+        breakpoints = [each.request for each in (await desk.debugger(run).say(verbs.State())).breakpoints]
         assert [(each.step, each.enabled) for each in breakpoints if each.step] == [("c", False), ("b", True)]
-        await run.debugger.say(verbs.Continue(stop.id))
+        await desk.debugger(run).say(verbs.Continue(stop.id))
         await run.wait()
-        again = await desk.service.rerun(run.id, RerunRequest(debug=DebugRequest()))
-        assert (await next_stop(again)).step == "b"
-        await again.debugger.say(verbs.Detach())
+        again = await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(debug=DebugRequest()))
+        assert (await next_stop(desk.service, again)).step == "b"
+        await desk.debugger(again).say(verbs.Detach())
         await again.wait()
 
     async def test_a_run_may_leave_out_the_breakpoints_of_its_flow(self, desk: Desk) -> None:
         flow = desk.write("steps: [{id: a, sleep: 0s}]")
-        await desk.service.keep_flow_breakpoints(flow, [BreakpointRequest(step="a")])
+        await desk.service.flows.store_breakpoints(LOCAL, flow, [BreakpointRequest(step="a")])
 
-        alone = await desk.service.start(RunRequest(flow=flow, debug=DebugRequest(flow_breakpoints=False)))
-        nobody = await desk.service.start(RunRequest(flow=flow))
+        alone = await desk.service.runs.start(LOCAL, RunRequest(flow=flow, debug=DebugRequest(flow_breakpoints=False)))
+        nobody = await desk.service.runs.start(LOCAL, RunRequest(flow=flow))
 
         assert (await alone.wait()).status == "passed"
         assert (await nobody.wait()).status == "passed"
 
     async def test_the_reference_knows_the_schema_and_the_types_of_steps(self, desk: Desk) -> None:
-        assert "steps" in (await desk.service.schema())["properties"]
-        types = {each.name: each for each in await desk.service.step_types()}
+        assert "steps" in (await desk.service.flows.schema(LOCAL))["properties"]
+        types = {each.name: each for each in await desk.service.flows.step_types(LOCAL)}
         assert {"run", "approve", "parallel", "matrix"} <= types.keys()
         assert types["run"].config is not None
         assert "script" in types["run"].config["properties"]
         assert types["parallel"].config is None
-        assert (await desk.service.step_type("run")).text.startswith("run: ")
+        assert (await desk.service.flows.step_type(LOCAL, "run")).text.startswith("run: ")
         with pytest.raises(PitstopError, match="did you mean 'run'"):
-            await desk.service.step_type("rnu")
+            await desk.service.flows.step_type(LOCAL, "rnu")
 
     async def test_the_machine_is_examined(self, desk: Desk) -> None:
-        findings = {each.name: each for each in await desk.service.examine()}
+        findings = {each.name: each for each in await desk.service.flows.examine(LOCAL)}
 
         assert findings["jq"].works
         assert findings["commands"].works
@@ -165,7 +168,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
 
     async def test_a_run_of_a_text_has_that_text(self, desk: Desk) -> None:
         text = "name: typed\nsteps: [{id: a, run: echo typed}]"
-        run = await desk.service.start(RunRequest(flow="typed.yaml", text=text, folder=str(desk.folder)))
+        run = await desk.service.runs.start(LOCAL, RunRequest(flow="typed.yaml", text=text, folder=str(desk.folder)))
 
         assert (await run.wait()).status == "passed"
         assert text in run.texts.values()
@@ -248,9 +251,9 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         (question,) = await until(run.questions)
         assert (question.occurrence, question.prompt) == ("ask", "Ship it?")
         with pytest.raises(CommandRefused):
-            await run.answer("other", approved=True)
+            await desk.service.runs.answer(LOCAL, run.id, "other", approved=True)
 
-        await run.answer("ask", approved=False, by="ann", comment="not yet")
+        await desk.service.runs.answer(LOCAL, run.id, "ask", approved=False, by="ann", comment="not yet")
 
         assert "ann did not approve 'Ship it?': not yet" in (await run.wait()).failures[0].message
         assert await run.questions() == ()
@@ -267,7 +270,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
               - {id: bad, fail: "no entry with ${{ .secrets.TOKEN }}"}
             """
         run, _ = await desk.debug(text, stop_at_entry=False, secrets={"TOKEN": secret, "PIN": "7"})
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         state = await debugger.say(verbs.State())
         (stop,) = state.stops
         told = [
@@ -296,7 +299,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         await wait_for(run, "step.started")
         assert (await run.info()).status == "running"
 
-        await run.cancel("enough")
+        await desk.service.runs.cancel(LOCAL, run.id, "enough")
 
         summary = await run.wait()
         assert (summary.status, summary.error) == ("cancelled", "Aborted: enough")
@@ -308,8 +311,8 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         await until(lambda: run.log_tail("a"))
         lives = desk.folder / "lives"
         before = len(lives.read_text())
-        await run.cancel("enough")
-        await run.kill()
+        await desk.service.runs.cancel(LOCAL, run.id, "enough")
+        await desk.service.runs.kill(LOCAL, run.id)
 
         assert (await run.wait()).status == "cancelled"
         assert len(lives.read_text()) - before < 80  # they would have had 10 seconds, which is 100 turns
@@ -333,28 +336,28 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         with pytest.raises(error):
             await desk.start(**options)
 
-        assert (await desk.service.runs(RunQuery())).runs == ()
+        assert (await desk.service.runs.list(LOCAL, RunQuery())).runs == ()
 
     async def test_a_run_again_has_the_flow_and_the_inputs_of_then(self, desk: Desk) -> None:
         old = await desk.run_to_end(inputs={"who": "you"})
         (desk.folder / "repaired").touch()
         desk.write(SHOP.replace("hello ${{", "goodbye ${{"))
 
-        same = await desk.service.rerun(old.id, RerunRequest())
-        other = await desk.service.rerun(old.id, RerunRequest(inputs={"who": "all"}, use_file=True))
+        same = await desk.service.runs.rerun(LOCAL, old.id, RerunRequest())
+        other = await desk.service.runs.rerun(LOCAL, old.id, RerunRequest(inputs={"who": "all"}, use_file=True))
 
         assert [(await run.wait()).status for run in (same, other)] == ["passed", "passed"]
         assert await same.log_tail("hello") == ["hello you"]
         assert await other.log_tail("hello") == ["goodbye all"]
         assert (await same.info()).from_run == old.id
         with pytest.raises(UnknownRun):
-            await desk.service.rerun("nope", RerunRequest())
+            await desk.service.runs.rerun(LOCAL, "nope", RerunRequest())
 
     async def test_a_run_goes_on_from_a_step_and_leaves_alone_what_passed_beside_it(self, desk: Desk) -> None:
         old = await desk.run_to_end()
         (desk.folder / "repaired").touch()
 
-        run = await desk.service.rerun(old.id, RerunRequest(from_step="tests"))
+        run = await desk.service.runs.rerun(LOCAL, old.id, RerunRequest(from_step="tests"))
 
         assert (await run.wait()).status == "passed"
         started = [
@@ -367,7 +370,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         assert (info.from_run, info.from_step, info.carried_over) == (old.id, "tests", run.carried_over)
         assert run.carried_over > 0
         with pytest.raises(PitstopError, match="did not reach 'package'"):
-            await desk.service.rerun(old.id, RerunRequest(from_step="package"))
+            await desk.service.runs.rerun(LOCAL, old.id, RerunRequest(from_step="package"))
 
     async def test_the_last_run_of_a_flow_is_gone_on_from_when_none_is_named(self, desk: Desk) -> None:
         await desk.run_to_end(inputs={"who": "you"})
@@ -397,50 +400,56 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         old = await desk.run_to_end()
         events = await collected(old.events())
 
-        run = await desk.service.run(old.id)
+        run = await desk.service.runs.get(LOCAL, old.id)
 
         assert (run.id, run.flow) == (old.id, old.flow)
         assert run.texts == old.texts
         assert await collected(run.events()) == events
         assert await run.wait() == await old.wait()
         assert await run.log_tail("hello") == ["hello world"]
-        assert (await run.debugger.say(verbs.State())).is_ended
-        assert len(await run.debugger.say(verbs.History())) > 4
-        for command in (run.debugger.say(verbs.Pause()), run.debugger.say(verbs.Continue(1)), run.cancel("too late")):
+        assert (await desk.debugger(run).say(verbs.State())).is_ended
+        assert len(await desk.debugger(run).say(verbs.History())) > 4
+        for command in (
+            desk.debugger(run).say(verbs.Pause()),
+            desk.debugger(run).say(verbs.Continue(1)),
+            desk.service.runs.cancel(LOCAL, run.id, "too late"),
+        ):
             with pytest.raises(NotRunning):
                 await command
         with pytest.raises(UnknownRun):
-            await desk.service.run("nope")
+            await desk.service.runs.get(LOCAL, "nope")
 
     async def test_runs_are_listed_in_pages_and_filtered(self, desk: Desk) -> None:
         good = "name: good\nsteps: [{run: 'true'}]"
         runs = [(await desk.run_to_end(text)).id for text in (good, SHOP, good)]
 
-        page = await desk.service.runs(RunQuery(limit=2))
-        rest = await desk.service.runs(RunQuery(limit=2, cursor=page.next))
+        page = await desk.service.runs.list(LOCAL, RunQuery(limit=2))
+        rest = await desk.service.runs.list(LOCAL, RunQuery(limit=2, cursor=page.next))
 
         assert [run.id for run in (*page.runs, *rest.runs)] == runs[::-1]
         assert page.next is not None
         assert rest.next is None
-        found = await desk.service.runs(RunQuery(status=("failed",)))
+        found = await desk.service.runs.list(LOCAL, RunQuery(status=("failed",)))
         assert [(run.id, run.status, run.failures[0].step) for run in found.runs] == [(runs[1], "failed", "2.tests")]
-        assert [run.id for run in (await desk.service.runs(RunQuery(flow="shop"))).runs] == [runs[1]]
-        assert [run.id for run in (await desk.service.runs(RunQuery(search=runs[0][-6:].upper()))).runs] == [runs[0]]
+        assert [run.id for run in (await desk.service.runs.list(LOCAL, RunQuery(flow="shop"))).runs] == [runs[1]]
+        assert [
+            run.id for run in (await desk.service.runs.list(LOCAL, RunQuery(search=runs[0][-6:].upper()))).runs
+        ] == [runs[0]]
         with pytest.raises(BadCursor):
-            await desk.service.runs(RunQuery(cursor="nonsense"))
+            await desk.service.runs.list(LOCAL, RunQuery(cursor="nonsense"))
 
     async def test_a_run_is_pinned_and_forgotten(self, desk: Desk) -> None:
         run = await desk.run_to_end()
 
-        await desk.service.pin(run.id)
-        assert (await (await desk.service.run(run.id)).info()).is_pinned
-        await desk.service.pin(run.id, pinned=False)
-        assert not (await (await desk.service.run(run.id)).info()).is_pinned
-        await desk.service.delete(run.id)
+        await desk.service.runs.pin(LOCAL, run.id)
+        assert (await (await desk.service.runs.get(LOCAL, run.id)).info()).is_pinned
+        await desk.service.runs.pin(LOCAL, run.id, pinned=False)
+        assert not (await (await desk.service.runs.get(LOCAL, run.id)).info()).is_pinned
+        await desk.service.runs.delete(LOCAL, run.id)
 
         with pytest.raises(UnknownRun):
-            await desk.service.run(run.id)
-        for refused in (desk.service.delete(run.id), desk.service.pin(run.id)):
+            await desk.service.runs.get(LOCAL, run.id)
+        for refused in (desk.service.runs.delete(LOCAL, run.id), desk.service.runs.pin(LOCAL, run.id)):
             with pytest.raises(UnknownRun):
                 await refused
 
@@ -449,7 +458,7 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         await wait_for(run, "step.started")
 
         with pytest.raises(NotEnded):
-            await desk.service.delete(run.id)
+            await desk.service.runs.delete(LOCAL, run.id)
 
-        await run.cancel("enough")
+        await desk.service.runs.cancel(LOCAL, run.id, "enough")
         await run.wait()

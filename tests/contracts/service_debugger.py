@@ -15,8 +15,9 @@ from pitstop.errors import (
     UnknownPoint,
     UnknownStep,
 )
-from pitstop.service.api import BreakpointRequest, DebugRequest
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import DebugState, verbs
+from pitstop.service.runs import BreakpointRequest, DebugRequest
 from tests.contracts.service_desk import Desk, collected, next_stop, wait_for
 from tests.patience import PATIENCE_SECONDS
 
@@ -33,15 +34,15 @@ class DebuggerContract:
         assert (stop.line, stop.will_run, stop.outcome) == (5, True, None)
         assert {"continue", "step_over", "skip", "set"} <= set(stop.allowed)
         assert stop.lease_ends_at is not None
-        state = await run.debugger.say(verbs.State())
+        state = await desk.debugger(run).say(verbs.State())
         assert [(frame.id, frame.state, frame.step) for frame in state.frames] == [("main", "paused", "hello")]
         assert not state.is_ended
         info = await run.info()
         assert (info.status, info.stops) == ("paused", (stop.id,))
         assert info.session in ("waiting", "connected")
-        await run.debugger.say(verbs.Detach())
+        await desk.debugger(run).say(verbs.Detach())
         assert (await run.wait()).status == "failed"
-        ended = await run.debugger.say(verbs.State())
+        ended = await desk.debugger(run).say(verbs.State())
         assert (ended.is_ended, ended.stops) == (True, ())
 
     async def test_a_failure_is_a_stop_with_its_outcome(self, desk: Desk) -> None:
@@ -51,14 +52,14 @@ class DebuggerContract:
         assert stop.outcome is not None
         assert (stop.outcome.status, stop.outcome.error_type) == ("failed", "CommandFailed")
         assert "exit code 1" in (stop.outcome.error or "")
-        await run.debugger.say(verbs.Force(stop.id, "passed"))
+        await desk.debugger(run).say(verbs.Force(stop.id, "passed"))
         summary = await run.wait()
         assert (summary.status, summary.intervened) == ("passed", True)
-        assert (await run.debugger.say(verbs.State())).interventions == ("forced 2.tests to passed",)
+        assert (await desk.debugger(run).say(verbs.State())).interventions == ("forced 2.tests to passed",)
 
     async def test_values_are_evaluated_and_opened_level_by_level(self, desk: Desk) -> None:
         run, stop = await desk.debug()
-        debugger = run.debugger
+        debugger = desk.debugger(run)
 
         assert (await debugger.say(verbs.Evaluate(".vars.tags[], (.inputs.who | ascii_upcase)", stop.id))).values == [
             "a",
@@ -88,19 +89,19 @@ class DebuggerContract:
 
     async def test_long_values_are_cut_where_they_are_only_mentioned(self, desk: Desk) -> None:
         run, stop = await desk.debug("vars: {long: 'x'}\nsteps: [{id: a, run: 'true'}]")
-        await run.debugger.say(verbs.Set(stop.id, ".vars.long", "x" * 50_000))
+        await desk.debugger(run).say(verbs.Set(stop.id, ".vars.long", "x" * 50_000))
 
-        (long,) = (await run.debugger.say(verbs.Variables(stop.id, ".vars"))).variables
+        (long,) = (await desk.debugger(run).say(verbs.Variables(stop.id, ".vars"))).variables
 
         assert long.is_cut
         assert len(long.value) < 50_000
         assert len(long.preview) < 500
-        await run.debugger.say(verbs.Abort())
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
     async def test_watches_are_kept_and_told_with_their_values(self, desk: Desk) -> None:
         run, stop = await desk.debug()
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         await debugger.say(verbs.Watch(".inputs.who"))
         await debugger.say(verbs.Watch(".nope | error"))
 
@@ -123,14 +124,14 @@ class DebuggerContract:
               - {id: d, run: "true"}
             """
         run, stop = await desk.debug(text)
-        debugger, seen = run.debugger, []
+        debugger, seen = desk.debugger(run), []
 
         kinds: tuple[Literal["over", "into", "out"], ...] = ("over", "into", "out", "over")
         for kind in kinds:
             await debugger.say(verbs.Step(stop.id, kind))
             if kind == "over" and stop.step == "d":
                 break
-            stop = await next_stop(run, stop.id)
+            stop = await next_stop(desk.service, run, stop.id)
             seen.append(stop.step)
 
         assert seen == ["g", "g.b", "d"]
@@ -138,9 +139,9 @@ class DebuggerContract:
 
     async def test_a_stop_that_is_over_is_refused_and_nothing_changes(self, desk: Desk) -> None:
         run, stop = await desk.debug()
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         await debugger.say(verbs.Step(stop.id, "over"))
-        later = await next_stop(run, stop.id)
+        later = await next_stop(desk.service, run, stop.id)
 
         said: tuple[Coroutine[Any, Any, Any], ...] = (
             debugger.say(verbs.Continue(stop.id)),
@@ -160,19 +161,19 @@ class DebuggerContract:
         run = await desk.start(text)
         await wait_for(run, "step.started")
 
-        await run.debugger.say(verbs.Pause())
+        await desk.debugger(run).say(verbs.Pause())
         (desk.folder / "go").touch()
-        stop = await next_stop(run)
+        stop = await next_stop(desk.service, run)
 
         assert (stop.step, stop.position, stop.reasons) == ("a", "after", ("pause",))
-        await run.debugger.say(verbs.Continue(stop.id))
+        await desk.debugger(run).say(verbs.Continue(stop.id))
         assert (await run.wait()).status == "passed"
 
     async def test_frames_stop_apart_and_go_on_together(self, desk: Desk) -> None:
         run, stop = await desk.debug(breakpoints=(BreakpointRequest(step="lint"), BreakpointRequest(step="tests")))
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         await debugger.say(verbs.Continue(stop.id))
-        await next_stop(run, stop.id + 1)
+        await next_stop(desk.service, run, stop.id + 1)
 
         state = await debugger.say(verbs.State())
         assert {each.frame for each in state.stops} == {"2.lint", "2.tests"}
@@ -187,7 +188,7 @@ class DebuggerContract:
     async def test_aborting_ends_the_run_as_cancelled(self, desk: Desk) -> None:
         run, _ = await desk.debug()
 
-        await run.debugger.say(verbs.Abort("enough"))
+        await desk.debugger(run).say(verbs.Abort("enough"))
 
         summary = await run.wait()
         assert (summary.status, summary.error) == ("cancelled", "Aborted: enough")
@@ -197,7 +198,7 @@ class DebuggerContract:
 
     async def test_edits_take_effect_are_listed_and_can_be_undone(self, desk: Desk) -> None:
         run, stop = await desk.debug()
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         await debugger.say(verbs.Set(stop.id, ".inputs.who", "edited"))
         await debugger.say(verbs.Set(stop.id, ".vars.extra", {"a": [1]}))
         await debugger.say(verbs.Unset(stop.id, ".vars.region"))
@@ -223,26 +224,26 @@ class DebuggerContract:
     async def test_the_state_is_small_however_large_an_edit_is(self, desk: Desk) -> None:
         run, stop = await desk.debug()
 
-        await run.debugger.say(verbs.Set(stop.id, ".vars.text", "x" * 1_000_000))
-        await run.debugger.say(verbs.Set(stop.id, ".vars.list", ["x" * 1000] * 1000))
+        await desk.debugger(run).say(verbs.Set(stop.id, ".vars.text", "x" * 1_000_000))
+        await desk.debugger(run).say(verbs.Set(stop.id, ".vars.list", ["x" * 1000] * 1000))
 
-        text, items = (await run.debugger.say(verbs.State())).edits
+        text, items = (await desk.debugger(run).say(verbs.State())).edits
         assert (len(text.value), text.is_cut) == (10_000, True)
         assert (items.value, len(items.preview)) == (None, 120)
-        await run.debugger.say(verbs.Detach())
+        await desk.debugger(run).say(verbs.Detach())
         await run.wait()
 
     async def test_a_step_is_repaired_and_tried_again(self, desk: Desk) -> None:
         run, stop = await desk.debug(stop_at_entry=False)
-        await run.debugger.say(verbs.Config(stop.id, {"script": "echo repaired"}))
-        await run.debugger.say(verbs.Retry(stop.id))
+        await desk.debugger(run).say(verbs.Config(stop.id, {"script": "echo repaired"}))
+        await desk.debugger(run).say(verbs.Retry(stop.id))
 
         assert (await run.wait()).status == "passed"
         assert await run.log_tail("2.tests#2") == ["repaired"]
 
     async def test_steps_are_skipped_with_outputs_and_put_in(self, desk: Desk) -> None:
         run, stop = await desk.debug()
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         step = {"uses": "run", "with": {"script": "echo injected"}}
         path = (await debugger.say(verbs.Inject(stop.id, step, "after"))).path
         (desk.folder / "repaired").touch()
@@ -259,17 +260,17 @@ class DebuggerContract:
 
     async def test_time_goes_back(self, desk: Desk) -> None:
         run, first = await desk.debug()
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         await debugger.say(verbs.Step(first.id, "over"))
-        second = await next_stop(run, first.id)
+        second = await next_stop(desk.service, run, first.id)
         changes = {change.path: change for change in await debugger.say(verbs.Diff(second.id))}
         assert changes[".steps.hello"].kind == "added"
         await debugger.say(verbs.Step(second.id, "back"))
-        third = await next_stop(run, second.id)
+        third = await next_stop(desk.service, run, second.id)
         assert (third.step, third.position) == ("hello", "before")
 
         await debugger.say(verbs.Step(third.id, "over"))
-        fourth = await next_stop(run, third.id)
+        fourth = await next_stop(desk.service, run, third.id)
         points = await debugger.say(verbs.History())
         before = next(point for point in points if point.step == "hello" and point.position == "before")
         after = next(point for point in points if point.step == "hello" and point.position == "after")
@@ -278,12 +279,12 @@ class DebuggerContract:
             change.path for change in await debugger.say(verbs.Diff(before=before.number, after=after.number))
         }
         await debugger.say(verbs.Rewind(fourth.id, before.number))
-        fifth = await next_stop(run, fourth.id)
+        fifth = await next_stop(desk.service, run, fourth.id)
         assert fifth.step == "hello"
         await debugger.say(verbs.Step(fifth.id, "to", "2"))
-        sixth = await next_stop(run, fifth.id)
+        sixth = await next_stop(desk.service, run, fifth.id)
         await debugger.say(verbs.Restart(sixth.id))
-        assert (await next_stop(run, sixth.id)).step == "hello"
+        assert (await next_stop(desk.service, run, sixth.id)).step == "hello"
         await debugger.say(verbs.Detach())
         assert (await run.wait()).intervened
 
@@ -297,14 +298,14 @@ class DebuggerContract:
             - {id: e, run: 'echo x=2 >> "$PITSTOP_OUTPUT"; false'}
         """
         run, stop = await desk.debug(text)
-        await run.debugger.say(verbs.Step(stop.id, "over"))
-        stop = await next_stop(run, stop.id)
-        await run.debugger.say(verbs.Set(stop.id, ".vars.n", 2))
-        await run.debugger.say(verbs.Detach())
+        await desk.debugger(run).say(verbs.Step(stop.id, "over"))
+        stop = await next_stop(desk.service, run, stop.id)
+        await desk.debugger(run).say(verbs.Set(stop.id, ".vars.n", 2))
+        await desk.debugger(run).say(verbs.Detach())
         assert (await run.wait()).status == "failed"
 
-        for ended in (run, await desk.service.run(run.id)):
-            debugger = ended.debugger
+        for ended in (run, await desk.service.runs.get(LOCAL, run.id)):
+            debugger = desk.debugger(ended)
             at = {(point.occurrence, point.position): point.number for point in await debugger.say(verbs.History())}
             changes = await debugger.say(verbs.Diff(before=at["a", "after"], after=at["e", "error"]))
             found = {change.path: (change.kind, change.before, change.after) for change in changes}
@@ -322,13 +323,13 @@ class DebuggerContract:
     async def test_a_frame_goes_to_another_step_of_its_sequence(self, desk: Desk) -> None:
         text = "steps: [{id: a, run: echo a}, {id: b, run: echo b}, {id: c, run: echo c}]"
         run, stop = await desk.debug(text)
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         await debugger.say(verbs.Goto(stop.id, "c"))
-        stop = await next_stop(run, stop.id)
+        stop = await next_stop(desk.service, run, stop.id)
         assert (stop.step, stop.position) == ("c", "before")
         assert (await debugger.say(verbs.Scope(stop.id))).scope["steps"]["b"]["status"] == "skipped"
         await debugger.say(verbs.Goto(stop.id, "b"))
-        stop = await next_stop(run, stop.id)
+        stop = await next_stop(desk.service, run, stop.id)
         assert (stop.step, stop.position) == ("b", "before")
         with pytest.raises(UnknownStep):
             await debugger.say(verbs.Goto(stop.id, "nope"))
@@ -342,7 +343,7 @@ class DebuggerContract:
 
     async def test_breakpoints_are_added_changed_switched_and_removed(self, desk: Desk) -> None:
         run, stop = await desk.debug(stop_on_error=False)
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         added = await debugger.say(BreakpointRequest(step="package", group="slow"))
         assert (added.paths, added.hit_count) == (("package",), 0)
         assert (await debugger.say(BreakpointRequest(kind="run"))).paths[0] == "hello"
@@ -361,7 +362,7 @@ class DebuggerContract:
             await debugger.say(BreakpointRequest(step="tests", kind="run"))
 
         await debugger.say(verbs.Continue(stop.id))
-        stop = await next_stop(run, stop.id)
+        stop = await next_stop(desk.service, run, stop.id)
 
         assert (stop.step, stop.breakpoints) == ("2.tests", (added.id,))
         assert [each.hit_count for each in (await debugger.say(verbs.State())).breakpoints] == [1]
@@ -379,7 +380,7 @@ class DebuggerContract:
 
     async def test_a_session_is_extended_and_exported(self, desk: Desk) -> None:
         run, stop = await desk.debug(lease_seconds=60.0)
-        debugger = run.debugger
+        debugger = desk.debugger(run)
         before = stop.lease_ends_at
         await debugger.say(verbs.Extend(1800.0))
 
@@ -405,9 +406,9 @@ class DebuggerContract:
 
     async def test_a_snapshot_and_the_events_after_it_are_all_there_is_to_know(self, desk: Desk) -> None:
         run, stop = await desk.debug()
-        snapshot: DebugState = await run.debugger.say(verbs.State())
-        await run.debugger.say(verbs.Continue(all=True))
-        await run.debugger.say(verbs.Detach())
+        snapshot: DebugState = await desk.debugger(run).say(verbs.State())
+        await desk.debugger(run).say(verbs.Continue(all=True))
+        await desk.debugger(run).say(verbs.Detach())
         await run.wait()
 
         events = await collected(run.events(snapshot.last_event))
@@ -428,7 +429,7 @@ class DebuggerContract:
             """
         run, stop = await desk.debug(text, stop_at_entry=False)
 
-        shell = await run.shell(stop.id, rows=30, cols=100)
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, stop.id, rows=30, cols=100)
         shell.resize(40, 120)
         await shell.write(b'echo "<$PWD|$COLOUR|$PITSTOP_STEP>"; exit\n')
         said = b""
@@ -438,7 +439,7 @@ class DebuggerContract:
         await shell.close()
 
         assert f"<{desk.folder.resolve()}/inner|eu-red|bad>".encode() in said
-        await run.debugger.say(verbs.Abort())
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
         with pytest.raises(CommandRefused):
-            await run.shell(stop.id)
+            await desk.service.workspaces.shell(LOCAL, run.id, stop.id)

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pitstop.service.api import ActiveRun, DebugRequest, EventInfo, RunRequest, Service
-from pitstop.service.debugging import StopInfo, verbs
+from pitstop.service.caller import LOCAL
+from pitstop.service.debugging import Debugger, StopInfo, verbs
+from pitstop.service.desks import Service
+from pitstop.service.runs import ActiveRun, DebugRequest, EventInfo, RunRequest
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 T = TypeVar("T")
@@ -46,13 +48,16 @@ class Desk:
 
     async def start(self, text: str = SHOP, **options: Any) -> ActiveRun:
         request = RunRequest(flow=self.write(text), **{"folder": str(self.folder), **options})
-        return await self.service.start(request)
+        return await self.service.runs.start(LOCAL, request)
 
     async def debug(self, text: str = SHOP, **options: Any) -> tuple[ActiveRun, StopInfo]:
         """A run and its first stop; at the entry unless something else is asked for."""
         more = {name: options.pop(name) for name in ("secrets", "inputs") if name in options}
         run = await self.start(text, debug=DebugRequest(**{"stop_at_entry": True, **options}), **more)
-        return run, await next_stop(run)
+        return run, await next_stop(self.service, run)
+
+    def debugger(self, run: ActiveRun) -> Debugger:
+        return Debugger(self.service.debugging, LOCAL, run.id)
 
     async def run_to_end(self, text: str = SHOP, **options: Any) -> ActiveRun:
         run = await self.start(text, **options)
@@ -79,12 +84,12 @@ async def wait_for(run: ActiveRun, kind: str, after: int = 0) -> EventInfo:
     raise AssertionError(f"the run ended without {kind}")
 
 
-async def next_stop(run: ActiveRun, after: int = 0) -> StopInfo:
+async def next_stop(service: Service, run: ActiveRun, after: int = 0) -> StopInfo:
     """The first stop with an id above `after` that lasts."""
     number = 0
     while True:
         number = (await wait_for(run, "debug.stopped", number)).number
-        state = await run.debugger.say(verbs.State())
+        state = await service.debugging.say(LOCAL, run.id, verbs.State())
         found = [stop for stop in state.stops if stop.id > after]
         if found:
             return found[0]

@@ -10,8 +10,10 @@ import pytest
 
 from pitstop.errors import BadCommit, CommandRefused, NoFiles, UnknownPoint, UnknownSnapshot
 from pitstop.runs import workspace_progress
-from pitstop.service.api import ActiveRun, DebugRequest, RerunRequest, Terminal, WorkspaceProgress
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import ActiveRun, DebugRequest, RerunRequest, WorkspaceProgress
+from pitstop.service.workspaces import Terminal
 from tests.contracts.service_desk import Desk, collected, next_stop, until
 from tests.held_files import HeldFiles
 from tests.patience import PATIENCE_SECONDS
@@ -40,7 +42,7 @@ class WorkspaceContract:
     ) -> None:
         monkeypatch.setattr(workspace_progress, "FIRST_SECONDS", 0.0)
         run = await desk.start(SPOILING, folder=None, debug=DebugRequest(stop_at_entry=True))
-        stop = await next_stop(run)
+        stop = await next_stop(desk.service, run)
         heard: list[WorkspaceProgress] = []
         unhear = run.hear_progress(heard.append)
 
@@ -50,26 +52,30 @@ class WorkspaceContract:
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
             following = group.create_task(collected(run.events()))
             held = HeldFiles("c", monkeypatch)
-            await run.debugger.say(verbs.Step(stop.id, "to", "spoil"))
+            await desk.debugger(run).say(verbs.Step(stop.id, "to", "spoil"))
             await held.came()
             await until(lambda: told("storing the workspace files: 2 of 4 files, 2 of 4 kB"))
             held.let_go()
-            stop = await next_stop(run, stop.id)  # where no more is kept: whoever is slow is told the newest
+            stop = await next_stop(
+                desk.service, run, stop.id
+            )  # where no more is kept: whoever is slow is told the newest
             await until(lambda: told("stored the workspace files: 4 files, 4 kB, in "))
-            await run.debugger.say(verbs.Step(stop.id, "to", "last"))
-            stop = await next_stop(run, stop.id)
+            await desk.debugger(run).say(verbs.Step(stop.id, "to", "last"))
+            stop = await next_stop(desk.service, run, stop.id)
 
             held.hold_again()
             point, *_ = (
-                each for each in await run.debugger.say(verbs.History()) if (each.step, each.position) == BEFORE_SPOIL
+                each
+                for each in await desk.debugger(run).say(verbs.History())
+                if (each.step, each.position) == BEFORE_SPOIL
             )
-            group.create_task(run.debugger.say(verbs.Rewind(stop.id, point.number)))
+            group.create_task(desk.debugger(run).say(verbs.Rewind(stop.id, point.number)))
             await held.came()
             await until(lambda: told("restoring the workspace files: 2 of 3 files, 2 of 3 kB"))
             held.let_go()
-            stop = await next_stop(run, stop.id)
+            stop = await next_stop(desk.service, run, stop.id)
             await until(lambda: told("restored the workspace files: 3 files, 3 kB, in "))
-            await run.debugger.say(verbs.Continue(stop.id))
+            await desk.debugger(run).say(verbs.Continue(stop.id))
             await following
 
         unhear()
@@ -79,16 +85,16 @@ class WorkspaceContract:
 
     async def test_files_are_compared_between_any_two_points(self, desk: Desk) -> None:
         run = await desk.start(CHANGING, folder=None, debug=DebugRequest(stop_at_entry=True))
-        stop = await next_stop(run)
-        await run.debugger.say(verbs.Continue(stop.id))
-        stop = await next_stop(run, stop.id)
-        points = {(point.step, point.position): point.number for point in await run.debugger.say(verbs.History())}
+        stop = await next_stop(desk.service, run)
+        await desk.debugger(run).say(verbs.Continue(stop.id))
+        stop = await next_stop(desk.service, run, stop.id)
+        points = {(point.step, point.position): point.number for point in await desk.debugger(run).say(verbs.History())}
         before = [points[step, "before"] for step in ("first", "second", "third")]
 
-        whole = await run.debugger.say(verbs.Files(before[0], before[2]))
-        second = await run.debugger.say(verbs.Files(before[1], points["second", "after"]))
-        now = await run.debugger.say(verbs.Files(before[2]))
-        back = await run.debugger.say(verbs.Files(before[2], before[1]))
+        whole = await desk.debugger(run).say(verbs.Files(before[0], before[2]))
+        second = await desk.debugger(run).say(verbs.Files(before[1], points["second", "after"]))
+        now = await desk.debugger(run).say(verbs.Files(before[2]))
+        back = await desk.debugger(run).say(verbs.Files(before[2], before[1]))
 
         assert [(each.path, each.kind) for each in whole.changes] == [
             ("repo/a.txt", "added"),
@@ -103,31 +109,31 @@ class WorkspaceContract:
         }
         assert [(each.path, each.kind) for each in now.changes] == [("repo/a.txt", "changed")]
         assert {each.path: each.kind for each in back.changes}["repo/b.txt"] == "added"
-        cut = await run.debugger.say(verbs.Files(before[1], before[2], limit=1))
+        cut = await desk.debugger(run).say(verbs.Files(before[1], before[2], limit=1))
         assert (len(cut.changes), cut.total) == (1, 4)
 
-        diff = await run.debugger.say(verbs.FilesDiff("repo/a.txt", before[1], before[2]))
+        diff = await desk.debugger(run).say(verbs.FilesDiff("repo/a.txt", before[1], before[2]))
         assert diff.diff == "--- a/repo/a.txt\n+++ b/repo/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
-        assert (await run.debugger.say(verbs.FilesDiff("repo/data", before[0], before[1]))).diff == ""
-        assert (await run.debugger.say(verbs.FilesDiff("repo/c.txt", before[2]))).kind == ""
+        assert (await desk.debugger(run).say(verbs.FilesDiff("repo/data", before[0], before[1]))).diff == ""
+        assert (await desk.debugger(run).say(verbs.FilesDiff("repo/c.txt", before[2]))).kind == ""
         with pytest.raises(UnknownSnapshot):
-            await run.debugger.say(verbs.FilesDiff("repo/nothing", before[1], before[2]))
+            await desk.debugger(run).say(verbs.FilesDiff("repo/nothing", before[1], before[2]))
         with pytest.raises(UnknownPoint):
-            await run.debugger.say(verbs.Files(before[1], 10_000))
-        await run.debugger.say(verbs.Abort())
+            await desk.debugger(run).say(verbs.Files(before[1], 10_000))
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
-        ended = await desk.service.run(run.id)  # the points of a run that is over can be compared, too
-        assert (await ended.debugger.say(verbs.Files(before[1], before[2]))).total == 4
+        ended = await desk.service.runs.get(LOCAL, run.id)  # the points of a run that is over can be compared, too
+        assert (await desk.debugger(ended).say(verbs.Files(before[1], before[2]))).total == 4
         with pytest.raises(NoFiles):
-            await ended.debugger.say(verbs.Files(before[1]))
+            await desk.debugger(ended).say(verbs.Files(before[1]))
 
     async def test_where_no_files_are_kept_none_are_compared(self, desk: Desk) -> None:
         run, _ = await desk.debug()
-        (point, *_) = await run.debugger.say(verbs.History())
+        (point, *_) = await desk.debugger(run).say(verbs.History())
         with pytest.raises(NoFiles):
-            await run.debugger.say(verbs.Files(point.number))
-        await run.debugger.say(verbs.Abort())
+            await desk.debugger(run).say(verbs.Files(point.number))
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
     async def test_secrets_are_not_in_what_changed(self, desk: Desk) -> None:
@@ -138,13 +144,13 @@ class WorkspaceContract:
             """
         debug = DebugRequest(stop_at_entry=True)
         run = await desk.start(text, folder=None, secrets={"TOKEN": "sesame-open"}, debug=debug)
-        await run.debugger.say(verbs.Continue((await next_stop(run)).id))
-        await next_stop(run, 1)
-        before, *_ = [point.number for point in await run.debugger.say(verbs.History()) if point.has_snapshot]
+        await desk.debugger(run).say(verbs.Continue((await next_stop(desk.service, run)).id))
+        await next_stop(desk.service, run, 1)
+        before, *_ = [point.number for point in await desk.debugger(run).say(verbs.History()) if point.has_snapshot]
 
-        assert "repo/***.txt" in [each.path for each in (await run.debugger.say(verbs.Files(before))).changes]
-        assert "+token=***\n" in (await run.debugger.say(verbs.FilesDiff("repo/conf", before))).diff
-        await run.debugger.say(verbs.Abort())
+        assert "repo/***.txt" in [each.path for each in (await desk.debugger(run).say(verbs.Files(before))).changes]
+        assert "+token=***\n" in (await desk.debugger(run).say(verbs.FilesDiff("repo/conf", before))).diff
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
     # --- Coming to a stop
@@ -154,7 +160,7 @@ class WorkspaceContract:
         text = "steps: [{id: one, run: 'true'}, {id: bad, name: Go wrong, run: echo told; exit 3}]"
         run, stop = await desk.debug(text, stop_at_entry=False, lease_seconds=600.0)
 
-        context = await run.debugger.say(verbs.Context(stop.id))
+        context = await desk.debugger(run).say(verbs.Context(stop.id))
 
         assert (context.step, context.title, context.kind) == ("bad", "Go wrong", "run")
         assert (context.position, context.number, context.steps) == ("error", 2, 2)
@@ -168,37 +174,37 @@ class WorkspaceContract:
         assert (context.commit.sha, context.commit.message, context.commit.branch) == (sha, "first words", "main")
         assert context.commit.has_changes is False  # the flow's file is not git's
         assert (await run.info()).commit == context.commit
-        await run.debugger.say(verbs.Abort())
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
         with pytest.raises(CommandRefused):
-            await run.debugger.say(verbs.Context(stop.id))
+            await desk.debugger(run).say(verbs.Context(stop.id))
 
     async def test_a_session_waits_is_come_to_and_ends(self, desk: Desk) -> None:
         text = "steps: [{id: a, run: 'true'}, {id: b, run: 'while test ! -e go; do sleep 0.02; done'}]"
         run, stop = await desk.debug(text)
 
-        assert (await run.debugger.say(verbs.State())).session == "waiting"
+        assert (await desk.debugger(run).say(verbs.State())).session == "waiting"
         assert (await run.info()).session == "waiting"
-        await run.debugger.say(verbs.Variables(stop.id))
-        assert (await run.debugger.say(verbs.State())).session == "connected"
-        await run.debugger.say(verbs.Continue(stop.id))
-        assert (await run.debugger.say(verbs.State())).session == "pending"
+        await desk.debugger(run).say(verbs.Variables(stop.id))
+        assert (await desk.debugger(run).say(verbs.State())).session == "connected"
+        await desk.debugger(run).say(verbs.Continue(stop.id))
+        assert (await desk.debugger(run).say(verbs.State())).session == "pending"
         (desk.folder / "go").touch()
         await run.wait()
-        assert (await run.debugger.say(verbs.State())).session == "ended"
-        assert (await (await desk.service.run(run.id)).info()).session == "ended"
+        assert (await desk.debugger(run).say(verbs.State())).session == "ended"
+        assert (await (await desk.service.runs.get(LOCAL, run.id)).info()).session == "ended"
 
     async def test_a_session_that_nobody_comes_to_times_out(self, desk: Desk) -> None:
         run = await desk.start(debug=DebugRequest(stop_at_entry=True, lease_seconds=0.05))
 
         assert (await run.wait()).status == "cancelled"
-        assert (await run.debugger.say(verbs.State())).session == "timeout"
+        assert (await desk.debugger(run).say(verbs.State())).session == "timeout"
 
     # --- Shells
 
     async def test_a_command_to_pitstop_is_entered_in_a_shell(self, desk: Desk) -> None:
         run, stop = await desk.debug("steps: [{id: a, run: test -e repaired}]", stop_at_entry=False)
-        shell = await run.shell(stop.id)
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, stop.id)
         await shell.write(b"touch repaired; echo re''paired\r")
         await said_by(shell, b"repaired\r\n")
         await shell.write(b"@st")
@@ -218,7 +224,7 @@ class WorkspaceContract:
         (desk.folder / "app").write_text("as it was\n")
         run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False)
 
-        shell = await run.shell(stop.id, mode="sidecar")
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, stop.id, mode="sidecar")
         await shell.write(b"cat app; echo changed > app || echo re''fused; exit\n")
         said = await said_until_end(shell)
         await shell.close()
@@ -226,17 +232,20 @@ class WorkspaceContract:
         assert b"as it was" in said
         assert b"refused" in said
         assert (desk.folder / "app").read_text() == "as it was\n"
-        await run.debugger.say(verbs.Abort())
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
     async def test_shells_end_with_the_run(self, desk: Desk) -> None:
         run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False)
-        shells = [await run.shell(stop.id), await run.shell(stop.id, mode="sidecar")]
+        shells = [
+            await desk.service.workspaces.shell(LOCAL, run.id, stop.id),
+            await desk.service.workspaces.shell(LOCAL, run.id, stop.id, mode="sidecar"),
+        ]
         for shell in shells:
             await shell.write(b"echo re''ady; sleep 1000\n")
             await said_by(shell, b"ready")
 
-        await run.debugger.say(verbs.Abort())
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
         for shell in shells:
@@ -247,14 +256,14 @@ class WorkspaceContract:
     async def test_a_shell_is_recorded_without_secrets(self, desk: Desk, record: str) -> None:
         text = "steps: [{id: a, secrets: [KEY], run: exit 1}]"
         run, stop = await desk.debug(text, stop_at_entry=False, secrets={"KEY": "sesame99", "OTHER": "sesame98"})
-        shell = await run.shell(stop.id, rows=30, cols=100, record=record)  # type: ignore[arg-type]
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, stop.id, rows=30, cols=100, record=record)  # type: ignore[arg-type]
         shell.resize(40, 120)
         await shell.write("stty -echo; echo grün $KEY ${OTHER-none}; read x; exit\r".encode())
         await said_by(shell, "grün sesame99 none".encode())
         await shell.write(b"unseen\r")
         await said_until_end(shell)
         await shell.close()
-        await run.debugger.say(verbs.Abort())
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
         (artifact,) = await run.artifacts()
@@ -285,11 +294,11 @@ class WorkspaceContract:
         run = await desk.run_to_end(text)
         (desk.folder / "app.txt").write_text("not committed\n")
 
-        again = await desk.service.rerun(run.id, RerunRequest(commit="v1"))
+        again = await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(commit="v1"))
         await again.wait()
-        same = await desk.service.rerun(run.id, RerunRequest(commit=new[:12]))
+        same = await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(commit=new[:12]))
         await same.wait()
-        same_again = await desk.service.rerun(again.id, RerunRequest(from_step="touch"))
+        same_again = await desk.service.runs.rerun(LOCAL, again.id, RerunRequest(from_step="touch"))
         await same_again.wait()
 
         assert (await run.info()).commit is not None
@@ -302,14 +311,14 @@ class WorkspaceContract:
         assert (desk.folder / "app.txt").read_text() == "not committed\n"
         for wrong in ("no-such-branch", "-x", "HEAD~99"):
             with pytest.raises(BadCommit, match="cannot use commit"):
-                await desk.service.rerun(run.id, RerunRequest(commit=wrong))
+                await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(commit=wrong))
 
     async def test_without_a_repository_there_is_no_commit_to_choose(self, desk: Desk) -> None:
         run = await desk.run_to_end("steps: [{run: 'true'}]")
 
         assert (await run.info()).commit is None
         with pytest.raises(BadCommit, match="not in a git repository"):
-            await desk.service.rerun(run.id, RerunRequest(commit="main"))
+            await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(commit="main"))
 
 
 def git(folder: Path, *words: str) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pitstop.service.remote import RemoteService
+from pitstop.service.remote.opening import open_remote_service
 from tests.contracts.service import Desk, ServiceContract
 from tests.doors.http.bench import Bench
 
@@ -23,6 +23,6 @@ class TestRemoteService(ServiceContract):
     async def desk(self, server: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
         server.work_in(tmp_path)
         monkeypatch.chdir(server.folder)
-        async with RemoteService(server.url, server.token) as service:
+        async with open_remote_service(server.url, server.token) as service:
             yield Desk(service, server.folder, server.folder / ".pitstop/flows")
         await server.clear()

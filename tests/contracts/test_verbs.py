@@ -8,9 +8,9 @@ import pytest
 
 from pitstop.app import open_service
 from pitstop.errors import PitstopError
-from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest
 from pitstop.service.debugging import VERB_OF, VERBS, Request, verbs
-from pitstop.service.remote import RemoteService
+from pitstop.service.remote.opening import open_remote_service
+from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest
 from pitstop.settings import Settings
 from tests.contracts.service_desk import Desk, next_stop
 from tests.doors.http.bench import Bench
@@ -37,26 +37,28 @@ class Dialogue:
 
     def __init__(self) -> None:
         self.said: list[tuple[str, Any]] = []
+        self.desk: Desk
         self.run: ActiveRun
         self.stop = 0
 
     async def begin(self, desk: Desk, text: str, **debug: Any) -> None:
+        self.desk = desk
         self.run = await desk.start(text, folder=None, debug=DebugRequest(**debug))
         self.stop = 0
         await self.wait_stop()
 
     async def wait_stop(self) -> int:
-        self.stop = (await next_stop(self.run, self.stop)).id
+        self.stop = (await next_stop(self.desk.service, self.run, self.stop)).id
         return self.stop
 
     async def say(self, request: Request[A]) -> A:
-        answer = await self.run.debugger.say(request)
+        answer = await self.desk.debugger(self.run).say(request)
         self.said.append((VERB_OF[type(request)].name, plain(answer)))
         return answer
 
     async def be_refused(self, request: Request[Any]) -> None:
         with pytest.raises(PitstopError) as refused:
-            await self.run.debugger.say(request)
+            await self.desk.debugger(self.run).say(request)
         self.said.append((VERB_OF[type(request)].name, (refused.value.code, str(refused.value))))
 
 
@@ -142,7 +144,7 @@ async def move(talk: Dialogue) -> None:
 async def end_branches(talk: Dialogue, desk: Desk) -> None:
     both = (BreakpointRequest(step="x"), BreakpointRequest(step="y"))
     await talk.begin(desk, BRANCHES, breakpoints=both)
-    await next_stop(talk.run, 1)  # the other one
+    await next_stop(talk.desk.service, talk.run, 1)  # the other one
     await talk.be_refused(verbs.CancelFrame("nope"))
     await talk.be_refused(verbs.CancelFrame("main"))
     await talk.say(verbs.CancelFrame("both.x", "enough"))
@@ -186,7 +188,7 @@ async def test_every_verb_gets_the_same_answers_here_and_over_http(
     monkeypatch.chdir(near)
     async with open_service(Settings(tmp_path / "state")) as service:
         here = await dialogue(Desk(service, near, near))
-    async with Bench(far).serving() as bench, RemoteService(bench.url, bench.token) as service:
+    async with Bench(far).serving() as bench, open_remote_service(bench.url, bench.token) as service:
         there = await dialogue(Desk(service, bench.folder, bench.folder))
 
     assert {verb for verb, _ in here if verb in VERBS} == set(VERBS)

@@ -20,6 +20,7 @@ from pitstop.engine.executor import LogChunk
 from pitstop.events.log import events_to_json
 from pitstop.events.types import Stopped
 from pitstop.events.view import RunView
+from pitstop.service.caller import LOCAL
 
 PACKAGE = str(Path(pitstop.__file__).parent)
 STREAMS = Path(__file__).parent / "streams"
@@ -168,7 +169,8 @@ async def record(name: str, file: str, script: Script, folder: Path) -> None:
         view.apply(event)
         if isinstance(event, Stopped) or view.last_event in (len(events) // 2, len(events)):
             views[view.last_event] = view_as_json(view)
-    info = dataclasses.asdict(await open_service().check(str(FLOWS / file)))
+    async with open_service() as service:
+        info = dataclasses.asdict(await service.flows.check(LOCAL, str(FLOWS / file)))
     info["file"] = file
     info["steps"] = [{**step, "file": file} for step in info["steps"]]
     texts = {file: (FLOWS / file).read_text()}

@@ -2,14 +2,15 @@
 
 import textwrap
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from pitstop.app import open_service
-from pitstop.runs.local_runs import LocalRuns
-from pitstop.service.api import ActiveRun, EventInfo, RunRequest, RunSummary
-from pitstop.service.local import LocalService
+from pitstop.service.caller import LOCAL
+from pitstop.service.debugging import Debugger
+from pitstop.service.desks import Service
+from pitstop.service.runs import ActiveRun, EventInfo, RunRequest, RunSummary
 from pitstop.settings import Settings
 
 
@@ -20,9 +21,10 @@ class Desk:
         self.folder = folder / "work"
         self.settings = Settings(folder / "state")
         self.folder.mkdir()
+        self.opened: Service  # by `start`
 
     @property
-    def service(self) -> LocalService[LocalRuns]:
+    def service(self) -> AbstractAsyncContextManager[Service]:
         """A new one, as another command would have it."""
         return open_service(self.settings)
 
@@ -36,7 +38,12 @@ class Desk:
     async def start(self, flow: str, **options: Any) -> AsyncIterator[ActiveRun]:
         """A run, for as long as its service is open."""
         async with self.service as service:
-            yield await service.start(self.request(flow, **options))
+            self.opened = service
+            yield await service.runs.start(LOCAL, self.request(flow, **options))
+
+    def debugger(self, run: ActiveRun) -> Debugger:
+        """That of a run which `start` has begun."""
+        return Debugger(self.opened.debugging, LOCAL, run.id)
 
     def request(self, flow: str, **options: Any) -> RunRequest:
         return RunRequest(flow=flow, **{"folder": str(self.folder), **options})

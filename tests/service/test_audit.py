@@ -92,6 +92,19 @@ async def test_an_entry_is_stored_even_if_the_client_disconnects() -> None:
     assert await actions(audit) == ["one"]
 
 
+async def test_an_entry_is_stored_even_if_an_error_ends_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audits, "PATIENCE_SECONDS", 0.0)
+    audit = SlowAudit()
+    trail = Audit(audit)
+    with pytest.raises(ZeroDivisionError):
+        async with trail.open():
+            await trail.record(ANN, "one", None)
+            await audit.asked.wait()
+            audit.goes_on.set()
+            raise ZeroDivisionError
+    assert await actions(audit) == ["one"]
+
+
 @pytest.fixture
 def audit_log(store: SqlStore | None) -> AuditLog:
     return MemoryAudit() if store is None else StoredAudit(store)
@@ -118,11 +131,17 @@ async def test_entries_are_listed_newest_first_and_in_pages(audit_log: AuditLog)
 
 async def test_an_entry_has_the_names_of_a_request_and_none_of_its_values(audit_log: AuditLog) -> None:
     audit = Audit(audit_log)
-    request = {"flow": {"text": "steps: []"}, "secrets": {"KEY": "value"}, "value": "hidden", "reason": "r" * 300}
+    request = {
+        "flow": "ci.yaml",
+        "text": "steps: []",
+        "secrets": {"KEY": "value"},
+        "value": "hidden",
+        "reason": "r" * 300,
+    }
     async with audit.open():
         await audit.record(ANN, "start_run", "run-1", request, {"name": "ci"})
 
     (entry,) = (await audit.page()).entries
     assert (entry.who, entry.action, entry.run) == ("ann", "start_run", "run-1")
-    assert entry.detail == {"name": "ci", "flow": "text", "secrets": ["KEY"], "reason": "r" * 200}
+    assert entry.detail == {"name": "ci", "flow": "ci.yaml", "secrets": ["KEY"], "reason": "r" * 200}
     assert detail_of(["no", "object"]) == {}

@@ -9,10 +9,11 @@ from pitstop.executors.machine.snapshots.store import SnapshotStore
 from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.server_runs import ServerOptions
-from pitstop.service.api import DebugRequest, RerunRequest, RunInfo, RunRequest
+from pitstop.service.caller import LOCAL
+from pitstop.service.local.server import ServerService
+from pitstop.service.runs import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import MemorySecrets, Secrets
-from pitstop.service.server import ServerService
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
 from tests.moved_clock import MovedClock
@@ -35,7 +36,7 @@ async def server(home: Path, clock: MovedClock) -> AsyncIterator[ServerService]:
 
 async def debugged(service: ServerService) -> RunInfo:
     """A run that was debugged, has ended, and has given its workspace up."""
-    run = await service.start(RunRequest(flow="flow.yaml", text=FLOW, debug=DebugRequest()))
+    run = await service.runs.start(LOCAL, RunRequest(flow="flow.yaml", text=FLOW, debug=DebugRequest()))
     assert isinstance(run, LiveRun)
     await run.wait()
     await run.is_gone.wait()
@@ -44,10 +45,10 @@ async def debugged(service: ServerService) -> RunInfo:
 
 async def collect(service: ServerService, home: Path, now: float) -> tuple[int, int]:
     async def is_done(run: str) -> bool:
-        return await is_done_with(run, service.run_desk._store, home / "runs", now)
+        return await is_done_with(run, service.owned._store, home / "runs", now)
 
     snapshots = SnapshotStore(home / "snapshots")
-    workspaces = await remove_old_workspaces(service.run_desk._executor, is_done)
+    workspaces = await remove_old_workspaces(service.owned._executor, is_done)
     return workspaces, await remove_old_snapshots(snapshots, is_done, now)
 
 
@@ -59,7 +60,7 @@ async def test_the_files_of_a_run_are_kept_for_a_while_after_its_end(tmp_path: P
 
         assert await collect(service, tmp_path, clock.now() + KEEP_SECONDS) == (0, 0)
 
-        again = await service.rerun(info.id, RerunRequest(from_step="b", debug=DebugRequest()))
+        again = await service.runs.rerun(LOCAL, info.id, RerunRequest(from_step="b", debug=DebugRequest()))
         assert (await again.wait()).status == "passed"
 
 
@@ -68,20 +69,20 @@ async def test_then_they_go_unless_the_run_is_pinned(tmp_path: Path) -> None:
     later = clock.now() + KEEP_SECONDS + 1
     async with server(tmp_path, clock) as service:
         _, pinned = await debugged(service), await debugged(service)
-        await service.pin(pinned.id)
+        await service.runs.pin(LOCAL, pinned.id)
         snapshots = SnapshotStore(tmp_path / "snapshots")
 
         assert (await collect(service, tmp_path, later))[0] == 1
 
-        assert await service.run_desk._executor.kept() == [pinned.id]
+        assert await service.owned._executor.kept() == [pinned.id]
         assert await snapshots.owners() == {pinned.id}
         assert await snapshots.snapshots() != []
-        await service.pin(pinned.id, pinned=False)
+        await service.runs.pin(LOCAL, pinned.id, pinned=False)
         removed, freed = await collect(service, tmp_path, later)
         assert removed == 1
         assert freed > 0
         assert (await snapshots.snapshots(), await snapshots.size()) == ([], 0)
-        assert await service.run_desk._executor.kept() == []
+        assert await service.owned._executor.kept() == []
 
 
 async def test_what_a_run_without_a_server_has_kept_is_left_alone(tmp_path: Path) -> None:

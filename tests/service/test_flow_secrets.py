@@ -2,7 +2,8 @@
 
 import pytest
 
-from pitstop.service.api import RunRequest
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import RunRequest
 from tests.service.desk import Desk
 
 FLOW = """\
@@ -25,7 +26,7 @@ cleanup:
 
 async def test_a_script_that_reads_a_secret_which_is_not_listed_is_warned_of(desk: Desk) -> None:
     async with desk.service as service:
-        told = await service.check(desk.write(FLOW))
+        told = await service.flows.check(LOCAL, desk.write(FLOW))
 
     assert [(each.line, each.column, each.message.partition(" ")[0]) for each in told.warnings] == [
         (6, 12, "`KEY`"),
@@ -41,5 +42,5 @@ async def test_a_script_that_reads_a_secret_which_is_not_listed_is_warned_of(des
 async def test_a_secret_that_is_given_is_known(desk: Desk, name: str) -> None:
     request = RunRequest(flow="a.yaml", text="steps: [{run: echo $TOKEN}]", secrets={name: "x"})
     async with desk.service as service:
-        told = await service.resolve(request)
+        told = await service.flows.resolve(LOCAL, request)
     assert len(told.warnings) == (name == "TOKEN")

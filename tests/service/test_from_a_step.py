@@ -3,8 +3,8 @@
 import pytest
 
 from pitstop.errors import BadLog
-from pitstop.service.api import DebugRequest
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import DebugRequest
 from tests.service.desk import Desk
 
 NESTED = """\
@@ -80,11 +80,11 @@ async def test_a_hand_in_what_is_taken_over_is_not_forgotten(desk: Desk) -> None
     async with desk.start(flow, debug=DebugRequest(stop_at_entry=True)) as run:
         async for event in run.events():
             if event.kind == "debug.stopped" and event.fields["stop"] == 1:
-                await run.debugger.say(verbs.Step(1, "over"))
+                await desk.debugger(run).say(verbs.Step(1, "over"))
             elif event.kind == "debug.stopped" and event.fields["stop"] == 2:
-                await run.debugger.say(verbs.Step(2, "back"))
+                await desk.debugger(run).say(verbs.Step(2, "back"))
             elif event.kind == "debug.stopped":
-                await run.debugger.say(verbs.Continue(event.fields["stop"]))
+                await desk.debugger(run).say(verbs.Continue(event.fields["stop"]))
 
     summary, _ = await desk.run(flow, from_step="c")
 

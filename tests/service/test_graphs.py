@@ -12,8 +12,9 @@ import pytest
 
 from pitstop.errors import BadFlow, NoScopes
 from pitstop.runs.graph_targets import read_target
-from pitstop.service.api import DebugRequest, EventInfo, RerunRequest
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import DebugRequest, EventInfo, RerunRequest
 from tests.service.desk import Desk
 
 COUNTING = """
@@ -122,15 +123,15 @@ async def test_a_run_of_the_past_can_be_looked_at_without_its_code_and_run_again
     old, _ = await desk.run(target, inputs={"count": 3})
     code = (desk.folder / "counting.py").rename(desk.folder / "gone.py")
     async with desk.service as service:
-        run = await service.run(old.run)
+        run = await service.runs.get(LOCAL, old.run)
         assert ((await run.info()).flow, run.flow.steps) == ("counting", ())
-        first, *_, last = await run.debugger.say(verbs.History())
+        first, *_, last = await service.debugging.say(LOCAL, run.id, verbs.History())
         with pytest.raises(NoScopes):
-            await run.debugger.say(verbs.Diff(before=first.number, after=last.number))
+            await service.debugging.say(LOCAL, run.id, verbs.Diff(before=first.number, after=last.number))
         with pytest.raises(BadFlow, match="cannot read the file"):
-            await service.rerun(old.run, RerunRequest())
+            await service.runs.rerun(LOCAL, old.run, RerunRequest())
         code.rename(desk.folder / "counting.py")
-        again = await service.rerun(old.run, RerunRequest())
+        again = await service.runs.rerun(LOCAL, old.run, RerunRequest())
         assert (await again.wait()).status == "passed"
 
 
@@ -142,7 +143,7 @@ async def test_code_that_blocks_keeps_the_service_from_nothing(desk: Desk) -> No
         heard = asyncio.Event()
         run.hear_output(lambda output: heard.set())
         await heard.wait()
-        await run.cancel("enough")
+        await desk.opened.runs.cancel(LOCAL, run.id, "enough")
         assert (await run.wait()).status == "cancelled"
     sys.modules["blocking"].wait.set()
 
@@ -168,8 +169,8 @@ async def test_the_debugger_stops_at_a_node_and_a_value_is_changed(desk: Desk) -
     async with desk.start(target, inputs={"count": 1}, debug=DebugRequest(stop_at_entry=True)) as run:
         events = run.events()
         stop = await anext(each.fields["stop"] async for each in events if each.kind == "debug.stopped")
-        await run.debugger.say(verbs.Set(stop, ".count", 7))
-        await run.debugger.say(verbs.Continue(stop))
+        await desk.debugger(run).say(verbs.Set(stop, ".count", 7))
+        await desk.debugger(run).say(verbs.Continue(stop))
         summary = await run.wait()
         told = [each async for each in run.events()]
 

@@ -10,8 +10,9 @@ from pitstop.errors import BadFlow, BadInputs, BadLog, CommandRefused, UnknownSt
 from pitstop.executors.machine.placing import PlacingExecutor
 from pitstop.runs import run_workplace
 from pitstop.runs.live_run import LiveRun
-from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest, Output, RunRequest
 from pitstop.store.folder import FolderRun
 from pitstop.store.port import FileChunk, RunRecord
 from tests.contracts.service_desk import collected
@@ -37,7 +38,8 @@ async def fields_of_first(run: ActiveRun, kind: str) -> dict[str, Any]:
 async def test_a_flow_is_told_as_plain_values(desk: Desk) -> None:
     flow = desk.write(TWO_STEPS)
 
-    told = await desk.service.check(flow)
+    async with desk.service as service:
+        told = await service.flows.check(LOCAL, flow)
 
     assert (told.name, told.file) == ("shop", flow)
     assert [(step.path, step.title, step.line) for step in told.steps] == [("hello", "Say hello", 4), ("bad", "bad", 5)]
@@ -107,7 +109,7 @@ async def test_cancelling_ends_the_steps_and_cleans_up(desk: Desk) -> None:
 
     async with desk.start(flow) as run:
         await fields_of_first(run, "step.started")
-        await run.cancel("enough")
+        await desk.opened.runs.cancel(LOCAL, run.id, "enough")
         summary = await run.wait()
 
     assert (summary.status, summary.error) == ("cancelled", "Aborted: enough")
@@ -133,7 +135,7 @@ async def test_whoever_asks_for_a_run_may_give_up_before_it_is_ready(
     monkeypatch.setattr(run_workplace, "refuse_unmet", look_for_machines)
     request = desk.request(desk.write("steps: [{run: touch begun}]"))
     async with asyncio.timeout(90), desk.service as service, asyncio.TaskGroup() as group:
-        starting = group.create_task(service.start(request))
+        starting = group.create_task(service.runs.start(LOCAL, request))
         await is_asked.wait()
         starting.cancel()
         may_go_on.set()
@@ -163,8 +165,8 @@ async def test_killing_does_not_wait_for_those_who_refuse(desk: Desk, monkeypatc
     async with desk.start(flow) as run:
         run.hear_output(lambda output: up.set())
         await up.wait()
-        await run.cancel("enough")
-        await run.kill()
+        await desk.opened.runs.cancel(LOCAL, run.id, "enough")
+        await desk.opened.runs.kill(LOCAL, run.id)
         async with asyncio.timeout(PATIENCE_SECONDS):
             summary = await run.wait()
 
@@ -175,15 +177,15 @@ async def test_a_session_is_there_before_the_first_step(desk: Desk) -> None:
     async with desk.start(desk.write(TWO_STEPS), debug=DebugRequest(stop_at_entry=True)) as run:
         stop = await fields_of_first(run, "debug.stopped")
         assert (stop["step"], stop["reasons"]) == ("hello", ["entry"])
-        await run.debugger.say(verbs.Continue(all=True))
-        await run.debugger.say(verbs.Detach())
+        await desk.debugger(run).say(verbs.Continue(all=True))
+        await desk.debugger(run).say(verbs.Detach())
         assert (await run.wait()).status == "failed"
 
 
 async def test_a_stop_can_be_gone_on_from_and_the_run_is_marked(desk: Desk) -> None:
     async with desk.start(desk.write(TWO_STEPS), debug=DebugRequest()) as run:
         stop = await fields_of_first(run, "debug.stopped")
-        await run.debugger.say(verbs.Force(stop["stop"], "passed"))
+        await desk.debugger(run).say(verbs.Force(stop["stop"], "passed"))
         summary = await run.wait()
 
     assert (summary.status, summary.intervened) == ("passed", True)
@@ -197,13 +199,13 @@ async def test_what_a_run_tells_of_itself_is_of_one_moment(desk: Desk, monkeypat
 
         async def read_while_it_goes_on() -> RunRecord:
             record = await read_record()
-            await run.debugger.say(verbs.Continue(stop["stop"]))
+            await desk.debugger(run).say(verbs.Continue(stop["stop"]))
             return record
 
         monkeypatch.setattr(run.kept, "record", read_while_it_goes_on)
         info = await run.info()
         monkeypatch.undo()
-        await run.cancel("enough")
+        await desk.opened.runs.cancel(LOCAL, run.id, "enough")
 
     assert stop["stop"] not in info.stops  # who follows after `last_event` would not hear that it is over
 
@@ -224,7 +226,7 @@ async def test_whoever_waits_elsewhere_is_told_how_a_run_ended_however_late_that
 
     monkeypatch.setattr(FolderRun, "keep_artifacts", keep_later)
     async with desk.start(desk.write(TWO_STEPS)) as run, desk.service as elsewhere:
-        seen = await elsewhere.run(run.id)
+        seen = await elsewhere.runs.get(LOCAL, run.id)
         async with asyncio.TaskGroup() as group:
             waiting = group.create_task(seen.wait())
             assert (await collected(seen.events()))[-1].kind == "run.ended"
@@ -247,16 +249,16 @@ async def test_a_shell_at_a_stop_is_where_the_step_works_with_what_it_sees(desk:
         """)
     async with desk.start(flow, debug=DebugRequest()) as run:
         stop = await fields_of_first(run, "debug.stopped")
-        shell = await run.shell(stop["stop"])
+        shell = await desk.opened.workspaces.shell(LOCAL, run.id, stop["stop"])
         await shell.write(b'echo "<$PWD|$COLOUR|$PITSTOP_STEP>"; history | tail -2; exit\n')
         said = b""
         while chunk := await shell.read():
             said += chunk
         await shell.close()
-        await run.debugger.say(verbs.Abort())
+        await desk.debugger(run).say(verbs.Abort())
         await run.wait()
         with pytest.raises(CommandRefused):
-            await run.shell(stop["stop"])
+            await desk.opened.workspaces.shell(LOCAL, run.id, stop["stop"])
 
     assert f"<{desk.folder.resolve()}/inner|eu-red|bad>".encode() in said
     assert b"exit 3" in said
@@ -270,8 +272,8 @@ async def test_a_question_waits_for_its_answer(desk: Desk) -> None:
         (question,) = await run.questions()
         assert (question.occurrence, question.prompt) == ("ask", "Ship it?")
         with pytest.raises(CommandRefused):
-            await run.answer("other", approved=True)
-        await run.answer("ask", approved=False, by="ann", comment="not yet")
+            await desk.opened.runs.answer(LOCAL, run.id, "other", approved=True)
+        await desk.opened.runs.answer(LOCAL, run.id, "ask", approved=False, by="ann", comment="not yet")
         summary = await run.wait()
 
     assert "ann did not approve 'Ship it?': not yet" in summary.failures[0].message
@@ -299,7 +301,8 @@ async def test_a_run_goes_on_from_a_step_with_what_the_last_one_finished(desk: D
 
 
 async def test_what_a_machine_needs_is_examined(desk: Desk) -> None:
-    findings = {each.name: each for each in await desk.service.examine()}
+    async with desk.service as service:
+        findings = {each.name: each for each in await service.flows.examine(LOCAL)}
 
     assert all(each.works for each in findings.values() if each.is_needed)
     assert {"python", "jq", "commands", "docker", "containers"} <= findings.keys()
@@ -314,7 +317,8 @@ async def test_the_plan_is_resolved_as_far_as_the_inputs_tell(desk: Desk) -> Non
           - {id: b, call: inner.yaml, with: {region: "r${{ .inputs.n }}"}}
         """)
 
-    told = await desk.service.resolve(RunRequest(flow=flow, inputs={"n": 4}))
+    async with desk.service as service:
+        told = await service.flows.resolve(LOCAL, RunRequest(flow=flow, inputs={"n": 4}))
 
     assert {step.path: step.detail for step in told.steps} == {
         "a": "seq ${{ .inputs.n + 1 }} ${{ .secrets.TOKEN }}",

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from pitstop.service import remote_run
-from pitstop.service.api import EventInfo, FlowInfo, Output
-from pitstop.service.remote_http import Background, Connection
-from pitstop.service.remote_run import RemoteRun
+from pitstop.service.flows import FlowInfo
+from pitstop.service.remote import run as remote_run
+from pitstop.service.remote.connection import Background, Connection
+from pitstop.service.remote.run import RemoteRun
+from pitstop.service.runs import EventInfo, Output
 from pitstop.service.wire import RunDetail
 from tests.patience import PATIENCE_SECONDS
 

@@ -10,8 +10,9 @@ from typing import Any
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from pitstop.service.remote_http import Background
-from pitstop.service.remote_terminal import RemoteTerminal
+from pitstop.service.caller import LOCAL
+from pitstop.service.remote.connection import Background
+from pitstop.service.remote.workspaces import RemoteTerminal, RemoteWorkspaces
 from tests.patience import PATIENCE_SECONDS
 
 
@@ -51,8 +52,7 @@ async def shell_on(script: Script) -> AsyncIterator[RemoteTerminal]:
         url = f"http://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}"
         connection: Any = SimpleNamespace(url=url, token=None, post=post)
         async with Background() as background:
-            terminal = RemoteTerminal(connection, "r1", 24, 80, background)
-            await terminal.open(1, "shell")
+            terminal = await RemoteWorkspaces(connection, background).shell(LOCAL, "r1", 1)
             yield terminal
             await terminal.close()
 

@@ -20,7 +20,12 @@ from pitstop.errors import LogLost, NotRunning, StoreUnavailable, Unavailable, U
 from pitstop.events.types import RunStarted
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.server_runs import BEATS_PER_LEASE, BEGIN_SECONDS, ServerOptions, ServerRuns
-from pitstop.service.api import (
+from pitstop.service.audit import Deed
+from pitstop.service.caller import LOCAL
+from pitstop.service.debugging import verbs
+from pitstop.service.desks import Service
+from pitstop.service.local.server import ServerService
+from pitstop.service.runs import (
     ActiveRun,
     BreakpointRequest,
     DebugRequest,
@@ -29,11 +34,8 @@ from pitstop.service.api import (
     RunRequest,
     RunStatus,
 )
-from pitstop.service.audit import Deed
-from pitstop.service.debugging import verbs
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import Secrets
-from pitstop.service.server import ServerService
 from pitstop.service.stored.audit import StoredAudit
 from pitstop.service.stored.secrets import StoredSecrets
 from pitstop.settings import Settings
@@ -80,8 +82,8 @@ class Server:
         options = ServerOptions(slots=slots, drain_seconds=drain_seconds, lease_seconds=LEASE_SECONDS)
         seal = read_seal(self.settings.key_file)
         self.secrets = Secrets(StoredSecrets(store.database), seal)
-        service = open_server_service(self.settings, store, seal, options, self.secrets, flow_folders, clock=clock)
-        async with service:
+        opening = open_server_service(self.settings, store, seal, options, self.secrets, flow_folders, clock=clock)
+        async with opening as service:
             yield service
 
     def request(self, text: str, **more: object) -> RunRequest:
@@ -99,11 +101,11 @@ def server(tmp_path: Path) -> Server:
 
 async def test_a_run_goes_on_without_whoever_started_it_and_is_kept(server: Server) -> None:
     async with server.open() as service:
-        started = await service.start(server.request("steps: [{id: a, run: echo hello}]"))
+        started = await service.runs.start(LOCAL, server.request("steps: [{id: a, run: echo hello}]"))
         summary = await started.wait()
 
     async with server.open() as service:
-        run = await service.run(started.id)
+        run = await service.runs.get(LOCAL, started.id)
         info = await run.info()
         page = await run.log("a")
 
@@ -113,12 +115,12 @@ async def test_a_run_goes_on_without_whoever_started_it_and_is_kept(server: Serv
 
 async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_finished_step(server: Server) -> None:
     async with server.open() as service:
-        started = await service.start(server.request(WAITS))
+        started = await service.runs.start(LOCAL, server.request(WAITS))
         await wait_until(lambda: server.done() == ["first", "second"])
 
     (server.folder / "go").touch()
     async with server.open() as service:
-        summary = await (await service.run(started.id)).wait()
+        summary = await (await service.runs.get(LOCAL, started.id)).wait()
 
     assert summary.status == "passed"
     assert server.done() == ["first", "second", "second", "third"]
@@ -126,13 +128,13 @@ async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_fin
 
 async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Server) -> None:
     async with server.open(drain_seconds=60.0) as service:
-        started = await service.start(server.request(WAITS))
+        started = await service.runs.start(LOCAL, server.request(WAITS))
         await wait_until(lambda: server.done() == ["first", "second"])
         asyncio.get_running_loop().call_later(0.1, (server.folder / "go").touch)
 
     assert server.done() == ["first", "second"]
     async with server.open() as service:
-        summary = await (await service.run(started.id)).wait()
+        summary = await (await service.runs.get(LOCAL, started.id)).wait()
 
     assert summary.status == "passed"
     assert server.done() == ["first", "second", "third"]
@@ -141,14 +143,14 @@ async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Serve
 @pytest.mark.parametrize("slots", [1, 2], ids=["queued", "about to begin"])
 async def test_a_server_can_end_before_what_it_was_asked_for_has_begun(server: Server, slots: int) -> None:
     async with server.open(slots=slots) as service:
-        await service.start(server.request(WAITS))
+        await service.runs.start(LOCAL, server.request(WAITS))
         await wait_until(lambda: server.done() == ["first", "second"])
-        late = await service.start(server.request("steps: [{run: echo late >> done.txt}]"))
+        late = await service.runs.start(LOCAL, server.request("steps: [{run: echo late >> done.txt}]"))
 
     assert server.done() == ["first", "second"]
     (server.folder / "go").touch()
     async with server.open() as service:
-        assert (await (await service.run(late.id)).wait()).status == "passed"
+        assert (await (await service.runs.get(LOCAL, late.id)).wait()).status == "passed"
     assert server.done().count("late") == 1
 
 
@@ -156,9 +158,9 @@ async def test_a_run_can_be_ended_at_once_while_it_gets_its_files(server: Server
     for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "nothing yet")):
         subprocess.run(["git", "-C", server.folder, *GIT_USER, *words], check=True)  # noqa: ASYNC221 - it is short
     async with server.open() as service:
-        started = await service.start(server.request("steps: [{run: sleep 600}]", commit="HEAD"))
+        started = await service.runs.start(LOCAL, server.request("steps: [{run: sleep 600}]", commit="HEAD"))
         await wait_until(lambda: any(server.settings.workspaces.glob("*")))
-        await started.kill()
+        await service.runs.kill(LOCAL, started.id)
 
         assert (await started.wait()).status == "cancelled"
 
@@ -172,17 +174,17 @@ async def test_a_paused_session_comes_back_at_the_same_stop_with_its_edits(serve
     """
     debug = DebugRequest(stop_at_entry=True)
     async with server.open() as service:
-        started = await service.start(server.request(text, debug=debug))
-        (stop,) = await stops_of(started)
-        await started.debugger.say(verbs.Step(stop, "over"))
-        (stop,) = await stops_of(started, after=stop)
-        await started.debugger.say(verbs.Set(stop, ".vars.word", "edited"))
+        started = await service.runs.start(LOCAL, server.request(text, debug=debug))
+        (stop,) = await stops_of(service, started)
+        await service.debugging.say(LOCAL, started.id, verbs.Step(stop, "over"))
+        (stop,) = await stops_of(service, started, after=stop)
+        await service.debugging.say(LOCAL, started.id, verbs.Set(stop, ".vars.word", "edited"))
 
     async with server.open() as service:
-        run = await service.run(started.id)
-        assert await stops_of(run) == [stop]
+        run = await service.runs.get(LOCAL, started.id)
+        assert await stops_of(service, run) == [stop]
         await listed_as(service, run.id, "paused")
-        await run.debugger.say(verbs.Continue(stop))
+        await service.debugging.say(LOCAL, run.id, verbs.Continue(stop))
         summary = await run.wait()
 
     assert summary.status == "passed"
@@ -201,41 +203,43 @@ async def test_a_clock_that_jumps_ends_nothing_and_holds_nothing_up(
     )
     debug = DebugRequest(breakpoints=(BreakpointRequest(step="third"),))
     async with server.open() as service:
-        run = await service.start(server.request(text, debug=debug))
+        run = await service.runs.start(LOCAL, server.request(text, debug=debug))
         await wait_until(lambda: server.done() == ["first", "second"])
         ahead[0] = 7 * 24 * 3600.0
         (server.folder / "go").touch()
-        (stop,) = await stops_of(run)
+        (stop,) = await stops_of(service, run)
         ahead[0] = -7 * 24 * 3600.0
-        listed = await service.runs(RunQuery())
-        await run.debugger.say(verbs.Continue(stop))
+        listed = await service.runs.list(LOCAL, RunQuery())
+        await service.debugging.say(LOCAL, run.id, verbs.Continue(stop))
         summary = await run.wait()
 
     assert [each.id for each in listed.runs] == [run.id]
     assert (summary.status, server.done()) == ("passed", ["first", "second", "third"])
     async with server.open() as service:
-        assert (await (await service.run(run.id)).info()).status == "passed"
+        assert (await (await service.runs.get(LOCAL, run.id)).info()).status == "passed"
 
 
 async def test_a_run_that_is_paused_holds_no_slot(server: Server) -> None:
     async with server.open(slots=1) as service:
-        paused = await service.start(server.request("steps: [{run: exit 0}]", debug=DebugRequest(stop_at_entry=True)))
-        (stop,) = await stops_of(paused)
-        other = await service.start(server.request("steps: [{run: exit 0}]"))
+        paused = await service.runs.start(
+            LOCAL, server.request("steps: [{run: exit 0}]", debug=DebugRequest(stop_at_entry=True))
+        )
+        (stop,) = await stops_of(service, paused)
+        other = await service.runs.start(LOCAL, server.request("steps: [{run: exit 0}]"))
 
         assert (await other.wait()).status == "passed"
-        await paused.debugger.say(verbs.Continue(stop))
+        await service.debugging.say(LOCAL, paused.id, verbs.Continue(stop))
         assert (await paused.wait()).status == "passed"
 
 
 async def test_a_run_that_waits_for_a_slot_is_pending_and_can_be_cancelled(server: Server) -> None:
     async with server.open(slots=1) as service:
-        working = await service.start(server.request(WAITS))
+        working = await service.runs.start(LOCAL, server.request(WAITS))
         await wait_until(lambda: server.done() == ["first", "second"])
-        waiting = await service.start(server.request("steps: [{run: touch never}]"))
+        waiting = await service.runs.start(LOCAL, server.request("steps: [{run: touch never}]"))
 
         assert (await waiting.info()).status == "pending"
-        await waiting.cancel("not wanted any more")
+        await service.runs.cancel(LOCAL, waiting.id, "not wanted any more")
         assert (await waiting.wait()).status == "cancelled"
         (server.folder / "go").touch()
         assert (await working.wait()).status == "passed"
@@ -252,12 +256,12 @@ async def test_a_run_that_begins_while_leases_are_renewed_is_not_taken_for_a_los
     async def renew_while_one_begins(self: SqlStore, *held: Any) -> set[str]:
         ours = await renew(self, *held)
         if not begun:
-            begun.append(await service.start(server.request("steps: [{run: echo once >> done.txt}]")))
+            begun.append(await service.runs.start(LOCAL, server.request("steps: [{run: echo once >> done.txt}]")))
         return ours
 
     monkeypatch.setattr(SqlStore, "renew", renew_while_one_begins)
     async with server.open() as service:
-        await service.run_desk.renew_leases()
+        await service.owned.renew_leases()
         (run,) = begun
 
         assert (await run.wait()).status == "passed"
@@ -270,13 +274,13 @@ async def test_a_server_that_renews_its_leases_keeps_its_runs(server: Server) ->
         server.open(clock=clock, database_time=clock) as service,
         server.open(clock=clock, database_time=clock) as other,
     ):
-        run = await service.start(server.request(WAITS))
+        run = await service.runs.start(LOCAL, server.request(WAITS))
         await wait_until(lambda: server.done() == ["first", "second"])
         for _ in range(2 * BEATS_PER_LEASE):
             clock.move(BEAT_SECONDS)
             await wait_until(lambda: clock.waiting == 2 * CHORES)  # each server has renewed its leases
 
-        assert (await (await other.run(run.id)).info()).status == "running"
+        assert (await (await other.runs.get(LOCAL, run.id)).info()).status == "running"
         (server.folder / "go").touch()
         assert (await run.wait()).status == "passed"
     assert server.done() == ["first", "second", "third"]
@@ -285,12 +289,12 @@ async def test_a_server_that_renews_its_leases_keeps_its_runs(server: Server) ->
 async def test_a_run_whose_lease_is_over_is_taken_over_by_a_server_that_is_there(server: Server) -> None:
     stuck, clock = MovedClock(), MovedClock()
     async with server.open(clock=stuck, database_time=clock) as service:
-        run = await service.start(server.request(WAITS))
+        run = await service.runs.start(LOCAL, server.request(WAITS))
         await wait_until(lambda: server.done() == ["first", "second"])
         async with server.open(clock=clock, database_time=clock) as other:
             await wait_until(lambda: clock.waiting == CHORES)
             clock.move(LEASE_SECONDS)
-            taken_over = await wait_until(lambda: other.run_desk._known.live.get(run.id))
+            taken_over = await wait_until(lambda: other.owned._known.live.get(run.id))
             stuck.move(BEAT_SECONDS)  # it looks again, and finds that the run is another's
             with pytest.raises(LogLost):
                 await run.wait()
@@ -308,12 +312,12 @@ async def test_a_server_that_stands_still_as_a_run_is_made_carries_it_out_once(
     async def create_and_stand_still(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
         database_time.move(LEASE_SECONDS)
-        await service.run_desk.renew_leases()
+        await service.owned.renew_leases()
         return kept
 
     monkeypatch.setattr(SqlStore, "create", create_and_stand_still)
     async with server.open(database_time=database_time) as service:
-        run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
+        run = await service.runs.start(LOCAL, server.request("steps: [{run: echo once >> done.txt}]"))
 
         assert (await run.wait()).status == "passed"
     assert server.done() == ["once"]
@@ -328,7 +332,7 @@ async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
     async def create_and_stand_still(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
         database_time.move(LEASE_SECONDS)
-        others.create_task(service.run_desk.renew_leases())
+        others.create_task(service.owned.renew_leases())
         await is_read.wait()
         return kept
 
@@ -341,26 +345,26 @@ async def test_a_run_that_begins_while_it_is_taken_over_is_carried_out_once(
     async with server.open(database_time=database_time) as service, asyncio.TaskGroup() as others:
         monkeypatch.setattr(SqlStore, "create", create_and_stand_still)
         monkeypatch.setattr(SqlStore, "open_claimed", read_until_it_begins)
-        run = await service.start(server.request("steps: [{run: echo once >> done.txt}]"))
+        run = await service.runs.start(LOCAL, server.request("steps: [{run: echo once >> done.txt}]"))
         has_begun.set()
         assert isinstance(run, LiveRun)
         with pytest.raises(LogLost):
             await run.wait()
         await run.is_gone.wait()
 
-        assert (await (await service.run(run.id)).wait()).status == "passed"
+        assert (await (await service.runs.get(LOCAL, run.id)).wait()).status == "passed"
     assert server.done() == ["once"]
 
 
 def hold_workspaces(service: ServerService, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Let no run give up its workspace before the event is set."""
-    release, may_release = service.run_desk._executor.release, asyncio.Event()
+    release, may_release = service.owned._executor.release, asyncio.Event()
 
     async def release_later(*args: Any, **more: Any) -> None:
         await may_release.wait()
         await release(*args, **more)
 
-    monkeypatch.setattr(service.run_desk._executor, "release", release_later)
+    monkeypatch.setattr(service.owned._executor, "release", release_later)
     return may_release
 
 
@@ -369,17 +373,17 @@ async def test_a_run_is_forgotten_when_it_has_given_its_workspace_up(
 ) -> None:
     async with server.open() as service:
         may_release = hold_workspaces(service, monkeypatch)
-        run = await service.start(server.request("steps: [{run: 'true'}]"))
+        run = await service.runs.start(LOCAL, server.request("steps: [{run: 'true'}]"))
         await run.wait()
         async with asyncio.TaskGroup() as group:
-            deleting = group.create_task(service.delete(run.id))
-            await service.pin(run.id)  # which takes as long as to forget a run does
+            deleting = group.create_task(service.runs.delete(LOCAL, run.id))
+            await service.runs.pin(LOCAL, run.id)  # which takes as long as to forget a run does
             was_too_early = deleting.done()
             may_release.set()
 
         assert not was_too_early
         with pytest.raises(UnknownRun):
-            await service.pin(run.id)
+            await service.runs.pin(LOCAL, run.id)
 
 
 async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_up(
@@ -388,11 +392,11 @@ async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_u
     text = "steps: [{id: write, run: echo one > file}, {id: read, run: cat file}]"
     async with server.open() as service:
         may_release = hold_workspaces(service, monkeypatch)
-        run = await service.start(RunRequest(flow="flow.yaml", text=text))
+        run = await service.runs.start(LOCAL, RunRequest(flow="flow.yaml", text=text))
         await run.wait()
         async with asyncio.TaskGroup() as group:
-            starting = group.create_task(service.rerun(run.id, RerunRequest(from_step="read")))
-            other = await service.start(RunRequest(flow="flow.yaml", text=text))  # which takes as long
+            starting = group.create_task(service.runs.rerun(LOCAL, run.id, RerunRequest(from_step="read")))
+            other = await service.runs.start(LOCAL, RunRequest(flow="flow.yaml", text=text))  # which takes as long
             if starting.done():
                 await starting.result().wait()
             may_release.set()
@@ -404,9 +408,9 @@ async def test_a_run_from_a_step_waits_for_the_files_that_the_run_before_gives_u
 async def test_a_run_from_a_step_repeats_nothing_before_it_with_secrets_either(server: Server) -> None:
     text = "steps: [{id: a, run: echo a >> done.txt}, {id: b, secrets: [KEY], run: 'echo $KEY >> done.txt'}]"
     async with server.open() as service:
-        run = await service.start(server.request(text, secrets={"KEY": "one"}))
+        run = await service.runs.start(LOCAL, server.request(text, secrets={"KEY": "one"}))
         await run.wait()
-        again = await service.rerun(run.id, RerunRequest(from_step="b", secrets={"KEY": "two"}))
+        again = await service.runs.rerun(LOCAL, run.id, RerunRequest(from_step="b", secrets={"KEY": "two"}))
         await again.wait()
 
     assert server.done() == ["a", "one", "two"]
@@ -424,9 +428,9 @@ async def test_a_server_whose_database_is_away_at_its_end_leaves_nothing_open(
             pass
 
     with pytest.raises(Unavailable, match="closed"):
-        await service.run_desk._executor.acquire(Placement())
+        await service.owned._executor.acquire(Placement())
     with pytest.raises(StoreUnavailable, match="closed"):
-        await StoredAudit(service.run_desk._store).add(Deed(1.0, "ann", "look", None, {}))  # type: ignore[arg-type]
+        await StoredAudit(service.owned._store).add(Deed(1.0, "ann", "look", None, {}))  # type: ignore[arg-type]
 
 
 async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
@@ -438,7 +442,7 @@ async def test_whoever_waits_for_a_run_hears_that_its_end_cannot_be_kept(
     monkeypatch.setattr(SqlRun, "update", refuse)
     async with server.open() as service:
         may_release = hold_workspaces(service, monkeypatch)
-        run = await service.start(server.request("steps: [{run: 'true'}]"))
+        run = await service.runs.start(LOCAL, server.request("steps: [{run: 'true'}]"))
         assert isinstance(run, LiveRun)
         try:
             with pytest.raises(StoreUnavailable, match="not this one"):
@@ -465,15 +469,15 @@ async def test_a_server_that_ends_begins_no_step_of_a_run_that_it_takes_over_mea
         await drain(self)
         may_take.set()
         await taking_over
-        await wait_until(lambda: all(has_started(run) for run in service.run_desk._known.live.values()))
+        await wait_until(lambda: all(has_started(run) for run in service.owned._known.live.values()))
 
     async with asyncio.TaskGroup() as group, server.open() as service:
         async with server.open(slots=1) as before:
-            await before.start(server.request("steps: [{run: sleep 600}]"))
-            await before.start(server.request("steps: [{run: echo begun >> done.txt}]"))
+            await before.runs.start(LOCAL, server.request("steps: [{run: sleep 600}]"))
+            await before.runs.start(LOCAL, server.request("steps: [{run: echo begun >> done.txt}]"))
         monkeypatch.setattr(SqlStore, "claim", claim_and_take_long)
         monkeypatch.setattr(ServerRuns, "_drain", drain_while_it_is_taken_over)
-        taking_over = group.create_task(service.run_desk.renew_leases())
+        taking_over = group.create_task(service.owned.renew_leases())
         await is_claimed.wait()
 
     assert server.done() == []
@@ -493,7 +497,7 @@ async def test_a_run_that_is_looked_for_as_it_is_made_is_found_where_it_begins(
 
     async def create_and_be_looked_for(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
-        finding.append(others.create_task(service.run(kept.id)))
+        finding.append(others.create_task(service.runs.get(LOCAL, kept.id)))
         await is_asked.wait()
         return kept
 
@@ -507,10 +511,10 @@ async def test_a_run_that_is_looked_for_as_it_is_made_is_found_where_it_begins(
     monkeypatch.setattr(SqlStore, "create", create_and_be_looked_for)
     monkeypatch.setattr(SqlStore, "owner_of", tell_before_or_after_it_begins)
     async with server.open() as service, asyncio.TaskGroup() as others:
-        run = await service.start(server.request(WAITS))
+        run = await service.runs.start(LOCAL, server.request(WAITS))
         has_begun.set()
         found = await finding[0]
-        await found.cancel("enough")
+        await service.runs.cancel(LOCAL, found.id, "enough")
 
         assert found is run
 
@@ -522,7 +526,9 @@ async def test_a_run_of_a_server_that_does_not_come_to_begin_it_can_be_looked_at
 
     async def create_and_be_found(self: SqlStore, *args: Any, **more: Any) -> Any:
         kept = await create(self, *args, **more)
-        found.append(await service.run(kept.id))
+        found.append(await service.runs.get(LOCAL, kept.id))
+        with pytest.raises(NotRunning):
+            await service.runs.cancel(LOCAL, kept.id, "enough")
         return kept
 
     async def answer_and_let_time_pass(self: SqlStore, run: str) -> Any:
@@ -533,18 +539,18 @@ async def test_a_run_of_a_server_that_does_not_come_to_begin_it_can_be_looked_at
     monkeypatch.setattr(SqlStore, "create", create_and_be_found)
     monkeypatch.setattr(SqlStore, "owner_of", answer_and_let_time_pass)
     async with server.open(clock=clock) as service:
-        await service.start(server.request(WAITS))
+        await service.runs.start(LOCAL, server.request(WAITS))
 
         assert (await found[0].info()).status in ("pending", "running")
-        with pytest.raises(NotRunning):
-            await found[0].cancel("enough")
 
 
-async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:
+async def stops_of(service: Service, run: ActiveRun, after: int = 0) -> list[int]:
     """The stops that last, as soon as there is one that came after this."""
 
     async def stops() -> list[int]:
-        return [stop.id for stop in (await run.debugger.say(verbs.State())).stops if stop.id > after]
+        return [
+            stop.id for stop in (await service.debugging.say(LOCAL, run.id, verbs.State())).stops if stop.id > after
+        ]
 
     found: list[int] = await wait_until(stops)
     return found
@@ -552,7 +558,7 @@ async def stops_of(run: ActiveRun, after: int = 0) -> list[int]:
 
 async def listed_as(service: ServerService, run: str, status: RunStatus) -> None:
     async def is_listed() -> bool:
-        return [each.id for each in (await service.runs(RunQuery(status=(status,)))).runs] == [run]
+        return [each.id for each in (await service.runs.list(LOCAL, RunQuery(status=(status,)))).runs] == [run]
 
     await wait_until(is_listed)
 
@@ -565,18 +571,18 @@ async def test_a_step_that_was_interrupted_fails_or_is_stopped_at_if_it_says_so(
             on_interrupt: {policy}
     """
     async with server.open() as service:
-        failing = await service.start(server.request(text.replace("{policy}", "fail")))
-        pausing = await service.start(server.request(text.replace("{policy}", "pause")))
+        failing = await service.runs.start(LOCAL, server.request(text.replace("{policy}", "fail")))
+        pausing = await service.runs.start(LOCAL, server.request(text.replace("{policy}", "pause")))
         await wait_until(lambda: server.done() == ["paid", "paid"])
 
     (server.folder / "go").touch()
     async with server.open() as service:
-        failed = await (await service.run(failing.id)).wait()
-        paused = await service.run(pausing.id)
-        (stop,) = await stops_of(paused)
-        assert (await paused.debugger.say(verbs.State())).stops[0].reasons == ("interrupted",)
+        failed = await (await service.runs.get(LOCAL, failing.id)).wait()
+        paused = await service.runs.get(LOCAL, pausing.id)
+        (stop,) = await stops_of(service, paused)
+        assert (await service.debugging.say(LOCAL, paused.id, verbs.State())).stops[0].reasons == ("interrupted",)
         assert server.done() == ["paid", "paid"]
-        await paused.debugger.say(verbs.Skip(stop))
+        await service.debugging.say(LOCAL, paused.id, verbs.Skip(stop))
         skipped = await paused.wait()
 
     assert (failed.status, failed.failures[0].type) == ("failed", "Interrupted")
@@ -591,7 +597,7 @@ async def test_a_stored_flow_works_on_the_files_that_it_stands_beside(server: Se
     (server.folder / "VERSION").write_text("1.2.3\n")
 
     async with server.open(flow_folders=(flows,)) as service:
-        run = await service.start(RunRequest(flow="ci"))
+        run = await service.runs.start(LOCAL, RunRequest(flow="ci"))
         summary = await run.wait()
         page = await run.log("a")
 
@@ -602,14 +608,14 @@ async def test_a_stored_flow_works_on_the_files_that_it_stands_beside(server: Se
 async def test_a_request_that_comes_again_after_a_crash_finds_the_run_that_it_made(server: Server) -> None:
     request = replace(server.request(WAITS), run_id="reserved-1")
     async with server.open() as service:
-        made = await service.start(request)
+        made = await service.runs.start(LOCAL, request)
         await wait_until(lambda: server.done() == ["first", "second"])
     (server.folder / "go").touch()
     async with server.open() as service:
-        found = await service.start(request)
+        found = await service.runs.start(LOCAL, request)
         summary = await found.wait()
-        again = await service.start(request)
-        listed = await service.runs(RunQuery())
+        again = await service.runs.start(LOCAL, request)
+        listed = await service.runs.list(LOCAL, RunQuery())
 
     assert {made.id, found.id, again.id} == {"reserved-1"}
     assert [each.id for each in listed.runs] == ["reserved-1"]

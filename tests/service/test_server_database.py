@@ -14,10 +14,11 @@ from pitstop.errors import StoreUnavailable
 from pitstop.events.types import StepFinished
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.server_runs import ServerOptions
-from pitstop.service.api import RunRequest
+from pitstop.service.caller import LOCAL
+from pitstop.service.local.server import ServerService
+from pitstop.service.runs import RunRequest
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import MemorySecrets, Secrets
-from pitstop.service.server import ServerService
 from pitstop.settings import Settings
 from pitstop.store.port import FileChunk
 from pitstop.store.sql.run import SqlRun
@@ -89,20 +90,21 @@ async def check_that_it_goes_on(
 ) -> None:
     """The database goes in the middle of the second step, which ends meanwhile, and comes back."""
     async with server.open() as service:
-        run = await service.start(server.request(WAITS))
+        run = await service.runs.start(LOCAL, server.request(WAITS))
+        assert isinstance(run, LiveRun)
         await wait_until(lambda: server.done() == ["first", "second"])
         await take_away()
         server.let_go()
         await wait_until(lambda: run.kept.problem is not None)
         done_meanwhile = server.done()
         with pytest.raises(StoreUnavailable):
-            await service.start(server.request(WAITS))
+            await service.runs.start(LOCAL, server.request(WAITS))
         await bring_back()
         summary = await run.wait()
         problem = run.kept.problem
 
     async with server.open() as service:
-        past = await service.run(run.id)
+        past = await service.runs.get(LOCAL, run.id)
         numbers = [event.number async for event in past.events()]
         written = b"".join([block async for block in past.log_bytes("second")])
 
@@ -139,7 +141,7 @@ async def test_a_run_goes_on_after_its_database_was_full(tmp_path: Path) -> None
     url = f"sqlite:///{tmp_path}/pitstop.db"
     server = Server(tmp_path, url)
     async with server.open() as service:
-        old = await service.start(server.request(WRITES))
+        old = await service.runs.start(LOCAL, server.request(WRITES))
         assert (await old.wait()).status == "passed"
     (server.folder / "done.txt").unlink()
     with closing(sqlite3.connect(tmp_path / "pitstop.db")) as connection:
@@ -147,10 +149,11 @@ async def test_a_run_goes_on_after_its_database_was_full(tmp_path: Path) -> None
     server.settings = Settings(server.settings.home, f"{url}?max_page_count={pages + 100}")
 
     async with server.open() as service:
-        run = await service.start(server.request(WRITES))
+        run = await service.runs.start(LOCAL, server.request(WRITES))
+        assert isinstance(run, LiveRun)
         await wait_until(lambda: "full" in str(run.kept.problem))
         done_meanwhile = server.done()
-        await service.delete(old.id)
+        await service.runs.delete(LOCAL, old.id)
         summary = await run.wait()
 
     assert (done_meanwhile, server.done()) == (["first"], ["first", "last"])
@@ -188,7 +191,8 @@ async def test_what_a_step_floods_a_locked_database_with_is_all_kept_in_the_end(
     tmp_path: Path, sqlite_server: Server
 ) -> None:
     async with sqlite_server.open() as service:
-        run = await service.start(sqlite_server.request(FLOODS))
+        run = await service.runs.start(LOCAL, sqlite_server.request(FLOODS))
+        assert isinstance(run, LiveRun)
         heard = 0
 
         def hear(size: int) -> None:
@@ -214,7 +218,7 @@ async def test_what_a_step_floods_a_locked_database_with_is_all_kept_in_the_end(
 
 async def test_a_log_has_ended_only_when_all_of_it_can_be_read(tmp_path: Path, sqlite_server: Server) -> None:
     async with sqlite_server.open() as service:
-        run = await service.start(sqlite_server.request(WAITS))
+        run = await service.runs.start(LOCAL, sqlite_server.request(WAITS))
         assert isinstance(run, LiveRun)
         await wait_until(lambda: sqlite_server.done() == ["first", "second"])
         async with locked(tmp_path / "pitstop.db"):
@@ -246,7 +250,7 @@ async def test_what_steps_hand_on_is_kept_when_the_database_is_back(
 
     monkeypatch.setattr(SqlRun, "keep_artifacts", keep_or_tell)
     async with sqlite_server.open() as service, asyncio.timeout(90):
-        run = await service.start(sqlite_server.request(HANDS_ON))
+        run = await service.runs.start(LOCAL, sqlite_server.request(HANDS_ON))
         await wait_until(lambda: sqlite_server.done() == ["made"])
         async with locked(tmp_path / "pitstop.db"):
             sqlite_server.let_go()

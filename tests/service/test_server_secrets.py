@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.service.api import RunRequest
 from pitstop.service.caller import LOCAL
-from pitstop.service.server import ServerService
+from pitstop.service.local.server import ServerService
+from pitstop.service.runs import RunRequest
 from tests.service.test_server import Server
 
 SHOWS = 'echo "${KEY-none} ${OTHER-none}" > seen'
@@ -30,7 +30,7 @@ class Stored(Server):
         await self.secrets.put(LOCAL, name, scope, value, ())
 
     async def run(self, service: ServerService, flow: str, text: str | None = None) -> str:
-        run = await service.start(RunRequest(flow=flow, text=text, folder=str(self.folder)))
+        run = await service.runs.start(LOCAL, RunRequest(flow=flow, text=text, folder=str(self.folder)))
         summary = await run.wait()
         assert summary.status == "passed", summary
         seen = self.folder / "seen"
@@ -98,7 +98,7 @@ async def test_another_text_with_the_name_of_a_stored_flow_has_not_its_secrets(
 
 
 async def test_the_check_of_a_server_knows_what_is_stored(server: Stored, service: ServerService) -> None:
-    told = await service.check("a.yaml", "steps: [{run: 'echo $KEY $HOME'}]")
+    told = await service.flows.check(LOCAL, "a.yaml", "steps: [{run: 'echo $KEY $HOME'}]")
     assert [(each.line, each.column, each.hint) for each in told.warnings] == [
         (1, 21, "add `secrets: [KEY]` to the step")
     ]

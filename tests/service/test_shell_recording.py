@@ -13,8 +13,9 @@ from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.masking import MaskedStream, Masker
 from pitstop.runs import shell_recording
 from pitstop.runs.shell_recording import TOO_MUCH, ShellRecording
-from pitstop.service.api import DebugRequest, RunRequest
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import DebugRequest, RunRequest
 from pitstop.settings import Settings
 from tests.contracts.service_desk import next_stop
 from tests.contracts.service_workspace import said_by, said_until_end
@@ -140,9 +141,9 @@ async def test_a_recording_shows_what_the_person_at_the_shell_has_seen(tmp_path:
         request = RunRequest(
             flow="f.yaml", text="steps: [{id: a, run: 'true'}]", debug=DebugRequest(stop_at_entry=True)
         )
-        run = await service.start(request)
-        stop = await next_stop(run)
-        shell = await run.shell(stop.id, rows=30, cols=100, record="keys")
+        run = await service.runs.start(LOCAL, request)
+        stop = await next_stop(service, run)
+        shell = await service.workspaces.shell(LOCAL, run.id, stop.id, rows=30, cols=100, record="keys")
         await shell.write(
             rb"printf 'gr\303'; printf '\274n \344\270\226\360\237'; printf '\230\200'; echo . ''." + b"\r"
         )
@@ -154,7 +155,7 @@ async def test_a_recording_shows_what_the_person_at_the_shell_has_seen(tmp_path:
         await shell.close()
         (artifact,) = await run.artifacts()
         data = b"".join([block async for block in run.artifact(artifact.path)])
-        await run.debugger.say(verbs.Detach())
+        await service.debugging.say(LOCAL, run.id, verbs.Detach())
         await run.wait()
 
     cast = read_cast(data)

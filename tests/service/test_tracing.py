@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pitstop.runs.tracing import RunTrace
-from pitstop.service.api import EventInfo
+from pitstop.service.runs import EventInfo
 
 
 @pytest.fixture

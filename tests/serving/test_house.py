@@ -7,7 +7,8 @@ import pytest
 
 from pitstop.doors.http.server import open_socket
 from pitstop.runs.live_run import LiveRun
-from pitstop.service.api import RunRequest
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import RunRequest
 from pitstop.serving.house import Serving, listen, open_house
 from pitstop.settings import Settings
 from tests.moved_clock import MovedClock
@@ -18,7 +19,7 @@ async def test_a_house_that_is_left_by_an_error_is_closed_and_the_error_comes_ou
     settings = Settings(tmp_path)
     with pytest.raises(ExceptionGroup) as left:
         async with asyncio.timeout(PATIENCE_SECONDS), open_house(serving(settings)) as house:
-            run = await house.service.start(RunRequest(flow="a.yaml", text="steps: [{run: sleep 100}]"))
+            run = await house.service.runs.start(LOCAL, RunRequest(flow="a.yaml", text="steps: [{run: sleep 100}]"))
             assert isinstance(run, LiveRun)
             await run.ready()
             raise LookupError("somebody made a mistake")
@@ -26,7 +27,7 @@ async def test_a_house_that_is_left_by_an_error_is_closed_and_the_error_comes_ou
     assert left.group_contains(LookupError, match="somebody made a mistake")
     assert not settings.address_file.exists()
     async with asyncio.timeout(PATIENCE_SECONDS), open_house(serving(settings)) as house:
-        assert (await (await house.service.run(run.id)).info()).status == "running"
+        assert (await (await house.service.runs.get(LOCAL, run.id)).info()).status == "running"
 
 
 async def test_a_port_that_becomes_free_in_a_moment_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pitstop.engine.ports import Evaluator
@@ -23,6 +23,8 @@ from pitstop.runs.run_snapshots import SnapshotKeeping
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import NewExecutor, NewMasker
 from pitstop.store.port import KeptRun, RunFilter, RunRecord, RunStore
+
+Announce = Callable[[str], Awaitable[None]]  # is told the id of a new run, before its first step runs
 
 
 @dataclass(frozen=True, slots=True)

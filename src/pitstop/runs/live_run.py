@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
@@ -23,7 +23,7 @@ from pitstop.runs.log_pages import Page, pages_in_memory
 from pitstop.runs.run_info import Question, RunInfo, RunSummary, SessionState
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import ArtifactInfo
-from pitstop.runs.run_request import DebugRequest, ShellMode, ShellRecord
+from pitstop.runs.run_request import DebugRequest, ShellOptions
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.run_workplace import RunWorkplace
 from pitstop.runs.stored_run import StoredRun, tell_run
@@ -369,20 +369,12 @@ class LiveRun:
     async def wait(self) -> RunSummary:
         return await asyncio.shield(self._ended)
 
-    async def shell(
-        self,
-        stop: int,
-        *,
-        mode: ShellMode = "shell",
-        rows: int = 24,
-        cols: int = 80,
-        record: ShellRecord | None = None,
-    ) -> "DebugShell":
+    async def shell(self, stop: int, **options: Unpack[ShellOptions]) -> "DebugShell":
         if self.session is None or self.workplace is None:
             raise NotRunning
         from pitstop.runs.shells import open_shell
 
-        return await open_shell(self, stop, mode, rows, cols, record)
+        return await open_shell(self, stop, **options)
 
 
 def _new_session(request: DebugRequest) -> "Session":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pitstop.errors import CommandRefused, UnknownRun
 from pitstop.events.types import Stopped
-from pitstop.runs.known_runs import Backends, KnownRuns
+from pitstop.runs.known_runs import Announce, Backends, KnownRuns
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.past_run import PastRun
 from pitstop.runs.run_maker import PreparedRun, RunMaker
@@ -22,7 +22,7 @@ LEFT_ALONE = "the client that started it is gone"
 
 
 class LocalRuns:
-    """The half of a Service that is about runs. Leaving it cancels those that are not over, and waits for them."""
+    """Owns the runs of a process. Leaving it cancels those that are not over, and waits for them."""
 
     def __init__(self, store: RunStore, maker: RunMaker, known: KnownRuns, backends: Backends) -> None:
         self._store = store
@@ -48,13 +48,13 @@ class LocalRuns:
         finally:
             await self._store.close()
 
-    async def start(self, request: RunRequest) -> LiveRun:
-        return await self._launch(await self._maker.prepare(request))
+    async def start(self, request: RunRequest, announce: Announce) -> LiveRun:
+        return await self._launch(await self._maker.prepare(request), announce)
 
-    async def rerun(self, run: str, request: RerunRequest) -> LiveRun:
-        return await self._launch(await self._maker.prepare_rerun(run, request))
+    async def rerun(self, run: str, request: RerunRequest, announce: Announce) -> LiveRun:
+        return await self._launch(await self._maker.prepare_rerun(run, request), announce)
 
-    async def _launch(self, prepared: PreparedRun) -> LiveRun:
+    async def _launch(self, prepared: PreparedRun, announce: Announce) -> LiveRun:
         """Begin a run. One that cannot begin, because there is no place for it, is deleted and raises why."""
         backends = self._backends
         run = LiveRun(
@@ -69,6 +69,7 @@ class LocalRuns:
         self._tasks.create_task(self._execute(run), name=run.id)
         try:
             await run.ready()
+            await announce(run.id)
         except BaseException:
             run.cancel_now(LEFT_ALONE)  # if the caller is gone, nothing else would begin or end it
             await run.is_gone.wait()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
 
 import msgspec
 
@@ -13,6 +13,15 @@ Text = Annotated[str, msgspec.Meta(max_length=4096)]
 BreakPosition = Literal["before", "after", "error"]
 ShellMode = Literal["shell", "sidecar"]
 ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it showed, or also what was typed
+
+
+class ShellOptions(TypedDict, total=False):
+    """How to open a shell: `shell` with 24 rows and 80 columns, and nothing recorded, unless it is said here."""
+
+    mode: ShellMode
+    rows: int
+    cols: int
+    record: ShellRecord | None
 
 
 class Request(msgspec.Struct, Generic[A_co], frozen=True, forbid_unknown_fields=True, omit_defaults=True):

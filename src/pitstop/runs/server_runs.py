@@ -15,7 +15,7 @@ from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
-from pitstop.runs.known_runs import Backends, KnownRuns
+from pitstop.runs.known_runs import Announce, Backends, KnownRuns
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.past_run import PastRun
 from pitstop.runs.run_info import ENDED
@@ -67,7 +67,7 @@ class RunSecrets(Protocol):
 
 
 class ServerRuns:
-    """The half of a Service that is about runs. Other servers of the database resume those that this one leaves."""
+    """Owns the runs of a server. Other servers of the database resume those that this one leaves."""
 
     def __init__(
         self,
@@ -137,13 +137,13 @@ class ServerRuns:
 
     # Runs
 
-    async def start(self, request: RunRequest) -> LiveRun | PastRun:
-        return await self._launch(await self._maker.prepare(request))
+    async def start(self, request: RunRequest, announce: Announce) -> LiveRun | PastRun:
+        return await self._launch(await self._maker.prepare(request), announce)
 
-    async def rerun(self, run: str, request: RerunRequest) -> LiveRun | PastRun:
-        return await self._launch(await self._maker.prepare_rerun(run, request))
+    async def rerun(self, run: str, request: RerunRequest, announce: Announce) -> LiveRun | PastRun:
+        return await self._launch(await self._maker.prepare_rerun(run, request), announce)
 
-    async def _launch(self, prepared: PreparedRun) -> LiveRun | PastRun:
+    async def _launch(self, prepared: PreparedRun, announce: Announce) -> LiveRun | PastRun:
         """Begin a run; one whose id was reserved for a request that came before a crash may exist already."""
         secrets = {**await self._secrets.used_by(prepared), **prepared.request.secrets}
         if secrets:
@@ -157,9 +157,14 @@ class ServerRuns:
                 prepared.record, prepared.events, owner=self.id, lease_seconds=self._options.lease_seconds
             )
         except RunExists:
+            await announce(prepared.record.id)
             return await self.run(prepared.record.id)
-        taken_over = self._known.live.get(kept.id)  # if this server hung for so long that the lease expired
-        return taken_over or self._begin(kept, prepared)
+        try:
+            await announce(kept.id)
+        finally:  # it is owned by this server, which has to run it even if the caller is gone
+            # It is live already if this server hung for so long that the lease expired
+            run = self._known.live.get(kept.id) or self._begin(kept, prepared)
+        return run
 
     def _begin(self, kept: KeptRun, prepared: PreparedRun, left_at: float | None = None) -> LiveRun:
         owner = Ownership(kept, prepared, self.slots, self._options.keep_seconds, left_at, self._count_event)

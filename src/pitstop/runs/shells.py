@@ -141,7 +141,12 @@ class DebugShell:
 
 
 async def open_shell(
-    run: Stopped, stop: int, mode: ShellMode, rows: int, cols: int, record: ShellRecord | None
+    run: Stopped,
+    stop: int,
+    mode: ShellMode = "shell",
+    rows: int = 24,
+    cols: int = 80,
+    record: ShellRecord | None = None,
 ) -> DebugShell:
     """A shell at a stop; StaleStop, NotRunning, and whatever keeps one from being opened there."""
     session, workplace = run.session, run.workplace

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from pitstop.errors import CommandRefused, Unknown
 from pitstop.lazy_dataclass import dataclass
-from pitstop.service.caller import Caller, Role
+from pitstop.service.caller import Caller, Record, Role, record_nothing
 
 OWNER = "owner"
 SESSION_SECONDS = 7 * 24 * 3600
@@ -53,6 +53,10 @@ class Access(Protocol):
 
     def new_login_code(self, name: str = OWNER) -> str:
         """A code that starts a session of the owner of that token: once, and within five minutes."""
+        ...
+
+    async def add_login_code(self, caller: Caller) -> str:
+        """The same, for the caller."""
         ...
 
     async def login(self, code: str) -> str | None:
@@ -112,8 +116,11 @@ def digest_of(token: str) -> str:
 class TokenAccess:
     """An Access over a store of tokens."""
 
-    def __init__(self, store: TokenStore, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, store: TokenStore, now: Callable[[], float] = time.time, record: Record = record_nothing
+    ) -> None:
         self._store = store
+        self._record = record
         self._now = now
         self._codes: dict[str, tuple[str, float]] = {}  # by the digest of the code: the token, and when it expires
         self._known: tuple[float, tuple[TokenRecord, ...], Collection[str]] | None = None
@@ -140,6 +147,12 @@ class TokenAccess:
         while len(self._codes) >= MOST_CODES:
             del self._codes[next(iter(self._codes))]
         self._codes[digest_of(code)] = (name, now + CODE_SECONDS)
+        return code
+
+    async def add_login_code(self, caller: Caller) -> str:
+        caller.require("operator")
+        code = self.new_login_code(caller.name)
+        await self._record(caller, "new_login_link", None)
         return code
 
     async def login(self, code: str) -> str | None:
@@ -187,6 +200,7 @@ class TokenAccess:
             token = secrets.token_urlsafe(32)
             await self._store.add(TokenRecord(name, role, digest_of(token), self._now()))
             self._forget()
+        await self._record(caller, "add_token", None, {"name": name, "role": role})
         return NewToken(name, role, token)
 
     async def remove_token(self, caller: Caller, name: str) -> None:
@@ -199,6 +213,7 @@ class TokenAccess:
                 raise CommandRefused(f"{name!r} is the last operator token: create another one first")
             await self._store.remove(name)
             self._forget()
+        await self._record(caller, "remove_token", None, {"name": name})
 
     async def _tokens(self) -> tuple[TokenRecord, ...]:
         return (await self._lookup())[0]

@@ -19,8 +19,8 @@ LONGEST_DETAIL = 200
 MOST_ENTRIES = 10_000  # in memory
 
 _FIELDS = (
-    "all approved enabled file folder frame from_run from_step group kind layer line mode name now only path pinned "
-    "point position priority reason role scope seconds status step stop use_file"
+    "all approved enabled file flow folder frame from_run from_step group kind layer line mode name now only path "
+    "pinned point position priority reason role scope seconds status step stop use_file"
 )
 _LOGGED = frozenset(_FIELDS.split())
 _NAMES_ONLY = ("inputs", "secrets", "outputs", "config")
@@ -78,15 +78,16 @@ class Audit:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        async with self._tasks:
-            self._is_open = True
-            try:
-                yield
-            finally:
-                self._is_open = False
+        await self._tasks.__aenter__()
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+            await self._tasks.__aexit__(None, None, None)  # what can be stored is stored, whatever ends the context
 
     async def record(
-        self, caller: Caller, action: str, run: str | None, request: Any = None, names: Mapping[str, str] | None = None
+        self, caller: Caller, action: str, run: str | None, request: Any = None, names: Mapping[str, Any] | None = None
     ) -> None:
         """Store an entry with `names` and what may be logged of the request; waits PATIENCE_SECONDS at most."""
         deed = Deed(time.time(), caller.name, action, run, {**(names or {}), **detail_of(request)})
@@ -121,8 +122,6 @@ def detail_of(request: Any) -> dict[str, Any]:
     for name, value in request.items() if isinstance(request, dict) else ():
         if name in _NAMES_ONLY and isinstance(value, dict):
             detail[name] = sorted(value)[:LONGEST_DETAIL]
-        elif name == "flow" and isinstance(value, dict):
-            detail[name] = value.get("path") or value.get("name") or "text"
         elif name in _LOGGED and isinstance(value, bool | int | float | str):
             detail[name] = value[:LONGEST_DETAIL] if isinstance(value, str) else value
     return detail

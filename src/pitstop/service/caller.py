@@ -1,12 +1,14 @@
-"""Who calls a desk, and what they may do."""
+"""Who calls a desk, what they may do, and how the desk records what they did."""
 
-from typing import Literal
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from pitstop.errors import NotPermitted
 
 Role = Literal["viewer", "operator"]
+Record = Callable[..., Awaitable[None]]  # `Audit.record`, which is called when an action has succeeded
 
 
 class Caller(Struct, frozen=True):
@@ -23,3 +25,7 @@ class Caller(Struct, frozen=True):
 
 
 LOCAL = Caller("local", "operator")  # the user of this process
+
+
+async def record_nothing(*entry: Any, **more: Any) -> None:
+    """The Record of a service without an audit log."""

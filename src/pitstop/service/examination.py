@@ -13,7 +13,7 @@ from pitstop.engine.executor import Command, Placement
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import PitstopError
 from pitstop.runs.workplaces import NewExecutor
-from pitstop.service.api import Finding
+from pitstop.service.flows import Finding
 from pitstop.settings import Settings
 from pitstop.steps.registry import find_step_types
 

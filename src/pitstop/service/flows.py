@@ -1,115 +1,83 @@
-"""Questions about flows and about this machine, answered in this process."""
+"""The desk for flows: what is written in them, which are stored, and what steps can do on this machine."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from pitstop.engine.ports import Evaluator
-from pitstop.errors import BadFlow
-from pitstop.runs.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
-from pitstop.runs.flow_files import FlowFiles
-from pitstop.runs.info import tell_flow
-from pitstop.runs.run_maker import RunMaker, address_of
-from pitstop.runs.stored_flows import StoredFlows
-from pitstop.service.api import BreakpointRequest, Finding, FlowInfo, RunRequest, StepTypeHelp, StoredFlow
-from pitstop.service.flow_secrets import unlisted_secrets
-from pitstop.service.preview import resolved_configs
-from pitstop.store.port import RunStore
+from pitstop.lazy_dataclass import dataclass
+from pitstop.runs.flow_info import FlowInfo, StepInfo
+from pitstop.runs.graph_targets import read_target
+from pitstop.runs.run_request import BreakpointRequest, RunRequest
+from pitstop.service.caller import Caller
 
-if TYPE_CHECKING:  # a run need not load it
-    from pitstop.service.reference import Reference
-
-Examine = Callable[[], Awaitable[tuple[Finding, ...]]]
-KnownSecrets = Callable[[], Awaitable[Collection[str]]]  # the names of those that are stored, for any flow
+__all__ = ["Finding", "FlowInfo", "Flows", "StepInfo", "StepTypeHelp", "StoredFlow", "read_target"]
 
 
-async def no_secrets() -> Collection[str]:
-    """The stored secrets of a service that stores none."""
-    return ()
+@dataclass(frozen=True, slots=True)
+class StoredFlow:
+    """A flow that can be started by name: a file in one of the service's flow folders."""
+
+    name: str
+    file: str
+    problem: str | None = None  # why it cannot run, if that is so
 
 
-class Flows:
-    """The half of a Service that is about flows and about this machine."""
+@dataclass(frozen=True, slots=True)
+class StepTypeHelp:
+    """A step type or a control-flow construct: one line, and the full description.
 
-    def __init__(
-        self,
-        store: RunStore,
-        files: FlowFiles,
-        stored: StoredFlows,
-        maker: RunMaker,
-        new_evaluator: Callable[[], Evaluator],
-        examine: Examine,
-        known_secrets: KnownSecrets = no_secrets,
-    ) -> None:
-        self._store = store
-        self._files = files
-        self._stored = stored
-        self._maker = maker
-        self._new_evaluator = new_evaluator
-        self._known_secrets = known_secrets
-        self._examine = examine
+    `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it.
+    """
 
-    async def check(self, flow: str, text: str | None = None) -> FlowInfo:
-        evaluator = self._new_evaluator()
-        try:
-            path = flow if text is not None else self._stored.path_of(flow)
-            planned = await self._files.check(path, evaluator, text)
-        finally:
-            await evaluator.close()
-        told = tell_flow(planned.flow, planned.plan)
-        return replace(told, warnings=unlisted_secrets(planned, await self._known_secrets()))
+    name: str
+    summary: str
+    usage: str
+    text: str
+    config: Mapping[str, Any] | None = None
 
-    async def resolve(self, request: RunRequest) -> FlowInfo:
-        prepared = await self._maker.prepare(request)
-        evaluator = self._new_evaluator()
-        try:
-            configs = await resolved_configs(prepared.plan, prepared.values, evaluator)
-        finally:
-            await evaluator.close()
-        told = tell_flow(prepared.planned.flow, prepared.plan, lambda step: configs[step.path])
-        given = prepared.values.get("inputs", {})
-        inputs = tuple(replace(each, default=given[each.name], is_required=False) for each in told.inputs)
-        known = {*request.secrets, *await self._known_secrets()}
-        return replace(told, inputs=inputs, warnings=unlisted_secrets(prepared.planned, known))
 
-    async def flows(self) -> tuple[StoredFlow, ...]:
-        return tuple(StoredFlow(name, str(file), self._problem(file)) for name, file in self._stored.files().items())
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check of this machine's setup. `is_needed` is False for what is optional."""
 
-    async def flow_text(self, name: str) -> str:
-        return self._stored.file(name).read_text(encoding="utf-8", errors="replace")
+    name: str
+    works: bool
+    detail: str
+    is_needed: bool = True
 
-    async def flow_breakpoints(self, flow: str) -> tuple[BreakpointRequest, ...]:
-        return await read_flow_breakpoints(self._store, self._key(flow))
 
-    async def keep_flow_breakpoints(self, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None:
-        await write_flow_breakpoints(self._store, self._key(flow), breakpoints)
+class Flows(Protocol):
+    """Questions about flows and about the machine. Only storing breakpoints needs an operator."""
 
-    async def schema(self) -> dict[str, Any]:
-        return self._reference().schema()
+    async def check(self, caller: Caller, flow: str, text: str | None = None) -> FlowInfo:
+        """The flow in a file, or in a text; BadFlow with every mistake in it."""
+        ...
 
-    async def step_types(self) -> tuple[StepTypeHelp, ...]:
-        return self._reference().step_types()
+    async def resolve(self, caller: Caller, request: RunRequest) -> FlowInfo:
+        """The flow as it would run, each step with what it does as far as the inputs decide that."""
+        ...
 
-    async def step_type(self, name: str) -> StepTypeHelp:
-        return self._reference().step_type(name)
+    async def list(self, caller: Caller) -> tuple[StoredFlow, ...]: ...
 
-    async def examine(self) -> tuple[Finding, ...]:
-        return await self._examine()
+    async def text(self, caller: Caller, name: str) -> str:
+        """The text of a stored flow; UnknownFlow."""
+        ...
 
-    def _reference(self) -> "Reference":
-        from pitstop.service.reference import Reference
-        from pitstop.steps.registry import find_step_types
+    async def breakpoints(self, caller: Caller, flow: str) -> tuple[BreakpointRequest, ...]:
+        """The breakpoints that are stored with a flow, for its next run that is debugged."""
+        ...
 
-        return Reference(find_step_types())
+    async def store_breakpoints(self, caller: Caller, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None: ...
 
-    def _key(self, flow: str) -> str:
-        """Settings of a flow are stored with its file, however that is named."""
-        return address_of(self._stored.path_of(flow))
+    async def schema(self, caller: Caller) -> dict[str, Any]:
+        """The JSON Schema of flow files."""
+        ...
 
-    def _problem(self, file: Path) -> str | None:
-        try:
-            self._files.plan(str(file), None)
-        except BadFlow as error:
-            return str(error.found[0]) if error.found else str(error)
-        return None
+    async def step_types(self, caller: Caller) -> tuple[StepTypeHelp, ...]: ...
+
+    async def step_type(self, caller: Caller, name: str) -> StepTypeHelp:
+        """UnknownStepType when there is none of that name."""
+        ...
+
+    async def examine(self, caller: Caller) -> tuple[Finding, ...]:
+        """What works on this machine, and what is missing."""
+        ...

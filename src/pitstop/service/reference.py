@@ -7,7 +7,7 @@ from pitstop.definition.combining_forms import CombiningForm
 from pitstop.definition.schema import flow_schema
 from pitstop.definition.step_kinds import StepKind, combining_kinds
 from pitstop.errors import PitstopError
-from pitstop.service.api import StepTypeHelp
+from pitstop.service.flows import StepTypeHelp
 from pitstop.steps.reference import help_for, usage_of
 from pitstop.steps.registry import StepTypes
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pitstop.errors import Unknown
 from pitstop.lazy_dataclass import dataclass
-from pitstop.service.caller import Caller
+from pitstop.service.caller import Caller, Record, record_nothing
 from pitstop.service.secret_scopes import SecretRecord, check_secret, check_value, secrets_for
 
 if TYPE_CHECKING:  # the command line lists secrets and opens none
@@ -40,9 +40,10 @@ class SecretStore(Protocol):
 class Secrets:
     """Operators manage secrets (NotPermitted for others), and runs get the values that they may have."""
 
-    def __init__(self, store: SecretStore, seal: "Seal") -> None:
+    def __init__(self, store: SecretStore, seal: "Seal", record: Record = record_nothing) -> None:
         self._store = store
         self._seal = seal
+        self._record = record
 
     async def all(self, caller: Caller) -> tuple[SecretInfo, ...]:
         caller.require("operator")
@@ -55,6 +56,7 @@ class Secrets:
         check_secret(name, scope, repos)
         check_value(name, value)
         await self._store.put(name, scope, self._seal.close({name: value}), repos)
+        await self._record(caller, "put_secret", None, {"name": name, "scope": scope})
 
     async def delete(self, caller: Caller, name: str, scope: str) -> None:
         """BadSecret; Unknown if there is none of that name and scope."""
@@ -62,6 +64,7 @@ class Secrets:
         check_secret(name, scope)
         if not await self._store.delete(name, scope):
             raise Unknown("secret", name)
+        await self._record(caller, "delete_secret", None, {"name": name, "scope": scope})
 
     async def names(self) -> set[str]:
         return {each.name for each in await self._store.all()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pitstop.events.log import events_from_json
 from pitstop.events.types import AnyEvent, Resumed, StopEnded, Stopped
 from pitstop.events.view import RunView, StepView, fold
-from pitstop.service.api import ENDED, ActiveRun
+from pitstop.service.runs import ENDED, ActiveRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

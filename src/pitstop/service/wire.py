@@ -1,6 +1,6 @@
 """What requests over HTTP may say, strictly: a typo is an error and not a default. And answers that only HTTP gives.
 
-The other answers are the dataclasses of `api.py` and `debugging.py` as they are.
+The other answers are the values of the desks as they are.
 """
 
 from collections.abc import Mapping
@@ -12,17 +12,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from pitstop.errors import Mistake
 from pitstop.lazy_dataclass import dataclass
-from pitstop.service.api import (
-    BreakpointRequest,
-    DebugRequest,
-    FlowInfo,
-    RerunRequest,
-    RunInfo,
-    RunRequest,
-    ShellMode,
-    ShellRecord,
-)
 from pitstop.service.caller import Role
+from pitstop.service.flows import FlowInfo
+from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest, RunInfo, RunRequest
+from pitstop.service.workspaces import ShellMode, ShellRecord
 
 LONGEST_TEXT = 4 * 1024 * 1024
 LONGEST_NAME = 255

@@ -23,10 +23,10 @@ from pitstop.runs.server_runs import ServerOptions
 from pitstop.service.access import TokenAccess
 from pitstop.service.audit import Audit
 from pitstop.service.idempotency import Idempotency
+from pitstop.service.local.server import ServerService
 from pitstop.service.private_files import replace_private
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import Secrets
-from pitstop.service.server import ServerService
 from pitstop.service.stored.answers import StoredAnswers
 from pitstop.service.stored.audit import StoredAudit
 from pitstop.service.stored.secrets import StoredSecrets
@@ -101,17 +101,17 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
             keep_seconds=serving.keep_seconds,
         )
         folders = serving.flow_folders
-        secrets = Secrets(StoredSecrets(store.database), seal)
-        async with open_server_service(settings, store, seal, options, secrets, folders, clock=clock) as service:
-            access = TokenAccess(StoredTokens(store.database, seal, settings.token_file))
+        audit = Audit(StoredAudit(store))
+        secrets = Secrets(StoredSecrets(store.database), seal, audit.record)
+        access = TokenAccess(StoredTokens(store.database, seal, settings.token_file), record=audit.record)
+        async with open_server_service(
+            settings, store, seal, options, secrets, folders, access=access, audit=audit, clock=clock
+        ) as service:
             app = create_app(
                 service,
-                access,
                 hosts=(*serving.allowed_hosts, serving.host),
-                secrets=secrets,
-                audit=Audit(StoredAudit(store)),
                 idempotency=Idempotency(StoredAnswers(store.database)),
-                operations=ServerOperations(service.run_desk, store),
+                operations=ServerOperations(service.owned, store),
             )
             server = HttpServer(app)
             async with asyncio.TaskGroup() as group:

@@ -15,7 +15,7 @@ from pitstop.service.wire import LoginLink
 from pitstop.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from pitstop.service.remote_http import Connection
+    from pitstop.service.remote.connection import Connection
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ async def new_link(url: str, token: str | None) -> str:
 
 async def ask(url: str, token: str | None, question: "Callable[[Connection], Awaitable[T]]") -> T:
     """The answer of a server to one question."""
-    from pitstop.service.remote_http import Connection  # noqa: PLC0415 - `--help` and a server do not need it
+    from pitstop.service.remote.connection import Connection  # noqa: PLC0415 - `--help` and a server do not need it
 
     connection = Connection(url, token)
     try:

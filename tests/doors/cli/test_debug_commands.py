@@ -10,8 +10,8 @@ from pitstop.doors.cli.debug.arguments import Answer, Assignment, Destination, I
 from pitstop.doors.cli.debug.commands import allowed_commands, parse
 from pitstop.doors.cli.debug.table import GROUPS, TABLE
 from pitstop.errors import BadCommand
-from pitstop.service.api import BreakpointRequest
 from pitstop.service.debugging import VERBS
+from pitstop.service.runs import BreakpointRequest
 
 
 @pytest.mark.parametrize(

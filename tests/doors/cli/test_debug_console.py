@@ -21,8 +21,9 @@ from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.debug.steering import run_script
 from pitstop.doors.cli.early_output import EarlyOutput
-from pitstop.service.api import ActiveRun, BreakpointRequest, DebugRequest, EventInfo, Output
+from pitstop.service.caller import Caller
 from pitstop.service.debugging import Request, verbs
+from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest, EventInfo, Output
 from tests.contracts.service_desk import next_stop, wait_for
 from tests.doors.cli.debug_bench import WAITING
 from tests.patience import PATIENCE_SECONDS
@@ -59,10 +60,10 @@ class Told:
         return [line.partition("  ")[0] for line in self._paper.getvalue().splitlines()]
 
     @asynccontextmanager
-    async def by(self, run: ActiveRun, **known: Any) -> AsyncIterator[Console]:
+    async def by(self, desk: Desk, run: ActiveRun, **known: Any) -> AsyncIterator[Console]:
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
-            Console(run, self.screen, open_shell=open_shell, **known) as console,
+            Console(desk.opened, run, self.screen, open_shell=open_shell, **known) as console,
         ):
             yield console
 
@@ -76,11 +77,11 @@ async def test_a_stop_is_told_after_what_led_to_it(tmp_path: Path, monkeypatch: 
         await asyncio.to_thread((desk.folder / "first").write_text, "begun")
         await wait_for(run, "frame.ended")
         await asyncio.to_thread((desk.folder / "second").write_text, "wrong")
-        await next_stop(run)
+        await next_stop(desk.opened, run)
 
     async with desk.start(desk.write(FLOW), debug=DebugRequest()) as run:
         tell_events_late(run, fail, monkeypatch)
-        async with told.by(run, told=run.carried_over) as console:
+        async with told.by(desk, run, told=run.carried_over) as console:
             await console.wait_settled()
             await console.end("seen")
 
@@ -94,8 +95,8 @@ async def test_a_command_is_carried_out_when_all_was_told_that_had_happened_by_t
     desk, told = Desk(tmp_path), Told()
 
     async with desk.start(desk.write(BRANCHES), debug=BOTH) as run:
-        tell_events_late(run, lambda: next_stop(run, after=1), monkeypatch)
-        async with told.by(run, told=run.carried_over) as console:
+        tell_events_late(run, lambda: next_stop(desk.opened, run, after=1), monkeypatch)
+        async with told.by(desk, run, told=run.carried_over) as console:
             await run_script(console, ["frames", "q"])
 
     order = ("● stop 1", "● stop 2", "(checks.lint) frames", "(checks.tests) frames")
@@ -108,8 +109,8 @@ async def test_of_a_run_that_begins_here_all_is_told(tmp_path: Path, told_before
     flow = desk.write("steps: [{id: first, run: echo begun}, {id: second, run: exit 3}]\n")
 
     async with desk.start(flow, debug=DebugRequest()) as run:
-        stop = await next_stop(run)
-        async with told.by(run, told=stop.after_event if told_before else run.carried_over) as console:
+        stop = await next_stop(desk.opened, run)
+        async with told.by(desk, run, told=stop.after_event if told_before else run.carried_over) as console:
             await console.wait_settled()
             await console.end("seen")
 
@@ -124,20 +125,21 @@ async def test_a_frame_that_is_selected_while_a_stop_is_looked_into_stays_so(
     desk, told = Desk(tmp_path), Told()
 
     async with desk.start(desk.write(BRANCHES), debug=BOTH) as run:
-        await next_stop(run, after=1)
-        async with told.by(run) as console:
+        await next_stop(desk.opened, run, after=1)
+        async with told.by(desk, run) as console:
             await console.wait_settled()
             stops = {stop.frame: stop.id for stop in console.state.stops}
             await carry_out(console, "frame checks.lint")
-            say = run.debugger.say
+            debugging = desk.opened.debugging
+            say = debugging.say
 
-            async def select(request: Request[Any]) -> Any:
+            async def select(caller: Caller, name: str, request: Request[Any]) -> Any:
                 if isinstance(request, verbs.Diff):
                     monkeypatch.undo()
                     await carry_out(console, f"frame {chosen}")
-                return await say(request)
+                return await say(caller, name, request)
 
-            monkeypatch.setattr(run.debugger, "say", select)
+            monkeypatch.setattr(debugging, "say", select)
             await carry_out(console, "c")
             await console.wait_settled()
 
@@ -154,21 +156,22 @@ async def test_an_answer_that_is_late_does_not_take_back_a_later_one(
     desk, told = Desk(tmp_path), Told()
     os.mkfifo(desk.folder / "fifo")
 
-    async with desk.start(desk.write(WAITING), debug=ENTRY) as run, told.by(run) as console:
+    async with desk.start(desk.write(WAITING), debug=ENTRY) as run, told.by(desk, run) as console:
         await console.wait_settled()
-        say = run.debugger.say
+        debugging = desk.opened.debugging
+        say = debugging.say
 
-        async def late(request: Request[Any]) -> Any:
+        async def late(caller: Caller, name: str, request: Request[Any]) -> Any:
             if not isinstance(request, verbs.State):
-                return await say(request)
+                return await say(caller, name, request)
             monkeypatch.undo()
-            answer = await say(request)
+            answer = await say(caller, name, request)
             await asyncio.to_thread((desk.folder / "fifo").write_text, "go on\n")
-            await next_stop(run, after=1)
+            await next_stop(desk.opened, run, after=1)
             await turns_of_others()
             return answer
 
-        monkeypatch.setattr(run.debugger, "say", late)
+        monkeypatch.setattr(debugging, "say", late)
         await carry_out(console, "c")
         await console.wait_settled()
 
@@ -184,18 +187,19 @@ async def test_who_quits_lets_nothing_go_on_that_stops_meanwhile(
     os.mkfifo(desk.folder / "fifo")
 
     async with desk.start(desk.write(WAITING), debug=ENTRY) as run:
-        async with told.by(run) as console:
+        async with told.by(desk, run) as console:
             await console.wait_settled()
             await carry_out(console, "c")
-            cancel = run.cancel
+            runs = desk.opened.runs
+            cancel = runs.cancel
 
-            async def late(reason: str) -> None:
+            async def late(caller: Caller, name: str, reason: str) -> None:
                 await asyncio.to_thread((desk.folder / "fifo").write_text, "go on\n")
-                await next_stop(run, after=1)
+                await next_stop(desk.opened, run, after=1)
                 await turns_of_others()
-                await cancel(reason)
+                await cancel(caller, name, reason)
 
-            monkeypatch.setattr(run, "cancel", late)
+            monkeypatch.setattr(runs, "cancel", late)
             await carry_out(console, "q")
         assert (await run.wait()).status == "cancelled"
         begun = [event.fields["step"] async for event in run.events() if event.kind == "step.started"]
@@ -218,7 +222,7 @@ async def test_a_line_that_is_entered_as_the_run_ends_is_the_last(
     monkeypatch.setattr(Application, "exit", exit_late)
     async with desk.start(desk.write(WAITING), debug=ENTRY) as run:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-            async with told.by(run) as console:
+            async with told.by(desk, run) as console:
                 await console.wait_settled()
                 leave_at_exit.append(console.leave)
                 keys.send_text("frames\r")

@@ -5,8 +5,9 @@ from typing import Any
 from pitstop.doors.cli.debug.focus import choose_frame
 from pitstop.doors.cli.debug.output import OutputLines
 from pitstop.doors.cli.debug.trail import Trail, label_of
-from pitstop.service.api import EventInfo, Output, StepInfo
 from pitstop.service.debugging import FrameInfo, FrameState, StopInfo
+from pitstop.service.flows import StepInfo
+from pitstop.service.runs import EventInfo, Output
 
 
 def frames(**states: FrameState) -> list[FrameInfo]:

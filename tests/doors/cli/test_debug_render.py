@@ -9,7 +9,6 @@ from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug import listings, render
 from pitstop.doors.cli.debug.commands import find
 from pitstop.errors import StaleStop
-from pitstop.service.api import BreakpointRequest, RunSummary, StepInfo
 from pitstop.service.debugging import (
     BreakpointInfo,
     ChangeInfo,
@@ -20,6 +19,8 @@ from pitstop.service.debugging import (
     VariableInfo,
     VariablePage,
 )
+from pitstop.service.flows import StepInfo
+from pitstop.service.runs import BreakpointRequest, RunSummary
 
 TESTS = StepInfo("checks.tests", "run", "Unit tests", id="tests", parent="checks", file="ci.yaml", line=4)
 FLOW = "name: shop\nsteps:\n  - id: checks\n    run: tests\n  - id: last\n    run: 'true'\n"

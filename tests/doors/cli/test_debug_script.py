@@ -11,7 +11,7 @@ import pytest
 from pitstop.doors.cli.debug import debug_command
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.runs.past_run import PastRun
-from pitstop.service.api import RunInfo
+from pitstop.service.runs import RunInfo
 from tests.doors.cli.debug_bench import COMMAND, SECONDS, Folder
 from tests.service.desk import Desk
 

@@ -50,7 +50,7 @@ def test_once_ends_the_steps_and_cleans_up(cli: CommandLine, number: signal.Sign
 
 PATIENT = """\
     from pitstop.runs import workplaces  # in this order
-    from pitstop.service import local  # in this order
+    from pitstop.service.local import opening  # in this order
 
     make = workplaces.KillableWorkplace
     workplaces.KillableWorkplace = lambda **parts: make(**parts, grace_seconds=1e6)

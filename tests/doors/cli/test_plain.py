@@ -7,7 +7,8 @@ import pytest
 
 from pitstop.doors.cli.closing import format_seconds
 from pitstop.doors.cli.plain import HELD_BYTES, PlainDisplay
-from pitstop.service.api import FlowInfo, Output, WorkspaceProgress
+from pitstop.service.flows import FlowInfo
+from pitstop.service.runs import Output, WorkspaceProgress
 
 
 def shown(*chunks: bytes) -> bytes:

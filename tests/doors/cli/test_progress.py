@@ -4,7 +4,8 @@ from typing import Any
 
 from pitstop.doors.cli.live_tree import rows_that_fit
 from pitstop.doors.cli.progress import Progress, base_of, shown_lines
-from pitstop.service.api import EventInfo, FlowInfo, Output, StepInfo
+from pitstop.service.flows import FlowInfo, StepInfo
+from pitstop.service.runs import EventInfo, Output
 
 FLOW = FlowInfo(
     "shop",

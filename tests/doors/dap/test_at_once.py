@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.runs.live_run import LiveRun
-from pitstop.service.api import ActiveRun, RunQuery, RunRequest
+from pitstop.service.caller import LOCAL, Caller
+from pitstop.service.runs import ActiveRun, RunQuery, RunRequest
 from tests.doors.dap.adapter_client import AdapterClient, wait_run_ended, written
 from tests.doors.http.bench import Bench
 
@@ -32,13 +33,13 @@ async def test_a_run_that_is_to_go_on_does_though_its_client_waits_for_no_answer
 ) -> None:
     await adapter.launch("shop.yaml", server=server.url, token=server.token, stopOnEntry=True)
     await adapter.stopped()
-    (run,) = (await server.service.runs(RunQuery())).runs
+    (run,) = (await server.service.runs.list(LOCAL, RunQuery())).runs
     with adapter.held():
         adapter.send("disconnect", {"terminateDebuggee": False})
         adapter.close_input()
 
     assert await adapter.exit_code() == 0
-    assert (await (await server.service.run(run.id)).wait()).status == "passed"
+    assert (await (await server.service.runs.get(LOCAL, run.id)).wait()).status == "passed"
 
 
 async def test_a_run_that_is_ended_before_it_begins_never_does(adapter: AdapterClient, two: Path) -> None:
@@ -90,15 +91,15 @@ async def test_a_run_that_comes_about_on_a_server_when_its_client_has_left_is_en
 ) -> None:
     started: list[ActiveRun] = []
     is_asked, may_start = asyncio.Event(), asyncio.Event()
-    start = server.service.start
+    start = server.service.runs.start
 
-    async def start_late(request: RunRequest) -> ActiveRun:
+    async def start_late(caller: Caller, request: RunRequest) -> ActiveRun:
         is_asked.set()
         await may_start.wait()
-        started.append(await start(request))
+        started.append(await start(caller, request))
         return started[0]
 
-    monkeypatch.setattr(server.service, "start", start_late)
+    monkeypatch.setattr(server.service.runs, "start", start_late)
     await adapter.launch("shop.yaml", server=server.url, token=server.token, stopOnEntry=True)
     await is_asked.wait()
     await adapter.ask("disconnect")

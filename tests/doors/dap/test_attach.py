@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pitstop.service.api import BreakpointRequest, DebugRequest, RunRequest
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import BreakpointRequest, DebugRequest, RunRequest
 from tests.doors.dap.adapter_client import AdapterClient, written
 from tests.doors.dap.flows import SHOP, line_of
 from tests.doors.dap.protocol import check_conversation
@@ -26,7 +27,7 @@ async def paused_run(server: Bench, text: str = SHOP) -> Any:
     """A run of the server that stands before its first step."""
     debug = DebugRequest(stop_at_entry=True)
     request = RunRequest(flow="shop.yaml", text=text, folder=str(server.folder), debug=debug)
-    run = await server.service.start(request)
+    run = await server.service.runs.start(LOCAL, request)
     async for event in run.events():
         if event.kind == "debug.stopped":
             break
@@ -104,9 +105,9 @@ async def test_a_client_can_leave_a_run_standing(adapter: AdapterClient, server:
     await adapter.stopped()
     assert await adapter.leave(suspendDebuggee=True) == 0
 
-    state = await run.debugger.say(verbs.State())
+    state = await server.service.debugging.say(LOCAL, run.id, verbs.State())
     assert [stop.step for stop in state.stops] == ["version"]
-    await run.debugger.say(verbs.Continue(all=True))
+    await server.service.debugging.say(LOCAL, run.id, verbs.Continue(all=True))
     assert (await run.wait()).status == "passed"
 
 
@@ -123,8 +124,8 @@ async def test_what_another_client_does_is_told(adapter: AdapterClient, server: 
     run = await paused_run(server)
     await attach(adapter, server, run.id)
     await adapter.stopped()
-    await run.debugger.say(BreakpointRequest(step="last"))
-    await run.debugger.say(verbs.Continue(all=True))
+    await server.service.debugging.say(LOCAL, run.id, BreakpointRequest(step="last"))
+    await server.service.debugging.say(LOCAL, run.id, verbs.Continue(all=True))
 
     assert await adapter.event("continued") == {"threadId": 1, "allThreadsContinued": True}
     stop = await adapter.stopped()
@@ -136,9 +137,9 @@ async def test_a_stop_is_told_though_the_run_is_further_than_the_adapter(adapter
     run = await paused_run(server)
     await attach(adapter, server, run.id)
     await adapter.stopped()
-    await run.debugger.say(BreakpointRequest(step="last"))
+    await server.service.debugging.say(LOCAL, run.id, BreakpointRequest(step="last"))
     with adapter.held():
-        await run.debugger.say(verbs.Continue(all=True))
+        await server.service.debugging.say(LOCAL, run.id, verbs.Continue(all=True))
         async for event in run.events():
             if event.kind == "debug.stopped" and event.fields["step"] == "last":
                 break

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 from pitstop.doors.dap.serving import serve_client
 from pitstop.errors import ServerBusy
 from pitstop.runs.local_debugger import LocalDebugger
-from pitstop.service.api import RunQuery, Service
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import VERB_OF, Request, verbs
-from pitstop.service.remote_http import Connection
+from pitstop.service.desks import Service
+from pitstop.service.remote.connection import Connection
+from pitstop.service.runs import RunQuery
 from tests.doors.dap.adapter_client import AdapterClient, frame
 from tests.doors.dap.flows import line_of
 from tests.doors.dap.test_attach import attach, paused_run
@@ -55,8 +58,8 @@ def overtake(monkeypatch: pytest.MonkeyPatch) -> Overtake:
 
 
 async def the_run(server: Bench) -> Any:
-    (info,) = (await server.service.runs(RunQuery())).runs
-    return await server.service.run(info.id)
+    (info,) = (await server.service.runs.list(LOCAL, RunQuery())).runs
+    return await server.service.runs.get(LOCAL, info.id)
 
 
 async def happens(run: Any, kind: str, **fields: Any) -> None:
@@ -73,7 +76,7 @@ async def test_a_step_is_for_the_stop_that_the_client_was_told_of_and_for_no_lat
     await adapter.stopped()
 
     async def step() -> None:
-        await run.debugger.say(verbs.Step(1, "over"))
+        await server.service.debugging.say(LOCAL, run.id, verbs.Step(1, "over"))
         await happens(run, "debug.stopped", step="checks")
 
     overtake("state", step)
@@ -88,7 +91,7 @@ async def test_a_branch_that_somebody_else_has_let_go_is_told_though_our_own_wor
     run = await paused_run(server)
     await attach(adapter, server, run.id)
     await adapter.stopped()
-    overtake("continue", lambda: run.debugger.say(verbs.Continue(all=True)))
+    overtake("continue", lambda: server.service.debugging.say(LOCAL, run.id, verbs.Continue(all=True)))
     refused = await adapter.refusal("continue", threadId=1, singleThread=True)
 
     assert "stop 1" in refused.message
@@ -104,7 +107,7 @@ async def test_a_failure_that_is_over_before_its_filter_is_asked_is_followed_by_
     run = await the_run(server)
     options = [{"filterId": "failed", "condition": "true"}]
     await adapter.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
-    overtake("evaluate", lambda: run.debugger.say(verbs.Continue(all=True)))
+    overtake("evaluate", lambda: server.service.debugging.say(LOCAL, run.id, verbs.Continue(all=True)))
     await adapter.ask("continue", threadId=1)
 
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "again (error)"
@@ -116,7 +119,7 @@ async def test_a_run_that_ends_while_it_is_attached_to_is_told_as_it_ended(
     run = await paused_run(server)
 
     async def end() -> None:
-        await run.debugger.say(verbs.Continue(all=True))
+        await server.service.debugging.say(LOCAL, run.id, verbs.Continue(all=True))
         await run.wait()
 
     overtake("add_breakpoint", end)
@@ -167,7 +170,7 @@ async def test_a_server_that_is_busy_for_a_moment_is_asked_again_what_its_run_do
     await attach(adapter, server, run.id)
     await adapter.stopped()
     overtake("state", busy)
-    await run.debugger.say(verbs.Step(1, "over"))
+    await server.service.debugging.say(LOCAL, run.id, verbs.Step(1, "over"))
 
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
     await adapter.ask("continue", threadId=1)
@@ -211,7 +214,7 @@ async def test_a_step_whose_answer_is_lost_is_told_by_what_comes_of_it(
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
 
 
-def nobody() -> Service:
+def nobody() -> AbstractAsyncContextManager[Service]:
     raise AssertionError("nothing runs here")
 
 

@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec import structs
 
 from pitstop.app import open_service
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.errors import NotRunning
-from pitstop.runs.local_runs import LocalRuns
 from pitstop.service.access import TokenAccess
 from pitstop.service.audit import Audit, MemoryAudit
 from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
 from pitstop.service.idempotency import Idempotency, MemoryAnswers
-from pitstop.service.local import LocalService
+from pitstop.service.runs import RunQuery
 from pitstop.service.sealing import new_seal
 from pitstop.service.secrets import MemorySecrets, Secrets
 from pitstop.service.token_files import TokenFiles
 from pitstop.settings import Settings
-from pitstop.store.port import RunFilter
 from tests.patience import PATIENCE_SECONDS
 
 API = "/api/v1"
@@ -36,6 +36,7 @@ PATIENT: dict[str, Any] = {"open_timeout": PATIENCE_SECONDS, "ping_interval": No
 class Bench:
     """A server with a folder and a state of its own; `client` is an operator's."""
 
+    access: TokenAccess
     client: httpx.AsyncClient
     url: str
 
@@ -45,13 +46,12 @@ class Bench:
         self.work_in(folder)
         self.settings = settings or Settings(folder / "state")
         self.keeper = TokenFiles(self.settings.token_file)
-        self.access = TokenAccess(self.keeper)
         self.audit = MemoryAudit()
         self.secrets = MemorySecrets()
         self.answers = MemoryAnswers()
         self.limits = limits
         self.web = web
-        self.service: LocalService[LocalRuns]
+        self.service: Service
 
     def work_in(self, folder: Path) -> None:
         """Let the runs from here on work in this folder."""
@@ -65,16 +65,12 @@ class Bench:
     @asynccontextmanager
     async def serving(self, port: int = 0) -> AsyncIterator["Bench"]:
         allow_connections()
-        async with open_service(self.settings) as self.service:
-            app = create_app(
-                self.service,
-                self.access,
-                web=self.web,
-                audit=Audit(self.audit),
-                secrets=Secrets(self.secrets, new_seal()),
-                idempotency=Idempotency(self.answers),
-                limits=self.limits,
-            )
+        audit = Audit(self.audit)
+        self.access = TokenAccess(self.keeper, record=audit.record)
+        secrets = Secrets(self.secrets, new_seal(), audit.record)
+        async with open_service(self.settings, audit=audit) as service:
+            self.service = structs.replace(service, access=self.access, secrets=secrets)
+            app = create_app(self.service, web=self.web, idempotency=Idempotency(self.answers), limits=self.limits)
             with open_socket("127.0.0.1", port) as listening:
                 self.port = listening.getsockname()[1]
                 self.url = f"http://127.0.0.1:{self.port}"
@@ -86,12 +82,13 @@ class Bench:
 
     async def clear(self) -> None:
         """End and forget every run, and whatever else the server was told: it is as if it had just begun."""
-        for run in list(self.service.run_desk._known.live.values()):
-            with suppress(NotRunning):
-                await run.kill()
-        for record in await self.service.run_desk._store.find(RunFilter(limit=10_000)):
-            await (await self.service.run(record.id)).wait()
-            await self.service.delete(record.id)
+        while runs := (await self.service.runs.list(LOCAL, RunQuery(limit=500))).runs:
+            for run in runs:
+                with suppress(NotRunning):
+                    await self.service.runs.kill(LOCAL, run.id)
+            for run in runs:
+                await (await self.service.runs.get(LOCAL, run.id)).wait()
+                await self.service.runs.delete(LOCAL, run.id)
         for token in await self.access.tokens(LOCAL):
             if token.name != "owner":
                 await self.access.remove_token(LOCAL, token.name)

@@ -3,8 +3,9 @@ from typing import Any
 
 import pytest
 
-from pitstop.service.api import BreakpointRequest
+from pitstop.service.caller import Caller
 from pitstop.service.debugging import Request
+from pitstop.service.runs import BreakpointRequest
 from tests.doors.http.bench import API, Bench
 
 FLOW = """
@@ -195,16 +196,16 @@ async def test_breakpoints_are_told_with_the_etag_of_what_is_told(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = await stopped_at(bench, "a")
-    debugger = (await bench.service.run(run_of(path))).debugger
-    say = debugger.say
+    debugging = bench.service.debugging
+    say = debugging.say
 
-    async def look_before_somebody_sets_one(request: Request[Any]) -> Any:
-        state = await say(request)
-        monkeypatch.setattr(debugger, "say", say)
-        await debugger.say(BreakpointRequest(step="c"))
+    async def look_before_somebody_sets_one(caller: Caller, run: str, request: Request[Any]) -> Any:
+        state = await say(caller, run, request)
+        monkeypatch.setattr(debugging, "say", say)
+        await say(caller, run, BreakpointRequest(step="c"))
         return state
 
-    monkeypatch.setattr(debugger, "say", look_before_somebody_sets_one)
+    monkeypatch.setattr(debugging, "say", look_before_somebody_sets_one)
     listed = await bench.client.get(f"{API}{path}/breakpoints")
     late = await bench.client.post(
         f"{API}{path}/breakpoints", json={"step": "b"}, headers={"If-Match": listed.headers["etag"]}

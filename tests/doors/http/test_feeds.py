@@ -7,7 +7,7 @@ from typing import Any
 
 from pitstop.doors.http.streams.events import EventFeed
 from pitstop.doors.http.streams.feeds import Feeds
-from pitstop.service.api import EventInfo, WorkspaceProgress
+from pitstop.service.runs import EventInfo, WorkspaceProgress
 from tests.patience import PATIENCE_SECONDS
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.openapi import text_of
+from pitstop.service.desks import Service
 from tests.amounts import amount
 from tests.doors.http.bench import Bench
 from tests.patience import PATIENCE_SECONDS
@@ -23,8 +24,8 @@ STREAMS = ("follow_events", "follow_output")  # they do not end while the run la
 
 
 def described() -> Any:
-    nothing: Any = None
-    return json.loads(text_of(create_app(nothing, nothing, web=None)))
+    nothing: Any = object()
+    return json.loads(text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), web=None)))
 
 
 def operations() -> list[Any]:
@@ -32,8 +33,8 @@ def operations() -> list[Any]:
 
 
 def test_the_kept_description_is_not_stale() -> None:
-    nothing: Any = None
-    text = text_of(create_app(nothing, nothing, web=None))
+    nothing: Any = object()
+    text = text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), web=None))
     assert KEPT.read_text(encoding="utf-8") == text, "run .venv/bin/python docs/reference/generate.py"
 
 

@@ -11,11 +11,12 @@ import pytest
 from pitstop.doors.http.routes import tokens
 from pitstop.doors.http.streams import feeds
 from pitstop.errors import NotKnown, OtherVersion, ServerTrouble, ServerUnreachable, UnknownRun
-from pitstop.service.api import BreakpointRequest, DebugRequest, Output, RunRequest
+from pitstop.service.caller import LOCAL, Caller
 from pitstop.service.debugging import verbs
-from pitstop.service.remote import RemoteService
-from pitstop.service.remote_http import parse_event, parse_stream
-from pitstop.service.remote_run import RemoteRun
+from pitstop.service.remote import connection
+from pitstop.service.remote.connection import parse_event, parse_stream
+from pitstop.service.remote.opening import open_remote_service
+from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest, Output, RerunRequest, RunRequest
 from pitstop.serving.house import Serving, open_house
 from pitstop.settings import Settings
 from tests.doors.http.bench import Bench
@@ -26,28 +27,28 @@ FLOW = "steps: [{id: a, run: echo one}, {id: b, run: echo two}]"
 
 async def test_a_server_that_is_not_there_is_told_with_what_to_do() -> None:
     with pytest.raises(ServerUnreachable, match="pitstop up"):
-        async with RemoteService("http://127.0.0.1:9", "token"):
+        async with open_remote_service("http://127.0.0.1:9", "token"):
             pass
 
 
 @pytest.mark.parametrize("url", ["nonsense", "http://", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
 async def test_an_address_that_is_none_is_told(url: str) -> None:
     with pytest.raises(ServerUnreachable):
-        async with RemoteService(url, "token"):
+        async with open_remote_service(url, "token"):
             pass
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong"])
 async def test_a_wrong_token_is_told(bench: Bench, token: str | None) -> None:
     with pytest.raises(NotKnown):
-        async with RemoteService(bench.url, token):
+        async with open_remote_service(bench.url, token):
             pass
 
 
 async def test_a_server_of_another_version_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "VERSION", "7.1.0")
     with pytest.raises(OtherVersion) as refused:
-        async with RemoteService(bench.url, bench.token):
+        async with open_remote_service(bench.url, bench.token):
             pass
     assert refused.value.theirs == "7.1.0"
 
@@ -63,7 +64,7 @@ async def test_a_server_that_is_no_pitstop_is_told() -> None:
     async with other:
         port = other.sockets[0].getsockname()[1]
         with pytest.raises(ServerTrouble, match="is it a Pitstop"):
-            async with RemoteService(f"http://127.0.0.1:{port}", "token"):
+            async with open_remote_service(f"http://127.0.0.1:{port}", "token"):
                 pass
 
 
@@ -72,7 +73,7 @@ async def test_a_run_and_who_follows_it_survive_a_restart_of_the_server(tmp_path
     (tmp_path / "work").mkdir()
     stopped = asyncio.Event()
 
-    async def follow(run: RemoteRun) -> None:
+    async def follow(run: ActiveRun) -> None:
         async for event in run.events():
             heard.append(event)
             if event.kind == "debug.stopped":
@@ -82,20 +83,20 @@ async def test_a_run_and_who_follows_it_survive_a_restart_of_the_server(tmp_path
         async with open_house(Serving(settings=settings, port=0)) as house:
             port = urlsplit(house.url).port
             token = settings.token_file.read_text().strip()
-            service = await stack.enter_async_context(RemoteService(house.url, token))
+            service = await stack.enter_async_context(open_remote_service(house.url, token))
             group = await stack.enter_async_context(asyncio.TaskGroup())
             debug, folder = DebugRequest(breakpoints=(BreakpointRequest(step="b"),)), str(tmp_path / "work")
-            run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=folder, debug=debug))
+            run = await service.runs.start(LOCAL, RunRequest(flow="x.yaml", text=FLOW, folder=folder, debug=debug))
             following = group.create_task(follow(run))
             await stopped.wait()
-            (before,) = (await run.debugger.say(verbs.State())).stops
+            (before,) = (await service.debugging.say(LOCAL, run.id, verbs.State())).stops
         assert not following.done()
         async with open_house(Serving(settings=settings, port=port)):
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while not (stops := (await run.debugger.say(verbs.State())).stops):
+                while not (stops := (await service.debugging.say(LOCAL, run.id, verbs.State())).stops):
                     pass
                 assert [stop.id for stop in stops] == [before.id]
-                await run.debugger.say(verbs.Continue(before.id))
+                await service.debugging.say(LOCAL, run.id, verbs.Continue(before.id))
                 await following
             assert (await run.wait()).status == "passed"
             assert await run.log_tail("b") == ["two"]
@@ -109,8 +110,8 @@ async def test_what_was_written_before_anybody_could_listen_is_heard(
 ) -> None:
     monkeypatch.setattr(feeds, "LATE_SECONDS", PATIENCE_SECONDS)
     heard: list[Output] = []
-    async with RemoteService(bench.url, bench.token) as service:
-        run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder)))
+    async with open_remote_service(bench.url, bench.token) as service:
+        run = await service.runs.start(LOCAL, RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder)))
         await bench.wait_ended(run.id)
         run.hear_output(heard.append)
         await run.wait()
@@ -118,9 +119,11 @@ async def test_what_was_written_before_anybody_could_listen_is_heard(
 
 
 async def test_leaving_a_remote_service_leaves_its_runs_alone(bench: Bench) -> None:
-    async with RemoteService(bench.url, bench.token) as service:
+    async with open_remote_service(bench.url, bench.token) as service:
         debug = DebugRequest(stop_at_entry=True)
-        run = await service.start(RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder), debug=debug))
+        run = await service.runs.start(
+            LOCAL, RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder), debug=debug)
+        )
         run.hear_output(lambda output: None)
         await anext(aiter(run.events()))
     (stop,) = await bench.wait_stops(run.id)
@@ -129,20 +132,31 @@ async def test_leaving_a_remote_service_leaves_its_runs_alone(bench: Bench) -> N
 
 
 async def test_a_run_that_there_is_not_is_the_same_error_as_without_a_server(bench: Bench) -> None:
-    async with RemoteService(bench.url, bench.token) as service:
+    async with open_remote_service(bench.url, bench.token) as service:
         with pytest.raises(UnknownRun) as refused:
-            await service.run("nope")
+            await service.runs.get(LOCAL, "nope")
     assert refused.value.name == "nope"
 
 
 async def test_a_flow_on_a_machine_elsewhere_is_sent_as_text(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     file = bench.folder / "mine.yaml"
     file.write_text(FLOW)
-    async with RemoteService(bench.url, bench.token) as service:
-        monkeypatch.setattr(service, "_is_here", False)
-        run = await service.start(RunRequest(flow=str(file), folder="/only/here"))
+    monkeypatch.setattr(connection, "LOOPBACK", ())
+    async with open_remote_service(bench.url, bench.token) as service:
+        run = await service.runs.start(LOCAL, RunRequest(flow=str(file), folder="/only/here"))
         assert (await run.wait()).status == "passed"
         assert (await run.info()).file == "mine.yaml"
+
+
+async def test_a_call_that_is_repeated_with_its_key_acts_once(bench: Bench) -> None:
+    caller = Caller("the token says who it is", "viewer", "one-key")
+    async with open_remote_service(bench.url, bench.token) as service:
+        request = RunRequest(flow="x.yaml", text=FLOW, folder=str(bench.folder))
+        runs = [await service.runs.start(caller, request) for _ in range(2)]
+        again = [await service.runs.rerun(LOCAL, runs[0].id, RerunRequest()) for _ in range(2)]
+
+    assert runs[0].id == runs[1].id
+    assert len({runs[0].id, again[0].id, again[1].id}) == 3
 
 
 async def test_a_stream_is_parsed_wherever_it_is_cut() -> None:
@@ -161,8 +175,8 @@ async def test_a_stream_is_parsed_wherever_it_is_cut() -> None:
 async def test_the_client_follows_no_proxy_of_the_environment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    async with RemoteService(bench.url, bench.token) as service:
-        assert await service.flows() == ()
+    async with open_remote_service(bench.url, bench.token) as service:
+        assert await service.flows.list(LOCAL) == ()
     with pytest.raises(httpx.ConnectError):
         async with httpx.AsyncClient() as client:
             await client.get(bench.url)

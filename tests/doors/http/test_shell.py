@@ -16,6 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.streams.shell_sessions import ShellSession, ShellSessions, ShellTokens, Ticket
 from pitstop.errors import AccessDenied, StaleStop, TooMany, Unknown
+from pitstop.service.caller import LOCAL
 from tests.doors.http.bench import API, PATIENT, Bench
 from tests.patience import PATIENCE_SECONDS, wait_until
 
@@ -346,10 +347,10 @@ async def stubborn(
     async def open_shell(*_: Any, **options: Any) -> StubbornTerminal:
         return terminal
 
-    run: Any = SimpleNamespace(id="run", shell=open_shell)
+    workspaces: Any = SimpleNamespace(shell=open_shell)
     sessions = ShellSessions(limits)
     async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
-        yield sessions, await sessions.open(tasks, run, TICKET, 24, 80), tasks
+        yield sessions, await sessions.open(tasks, workspaces, LOCAL, TICKET, 24, 80), tasks
         terminal.closes.set()
         await sessions.close()
 
@@ -437,17 +438,17 @@ async def test_shells_that_are_being_opened_count_and_those_that_could_not_be_do
     async def refuse_shell(*_: Any, **options: Any) -> StubbornTerminal:
         raise StaleStop(1)
 
-    run: Any = SimpleNamespace(id="run", shell=open_shell)
-    stale: Any = SimpleNamespace(id="run", shell=refuse_shell)
+    workspaces: Any = SimpleNamespace(shell=open_shell)
+    stale: Any = SimpleNamespace(shell=refuse_shell)
     sessions = ShellSessions(Limits(shells_of_one=1))
     async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
         with pytest.raises(StaleStop):
-            await sessions.open(tasks, stale, TICKET, 24, 80)
-        first = tasks.create_task(sessions.open(tasks, run, TICKET, 24, 80))
+            await sessions.open(tasks, stale, LOCAL, TICKET, 24, 80)
+        first = tasks.create_task(sessions.open(tasks, workspaces, LOCAL, TICKET, 24, 80))
         await opening.wait()
         opens.set()  # the first has not been told yet
         with pytest.raises(TooMany):
-            await sessions.open(tasks, run, TICKET, 24, 80)
+            await sessions.open(tasks, workspaces, LOCAL, TICKET, 24, 80)
         await (await first).close()
 
 

@@ -9,7 +9,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
-from pitstop.service.api import RunInfo
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import RunInfo
 from tests.doors.http.bench import API, PATIENT, Bench
 from tests.patience import PATIENCE_SECONDS
 
@@ -96,7 +97,7 @@ async def test_what_comes_of_the_first_command_is_told_however_long_it_takes_to_
 ) -> None:
     run = await bench.start("steps: [{sleep: 0s}]", debug={"stop_at_entry": True})
     (stop,) = await bench.wait_stops(run["id"])
-    live = await bench.service.run(run["id"])
+    live = await bench.service.runs.get(LOCAL, run["id"])
     info = live.info
 
     async def slow_info() -> RunInfo:

@@ -12,6 +12,8 @@ from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.metrics import Metrics
 from pitstop.doors.http.streams import events, feeds
 from pitstop.doors.http.streams.streams import Streams
+from pitstop.runs.live_run import LiveRun
+from pitstop.service.caller import LOCAL
 from tests.doors.http.bench import API, Bench
 from tests.patience import PATIENCE_SECONDS
 
@@ -33,7 +35,9 @@ async def test_every_event_comes_with_its_number_and_kind_and_then_an_end(bench:
 async def test_who_hears_of_the_end_of_a_run_finds_it_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
     (stop,) = await bench.wait_stops(run["id"])
-    kept: Any = (await bench.service.run(run["id"])).kept
+    live = await bench.service.runs.get(LOCAL, run["id"])
+    assert isinstance(live, LiveRun)
+    kept: Any = live.kept
     keep, is_told = kept.keep_artifacts, asyncio.Event()
 
     async def keep_slowly(files: Any) -> None:
@@ -284,7 +288,7 @@ async def test_a_server_that_ends_lets_its_streams_go_and_they_can_be_taken_up_a
 async def test_who_begins_to_follow_while_the_server_ends_is_let_go_too(bench: Bench) -> None:
     started = await bench.start("steps: [{run: 'true'}]", debug={"stop_at_entry": True})
     await bench.wait_stops(started["id"])
-    run = await bench.service.run(started["id"])
+    run = await bench.service.runs.get(LOCAL, started["id"])
     streams = Streams(Limits(), Metrics())
 
     async with asyncio.timeout(PATIENCE_SECONDS), streams.open():

@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 
 if TYPE_CHECKING:
-    from pitstop.service.api import Service
+    from pitstop.service.desks import Service
 
-OpenService = Callable[[], "Service"]
+Opening = AbstractAsyncContextManager["Service"]
+OpenService = Callable[[], Opening]
 # What a command is: words in, exit code out; None is the code of success
 Act = Callable[[Sequence[str], OpenService, Interrupts], int | None]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.service.api import Service
+from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
 
 
 def artifacts_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
@@ -28,12 +29,12 @@ def artifacts_command(words: Sequence[str], open_service: OpenService, interrupt
 
 
 async def _list(service: Service, run: str) -> None:
-    for each in await (await service.run(run)).artifacts():
+    for each in await (await service.runs.get(LOCAL, run)).artifacts():
         print(each.path)
 
 
 async def _write(service: Service, options: argparse.Namespace) -> None:
-    blocks = (await service.run(options.run)).artifact(options.path)
+    blocks = (await service.runs.get(LOCAL, options.run)).artifact(options.path)
     with nullcontext(sys.stdout.buffer) if options.output is None else options.output.open("wb") as file:
         async with aclosing(blocks):  # type: ignore[type-var]
             async for block in blocks:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pitstop.errors import BadBreakpoint
 
 if TYPE_CHECKING:
-    from pitstop.service.api import BreakpointRequest
+    from pitstop.service.runs import BreakpointRequest
 
 POSITIONS = ("before", "after", "error")
 USAGE = 'STEP[:before|after|error] or FILE:LINE, type:TYPE, *, then [if JQ] [hits N] [group NAME] [log "TEXT"]'
@@ -24,7 +24,7 @@ _BREAKPOINT = re.compile(
 
 def read_breakpoint(text: str) -> "BreakpointRequest":
     """BadBreakpoint. A line that is given without its file has an empty one."""
-    from pitstop.service.api import BreakpointRequest
+    from pitstop.service.runs import BreakpointRequest
 
     found = _BREAKPOINT.fullmatch(text.strip())
     if found is None:

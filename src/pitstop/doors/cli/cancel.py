@@ -7,7 +7,8 @@ from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import CommandRefused, NotRunning
-from pitstop.service.api import Service
+from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
 
 
 def cancel_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
@@ -21,9 +22,10 @@ def cancel_command(words: Sequence[str], open_service: OpenService, interrupts: 
 
 
 async def _cancel(service: Service, name: str, *, now: bool) -> str:
-    run = await service.run(name)
+    run = await service.runs.get(LOCAL, name)
     try:
-        await (run.kill() if now else run.cancel("cancelled by `pitstop cancel`"))
+        reason = "cancelled by `pitstop cancel`"
+        await (service.runs.kill(LOCAL, name) if now else service.runs.cancel(LOCAL, name, reason))
     except NotRunning as error:
         raise CommandRefused(f"run {name} has already ended") from error
     return (await run.wait()).status

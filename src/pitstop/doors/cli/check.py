@@ -12,9 +12,11 @@ from pitstop.doors.cli.exit_codes import BAD_USAGE, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import read_text
 from pitstop.errors import BadFlow
+from pitstop.service.caller import LOCAL
 
 if TYPE_CHECKING:
-    from pitstop.service.api import FlowInfo, Service
+    from pitstop.service.desks import Service
+    from pitstop.service.flows import FlowInfo
 
 
 def check_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
@@ -35,7 +37,7 @@ async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> 
     for flow in flows:
         text = read_text(flow) if is_sent else None
         try:
-            told = await service.check(flow, text)
+            told = await service.flows.check(LOCAL, flow, text)
         except BadFlow as error:
             count += len(error.found)
             print(error)

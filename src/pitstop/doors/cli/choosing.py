@@ -5,10 +5,10 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.app import Opening, OpenService
 
 if TYPE_CHECKING:
-    from pitstop.service.api import Service
+    from pitstop.service.desks import Service
 
 T = TypeVar("T")
 
@@ -24,21 +24,21 @@ def server_of(options: argparse.Namespace) -> str | None:
     return options.server or os.environ.get("PITSTOP_SERVER") or None
 
 
-def open_chosen(options: argparse.Namespace, open_service: OpenService) -> "Service":
+def open_chosen(options: argparse.Namespace, open_service: OpenService) -> Opening:
     url = server_of(options)
     if url is None:
         return open_service()
-    from pitstop.service.remote import RemoteService
+    from pitstop.service.remote.opening import open_remote_service
 
-    return RemoteService(url, _token())
+    return open_remote_service(url, _token())
 
 
-def ask(service: "Service", question: Callable[["Service"], Awaitable[T]]) -> T:
+def ask(opening: Opening, question: Callable[["Service"], Awaitable[T]]) -> T:
     """The answer to one question."""
     import asyncio
 
     async def asked() -> T:
-        async with service:
+        async with opening as service:
             return await question(service)
 
     return asyncio.run(asked())

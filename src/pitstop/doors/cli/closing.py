@@ -12,7 +12,7 @@ from pitstop.doors.cli.choosing import server_of
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.run_options import FRESH
 from pitstop.lazy_dataclass import dataclass
-from pitstop.service.api import ActiveRun, Failure, RunSummary
+from pitstop.service.runs import ActiveRun, Failure, RunSummary
 
 NAME = "pitstop"
 SHOWN_FAILURES = 3

@@ -10,7 +10,8 @@ from pathlib import Path
 from pitstop.doors.cli.app import Act, OpenService
 from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.service.api import RunQuery
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import RunQuery
 
 SCRIPTS = {
     "bash": """\
@@ -97,9 +98,9 @@ def _offered(before: Sequence[str], begun: str, open_service: OpenService) -> It
     if command == "secrets" and len(before) == 1:
         return ("set", "ls", "rm")
     if command in ("logs", "artifacts", "history", "pin", "rerun", "cancel") and len(before) == 1:
-        return [each.id for each in ask(open_service(), lambda service: service.runs(RunQuery())).runs]
+        return [each.id for each in ask(open_service(), lambda service: service.runs.list(LOCAL, RunQuery())).runs]
     if command == "steps":
-        return [each.name for each in ask(open_service(), lambda service: service.step_types())]
+        return [each.name for each in ask(open_service(), lambda service: service.flows.step_types(LOCAL))]
     if command in ("run", "debug", "check", "show") and len(before) == 1 and not begun:
         return map(str, sorted(Path(".pitstop/flows").glob("*.y*ml")))
     return ()
@@ -112,7 +113,7 @@ def _steps(words: Sequence[str], with_positions: bool, open_service: OpenService
     if flow is None:
         return []
     try:
-        steps = ask(open_service(), lambda service: service.check(flow)).steps
+        steps = ask(open_service(), lambda service: service.flows.check(LOCAL, flow)).steps
     except PitstopError:
         return []
     names = [step.id or step.path for step in steps]

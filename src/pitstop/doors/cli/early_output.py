@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pitstop.service.api import EventInfo, Output
+from pitstop.service.runs import EventInfo, Output
 
 
 class EarlyOutput:

@@ -12,8 +12,9 @@ from pitstop.doors.cli.debug.listings import history_list
 from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import NoFiles
-from pitstop.service.api import Service
-from pitstop.service.debugging import verbs
+from pitstop.service.caller import LOCAL
+from pitstop.service.debugging import Debugger, verbs
+from pitstop.service.desks import Service
 
 MOST_FILES = 1000
 
@@ -35,7 +36,7 @@ def history_command(words: Sequence[str], open_service: OpenService, interrupts:
 
 
 async def _told(service: Service, options: argparse.Namespace) -> list[Text]:
-    debugger = (await service.run(options.run)).debugger
+    debugger = Debugger(service.debugging, LOCAL, options.run)
     if options.before is None:
         points = await debugger.say(verbs.History())
         return history_list(points, list(dict.fromkeys(point.frame for point in points)))

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from pitstop.doors.cli.closing import Ending, debug_command
 from pitstop.doors.cli.plain import Seldom
-from pitstop.service.api import EVENT_SCHEMA, EventInfo, Output, WorkspaceProgress
+from pitstop.service.runs import EVENT_SCHEMA, EventInfo, Output, WorkspaceProgress
 
 
 class JsonDisplay:

@@ -14,7 +14,8 @@ from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
 from pitstop.doors.cli.plain import LEVELS
 from pitstop.doors.cli.progress import SHOWN_LINES, Node, Progress
 from pitstop.doors.cli.signs import sign_of
-from pitstop.service.api import EventInfo, FlowInfo, Output, WorkspaceProgress
+from pitstop.service.flows import FlowInfo
+from pitstop.service.runs import EventInfo, Output, WorkspaceProgress
 
 REFRESH_SECONDS = 0.1
 MOST_COLUMNS = 4

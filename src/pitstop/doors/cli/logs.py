@@ -9,7 +9,9 @@ from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import UnknownStep
-from pitstop.service.api import ActiveRun, EventInfo, LogLine, Service
+from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
+from pitstop.service.runs import ActiveRun, EventInfo, LogLine
 
 LOOK_AGAIN_SECONDS = 0.2
 PAGE = 2000
@@ -29,7 +31,7 @@ def logs_command(words: Sequence[str], open_service: OpenService, interrupts: In
 
 
 async def _show(service: Service, options: argparse.Namespace) -> None:
-    run = await service.run(options.run)
+    run = await service.runs.get(LOCAL, options.run)
     wanted = None if options.step is None else names_of(run, options.step)
     is_found = False
     async with asyncio.TaskGroup() as group:

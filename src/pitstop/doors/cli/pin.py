@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
 from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.service.caller import LOCAL
 
 
 def pin_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
@@ -16,5 +17,6 @@ def pin_command(words: Sequence[str], open_service: OpenService, interrupts: Int
     parser.add_argument("--off", action="store_true", help="unpin it")
     add_server_option(parser)
     options = parser.parse_args(words)
-    ask(open_chosen(options, open_service), lambda service: service.pin(options.run, pinned=not options.off))
+    opening, pinned = open_chosen(options, open_service), not options.off
+    ask(opening, lambda service: service.runs.pin(LOCAL, options.run, pinned=pinned))
     print(f"{options.run} {'unpinned' if options.off else 'pinned'}")

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
-from pitstop.service.api import EventInfo, FlowInfo, Output, WorkspaceProgress
+from pitstop.service.flows import FlowInfo
+from pitstop.service.runs import EventInfo, Output, WorkspaceProgress
 
 LEVELS = ("error", "warning", "info", "debug")
 HELD_BYTES = 64 * 1024  # of a line that does not end, before it is shown all the same

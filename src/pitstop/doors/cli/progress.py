@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pitstop.service.api import EventInfo, FlowInfo, Output, StepInfo, shown_line
+from pitstop.service.flows import FlowInfo, StepInfo
+from pitstop.service.runs import EventInfo, Output, shown_line
 
 SHOWN_LINES = 4
 _INDEX = re.compile(r"(.*?)((?:\[\d+\]|@\d+)*)$", re.DOTALL)

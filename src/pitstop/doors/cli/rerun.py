@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.app import Opening, OpenService
 from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import (
@@ -18,7 +18,8 @@ from pitstop.doors.cli.run_options import (
     read_secrets,
 )
 from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
-from pitstop.service.api import BreakpointRequest, DebugRequest, RerunRequest, Service
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest
 
 
 def rerun_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
@@ -61,15 +62,15 @@ def _debug_request(options: argparse.Namespace) -> DebugRequest | None:
     return DebugRequest(breakpoints=breakpoints, stop_at_entry=options.from_step is None)
 
 
-async def _rerun(service: Service, request: RerunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:
-    async with service:
+async def _rerun(opening: Opening, request: RerunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:
+    async with opening as service:
         if options.same_commit:
-            info = await (await service.run(options.run)).info()
+            info = await (await service.runs.get(LOCAL, options.run)).info()
             request = replace(request, commit=read_commit(options, info))
-        run = await service.rerun(options.run, request)
+        run = await service.runs.rerun(LOCAL, options.run, request)
         if request.debug is None or not is_at_terminal(options):
-            return await watch_run(run, options, interrupts)
+            return await watch_run(service, run, options, interrupts)
         from pitstop.doors.cli.debug import debug_run
 
         is_on_server = server_of(options) is not None
-        return await debug_run(run, interrupts, is_on_server=is_on_server, told=run.carried_over)
+        return await debug_run(service, run, interrupts, is_on_server=is_on_server, told=run.carried_over)

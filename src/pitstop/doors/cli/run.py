@@ -5,12 +5,13 @@ import asyncio
 from collections.abc import Sequence
 
 from pitstop.doors.cli import exit_codes
-from pitstop.doors.cli.app import OpenService
+from pitstop.doors.cli.app import Opening, OpenService
 from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import add_run_options, read_breakpoints, read_request
 from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
-from pitstop.service.api import DebugRequest, RunRequest, Service
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import DebugRequest, RunRequest
 
 
 def run_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
@@ -33,14 +34,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def _run(service: Service, request: RunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:
-    async with service:
+async def _run(opening: Opening, request: RunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:
+    async with opening as service:
         if not options.dry_run:
-            return await watch_run(await service.start(request), options, interrupts)
+            return await watch_run(service, await service.runs.start(LOCAL, request), options, interrupts)
         from pitstop.doors.cli.check import print_warnings
         from pitstop.doors.cli.show import tree_lines
 
-        flow = await service.resolve(request)
+        flow = await service.flows.resolve(LOCAL, request)
         print("\n".join(tree_lines(flow)))
         print_warnings(flow)
         return exit_codes.PASSED

@@ -14,7 +14,7 @@ from pitstop.doors.cli.choosing import server_of
 from pitstop.errors import BadBreakpoint, BadInputs
 
 if TYPE_CHECKING:
-    from pitstop.service.api import BreakpointRequest, DebugRequest, RunInfo, RunRequest
+    from pitstop.service.runs import BreakpointRequest, DebugRequest, RunInfo, RunRequest
 
 FRESH = "fresh"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -83,7 +83,8 @@ def read_request(
     options: argparse.Namespace, debug: "DebugRequest | None", *, can_ask: bool, server: str | None = None
 ) -> "RunRequest":
     """BadInputs, BadBreakpoint. A server is sent the text of a file; one on this machine runs it in the same folder."""
-    from pitstop.service.api import RunRequest, read_target
+    from pitstop.service.flows import read_target
+    from pitstop.service.runs import RunRequest
 
     flow, text = options.flow, None
     folder = None if options.workspace == FRESH else options.workspace

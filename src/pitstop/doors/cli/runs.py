@@ -12,7 +12,8 @@ from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
 from pitstop.doors.cli.closing import format_seconds
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.signs import sign_of
-from pitstop.service.api import RunInfo, RunQuery, RunStatus
+from pitstop.service.caller import LOCAL
+from pitstop.service.runs import RunInfo, RunQuery, RunStatus
 
 STATUSES = get_args(RunStatus)
 
@@ -27,7 +28,7 @@ def runs_command(words: Sequence[str], open_service: OpenService, interrupts: In
     add_server_option(parser)
     options = parser.parse_args(words)
     query = RunQuery(status=tuple(options.status), flow=options.flow, search=options.search, limit=options.limit)
-    page = ask(open_chosen(options, open_service), lambda service: service.runs(query))
+    page = ask(open_chosen(options, open_service), lambda service: service.runs.list(LOCAL, query))
     for run in page.runs:
         print(json.dumps(asdict(run), ensure_ascii=False) if options.json else line_of(run))
     if page.next is not None and not options.json:

@@ -7,7 +7,8 @@ from itertools import pairwise
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.service.api import FlowInfo, StepInfo
+from pitstop.service.caller import LOCAL
+from pitstop.service.flows import FlowInfo, StepInfo
 
 Children = Mapping[str | None, list[StepInfo]]
 
@@ -20,7 +21,7 @@ def show_command(words: Sequence[str], open_service: OpenService, interrupts: In
     parser.add_argument("flow", metavar="FLOW", help="the flow file")
     parser.add_argument("--mermaid", action="store_true", help="print a Mermaid flowchart")
     options = parser.parse_args(words)
-    flow = ask(open_service(), lambda service: service.check(options.flow))
+    flow = ask(open_service(), lambda service: service.flows.check(LOCAL, options.flow))
     print("\n".join(mermaid_lines(flow) if options.mermaid else tree_lines(flow)))
 
 

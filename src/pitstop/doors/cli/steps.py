@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import ask
 from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.service.caller import LOCAL
 
 
 def steps_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
     parser = argparse.ArgumentParser(prog="pitstop steps", description="List the step types, or describe one.")
     parser.add_argument("type", metavar="TYPE", nargs="?", help="the type to describe")
     options = parser.parse_args(words)
-    service = open_service()
+    opening = open_service()
     if options.type is not None:
-        print(ask(service, lambda each: each.step_type(options.type)).text, end="")
+        print(ask(opening, lambda service: service.flows.step_type(LOCAL, options.type)).text, end="")
         return
-    types = ask(service, lambda each: each.step_types())
+    types = ask(opening, lambda service: service.flows.step_types(LOCAL))
     width = max(len(each.name) for each in types)
     print("\n".join(f"{each.name:{width}}  {each.summary}" for each in types))

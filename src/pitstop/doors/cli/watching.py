@@ -18,7 +18,9 @@ from pitstop.doors.cli.json_lines import JsonDisplay
 from pitstop.doors.cli.passing import pass_stops
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
 from pitstop.errors import CommandRefused
-from pitstop.service.api import ActiveRun, EventInfo, Output, WorkspaceProgress
+from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
+from pitstop.service.runs import ActiveRun, EventInfo, Output, WorkspaceProgress
 from pitstop.settings import read_settings
 
 
@@ -55,27 +57,22 @@ def is_at_terminal(options: argparse.Namespace) -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not options.json
 
 
-async def watch_run(run: ActiveRun, options: argparse.Namespace, interrupts: Interrupts) -> int:
+async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespace, interrupts: Interrupts) -> int:
     """Show a run that has just been started. Gives the exit code."""
     is_terminal = is_at_terminal(options)
     display = _display(run, options, is_terminal=is_terminal)
-    async with Watch(run, display, is_terminal=is_terminal, server=server_of(options)) as watch:
+    async with Watch(service, run, display, is_terminal=is_terminal, server=server_of(options)) as watch:
         with interrupts.taken_by(watch.interrupt):
             stop = await watch.follow()
             if stop is not None:  # where a signal still ends the run, until the debugger has them
-                return await _debug(run, options, interrupts, watch, stop)
+                from pitstop.doors.cli.debug import debug_run
+
+                is_on_server = server_of(options) is not None
+                code = await debug_run(service, run, interrupts, is_on_server=is_on_server, told=stop.number)
+                return exit_codes.INTERRUPTED if watch.is_interrupted else code
     ending = await watch.ending()
     display.finish(ending)
     return ending.exit_code
-
-
-async def _debug(
-    run: ActiveRun, options: argparse.Namespace, interrupts: Interrupts, watch: "Watch", stop: EventInfo
-) -> int:
-    from pitstop.doors.cli.debug import debug_run
-
-    code = await debug_run(run, interrupts, is_on_server=server_of(options) is not None, told=stop.number)
-    return exit_codes.INTERRUPTED if watch.is_interrupted else code
 
 
 def _display(run: ActiveRun, options: argparse.Namespace, *, is_terminal: bool) -> Display:
@@ -91,7 +88,10 @@ def _display(run: ActiveRun, options: argparse.Namespace, *, is_terminal: bool) 
 class Watch:
     """Follows one run. What is said to it is said in tasks, for signals and keys come at any moment."""
 
-    def __init__(self, run: ActiveRun, display: Display, *, is_terminal: bool, server: str | None = None) -> None:
+    def __init__(
+        self, service: Service, run: ActiveRun, display: Display, *, is_terminal: bool, server: str | None = None
+    ) -> None:
+        self._service = service
         self._run = run
         self._display = display
         self._is_terminal = is_terminal
@@ -140,24 +140,24 @@ class Watch:
         try:
             self._display.hear(output)
         except BrokenPipeError:
-            self._say(self._run.cancel("its output was closed"))
+            self._say(self._cancel("its output was closed"))
 
     def _show_progress(self, progress: WorkspaceProgress) -> None:
         try:
             self._display.tell_progress(progress)
         except BrokenPipeError:
-            self._say(self._run.cancel("its output was closed"))
+            self._say(self._cancel("its output was closed"))
 
     def interrupt(self, name: str, count: int) -> None:
         """Once: end the steps and clean up. Twice: end all of it now. Three times: not even wait for that."""
         self.is_interrupted = True
         where = " on the server" if self._server is not None else ""
         if count == 1:
-            self._say(self._run.cancel(f"interrupted ({name})"))
+            self._say(self._cancel(f"interrupted ({name})"))
             once_more = "again to kill it"
             self._display.note(f"interrupted ({name}): cancelling the steps{where} and cleaning up; {once_more}")
         elif count == 2:
-            self._say(self._run.kill())
+            self._say(self._service.runs.kill(LOCAL, self._run.id))
             self._display.note(f"killing it{where}")
         else:
             leave_at_once(name)
@@ -193,12 +193,12 @@ class Watch:
     async def _is_for_somebody(self, event: EventInfo) -> bool:
         """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
         if self.is_interrupted or self._stopped_at is not None:
-            await pass_stops(self._run.debugger)
+            await pass_stops(self._service, self._run.id)
             return False
         if self._is_terminal:
             return True
         self._stopped_at = event.fields["step"]
-        await _said(self._run.cancel("it paused, but there is no terminal to debug in"))
+        await _said(self._cancel("it paused, but there is no terminal to debug in"))
         return False
 
     def _read_answer(self) -> None:
@@ -209,9 +209,13 @@ class Watch:
         for question in (await self._run.questions())[:1]:
             if line in ("y", "yes", "n", "no"):
                 by = os.environ.get("USER", "")
-                await self._run.answer(question.occurrence, approved=line.startswith("y"), by=by)
+                approved = line.startswith("y")
+                await self._service.runs.answer(LOCAL, self._run.id, question.occurrence, approved=approved, by=by)
             else:
                 self._display.note(f"{question.prompt} Answer y or n")
+
+    def _cancel(self, reason: str) -> Coroutine[Any, Any, None]:
+        return self._service.runs.cancel(LOCAL, self._run.id, reason)
 
     def _say(self, command: Coroutine[Any, Any, None]) -> None:
         self._commands.create_task(_said(command))

@@ -35,35 +35,31 @@ from pitstop.doors.http.streams.shell_sessions import ShellSessions
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError
 from pitstop.service.access import Access
-from pitstop.service.api import Service
-from pitstop.service.audit import Audit, MemoryAudit
+from pitstop.service.desks import Service
 from pitstop.service.idempotency import Idempotency, MemoryAnswers
 from pitstop.service.operations import AlwaysReady, Operations
-from pitstop.service.sealing import new_seal
-from pitstop.service.secrets import MemorySecrets, Secrets
 
 API = "/api/v1"
 
 
 def create_app(
     service: Service,
-    access: Access,
     *,
     web: Path | None = website.BUILT,
     hosts: Iterable[str] = (),
-    secrets: Secrets | None = None,
-    audit: Audit | None = None,
     idempotency: Idempotency | None = None,
     operations: Operations | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The door to a service that is open already, and that its opener closes.
+    """The door to a service that is open already, and that its opener closes. The service must have all desks.
 
-    Requests may be for `hosts` and this machine's loopback names. Desks that are not given store in memory.
+    Requests may be for `hosts` and this machine's loopback names.
     """
+    access, secrets, audit = service.access, service.secrets, service.audit
+    if access is None or secrets is None or audit is None:
+        raise TypeError("a service without access, secrets and an audit log cannot be served over HTTP")
     limits = limits or Limits()
     metrics = Metrics()
-    audit = audit or Audit(MemoryAudit())
     streams = Streams(limits, metrics)
     shells = ShellSessions(limits)
     sockets = Places(limits.sockets, limits.sockets, "sockets")
@@ -71,7 +67,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with audit.open(), streams.open():
+        async with streams.open():
             try:
                 yield
             finally:
@@ -86,14 +82,13 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.streams = streams
-    app.state.audit = audit
     app.state.idempotency = idempotency or Idempotency(MemoryAnswers())
     for router in (
         tokens.routes(access),
-        secret_routes.routes(secrets or Secrets(MemorySecrets(), new_seal())),
+        secret_routes.routes(secrets),
         audits.routes(audit),
         shell.routes(service, streams, shells, sockets),
-        socket.routes(service, streams, sockets, audit, limits),
+        socket.routes(service, streams, sockets, limits),
         *_service_routes(service, streams, limits),
     ):
         app.include_router(router, prefix=API)
@@ -101,7 +96,7 @@ def create_app(
     app.include_router(login.routes(access))
     app.router.default = website.Website(web)
     app.add_route(f"{API}/openapi.json", openapi.answer_description, include_in_schema=False)
-    describe(app, lambda: create_app(service, access, web=None))
+    describe(app, lambda: create_app(service, web=None))
     _guard(app, access, hosts, limits, metrics)
     return app
 

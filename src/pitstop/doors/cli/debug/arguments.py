@@ -10,7 +10,7 @@ from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.errors import BadCommand
 
 if TYPE_CHECKING:
-    from pitstop.service.api import BreakpointRequest
+    from pitstop.service.runs import BreakpointRequest
 
 Status = Literal["passed", "failed", "skipped"]
 STATUSES: tuple[Status, ...] = get_args(Status)

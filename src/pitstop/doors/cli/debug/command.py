@@ -3,10 +3,11 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pitstop.doors.cli.app import Opening, OpenService
 from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
 from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED
 from pitstop.doors.cli.interrupts import Interrupts
@@ -20,10 +21,13 @@ from pitstop.doors.cli.run_options import (
     read_secrets,
 )
 from pitstop.errors import CommandRefused, NotRunning, UnknownRun
-from pitstop.service.debugging import verbs
+from pitstop.service.caller import LOCAL
+from pitstop.service.debugging import Debugger, verbs
 
 if TYPE_CHECKING:  # what `--help` need not pay for
-    from pitstop.service.api import ActiveRun, DebugRequest, Service, ShellRecord
+    from pitstop.service.desks import Service
+    from pitstop.service.runs import ActiveRun, DebugRequest
+    from pitstop.service.workspaces import ShellRecord
 
 EPILOG = """\
 -c and -x run commands of the prompt (`help` lists them there) in order, and need no terminal. A command that resumes
@@ -39,7 +43,7 @@ LEASE_SECONDS = 4 * 3600.0  # somebody who has a prompt before them attends to t
 FLOW_ENDINGS = (".yaml", ".yml")
 
 
-def debug_command(words: Sequence[str], open_service: Callable[[], "Service"], interrupts: Interrupts) -> int:
+def debug_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     options = _parser().parse_args(words)
     try:
         commands = [line for source in options.sources for line in source()]
@@ -54,26 +58,26 @@ def debug_command(words: Sequence[str], open_service: Callable[[], "Service"], i
     return asyncio.run(_debug(open_chosen(options, open_service), options, interrupts, commands))
 
 
-async def _debug(
-    service: "Service", options: argparse.Namespace, interrupts: Interrupts, commands: Sequence[str]
-) -> int:
+async def _debug(opening: Opening, options: argparse.Namespace, interrupts: Interrupts, commands: Sequence[str]) -> int:
     is_on_server = server_of(options) is not None
-    async with service:
+    async with opening as service:
         found = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
         if found is None:
             debug = _debug_request(options, options.from_step)
             request = read_request(options, debug, can_ask=has_terminal(), server=server_of(options))
-            run = await service.start(request)
+            run = await service.runs.start(LOCAL, request)
         else:
             run = await _take_up(service, found, options)
         told = None if run is found else run.carried_over  # of one that begins here, all is to be seen
-        return await debug_run(run, interrupts, commands, is_on_server=is_on_server, record=options.record, told=told)
+        return await debug_run(
+            service, run, interrupts, commands, is_on_server=is_on_server, record=options.record, told=told
+        )
 
 
 async def _find_run(service: "Service", name: str) -> "ActiveRun | None":
     """The run with this id; None when a stored flow is meant."""
     try:
-        return await service.run(name)
+        return await service.runs.get(LOCAL, name)
     except UnknownRun:
         return None
 
@@ -84,15 +88,16 @@ def is_flow_file(name: str) -> bool:
 
 async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Namespace) -> "ActiveRun":
     """The run itself, paused, or a new one that begins where it failed."""
-    from pitstop.service.api import ENDED, RerunRequest
+    from pitstop.service.runs import ENDED, RerunRequest
 
     info = await run.info()
+    debugger = Debugger(service.debugging, LOCAL, run.id)
     if info.status not in ENDED:
         try:
             for wanted in read_breakpoints(options.breaks):
-                await run.debugger.say(wanted)
-            if not (await run.debugger.say(verbs.State())).stops:
-                await run.debugger.say(verbs.Pause())
+                await debugger.say(wanted)
+            if not (await debugger.say(verbs.State())).stops:
+                await debugger.say(verbs.Pause())
             return run
         except NotRunning as error:
             info = await run.info()
@@ -102,7 +107,8 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
                     f"or start it on a server, where other clients can attach"
                 ) from error
     from_step = options.from_step or next((failure.step for failure in info.failures), None)
-    return await service.rerun(
+    return await service.runs.rerun(
+        LOCAL,
         run.id,
         RerunRequest(
             from_step=from_step,
@@ -117,7 +123,7 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
 
 def _debug_request(options: argparse.Namespace, from_step: str | None) -> "DebugRequest":
     """Stop at the first step; that is the one to begin at, whatever runs beside it."""
-    from pitstop.service.api import BreakpointRequest, DebugRequest
+    from pitstop.service.runs import BreakpointRequest, DebugRequest
 
     breakpoints = read_breakpoints(options.breaks)
     if from_step is not None:
@@ -126,6 +132,7 @@ def _debug_request(options: argparse.Namespace, from_step: str | None) -> "Debug
 
 
 async def debug_run(
+    service: "Service",
     run: "ActiveRun",
     interrupts: Interrupts,
     commands: Sequence[str] = (),
@@ -142,7 +149,9 @@ async def debug_run(
     from pitstop.settings import read_settings
 
     history_file = read_settings().home / HISTORY if has_terminal() else None
-    return await steer(run, interrupts, commands, history_file, is_on_server=is_on_server, record=record, told=told)
+    return await steer(
+        service, run, interrupts, commands, history_file, is_on_server=is_on_server, record=record, told=told
+    )
 
 
 def has_terminal() -> bool:

@@ -17,16 +17,12 @@ from pitstop.doors.cli.passing import pass_stops
 from pitstop.doors.cli.plain import Seldom
 from pitstop.doors.cli.signs import sign_of
 from pitstop.errors import BadCommand, CommandRefused, NotRunning
-from pitstop.service.api import (
-    ActiveRun,
-    EventInfo,
-    Output,
-    ShellMode,
-    ShellRecord,
-    StepInfo,
-    WorkspaceProgress,
-)
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, DebugState, StopInfo, verbs
+from pitstop.service.desks import Service
+from pitstop.service.flows import StepInfo
+from pitstop.service.runs import ActiveRun, EventInfo, Output, WorkspaceProgress
+from pitstop.service.workspaces import ShellMode, ShellRecord
 
 Ask = Callable[[str], Awaitable[bool]]
 OpenShell = Callable[["Console", str | None, ShellMode], Awaitable[None]]
@@ -60,6 +56,7 @@ class Console:
 
     def __init__(
         self,
+        service: Service,
         run: ActiveRun,
         screen: Screen,
         *,
@@ -69,7 +66,9 @@ class Console:
         record: ShellRecord | None = None,
         told: int | None = None,
     ) -> None:
+        self.service = service
         self.run = run
+        self.debugger = Debugger(service.debugging, LOCAL, run.id)
         self.record = record  # what is kept of its shells
         self.is_on_server = is_on_server
         self.state = NOTHING_KNOWN
@@ -124,10 +123,6 @@ class Console:
             self.screen.say(render.error_line(error))
 
     @property
-    def debugger(self) -> Debugger:
-        return self.run.debugger
-
-    @property
     def frame_ids(self) -> list[str]:
         return [frame.id for frame in self.state.frames]
 
@@ -148,7 +143,7 @@ class Console:
         """End the run: what runs is cancelled, and cleanup is done. Said again, cleanup is ended too."""
         self.has_quit = True
         with suppress(NotRunning):  # it was over by then
-            await self.run.cancel(reason)
+            await self.service.runs.cancel(LOCAL, self.run.id, reason)
         self._news.set()
 
     def leave(self) -> None:
@@ -233,7 +228,7 @@ class Console:
         fields = event.fields
         match event.kind:
             case "debug.stopped" if self.has_quit:
-                await pass_stops(self.debugger)
+                await pass_stops(self.service, self.run.id)
             case "debug.stopped":
                 await self._refresh([fields["stop"]])
             case "debug.resumed" | "debug.stop_ended":

@@ -10,7 +10,6 @@ from pitstop.doors.cli.debug.render import frame_style, json_text
 from pitstop.doors.cli.debug.table import GROUPS, TABLE, CommandSpec
 from pitstop.doors.cli.debug.trail import Caller
 from pitstop.doors.cli.signs import SIGNS, sign_of
-from pitstop.service.api import BreakpointRequest, RunSummary
 from pitstop.service.debugging import (
     BreakpointInfo,
     ConfigInfo,
@@ -20,6 +19,7 @@ from pitstop.service.debugging import (
     StopInfo,
     VariablePage,
 )
+from pitstop.service.runs import BreakpointRequest, RunSummary
 
 VALUE_CHARACTERS = 60
 SHORT_ALIAS = 2

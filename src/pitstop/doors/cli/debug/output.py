@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from pitstop.service.api import Output
+from pitstop.service.runs import Output
 
 LONGEST_LINE = 2_000
 ESCAPE = "\x1b"

@@ -9,8 +9,8 @@ from rich.text import Text
 from pitstop.doors.cli.debug.commands import allowed_commands
 from pitstop.doors.cli.debug.table import CHANGING, MOVING, TIME
 from pitstop.doors.cli.signs import sign_of
-from pitstop.service.api import StepInfo
 from pitstop.service.debugging import BreakpointInfo, ChangeInfo, FileChanges, FileDiff, StopInfo
+from pitstop.service.flows import StepInfo
 
 FRAME_STYLES = ("cyan", "magenta", "yellow", "green", "blue", "bright_red")
 POSITION_STYLES = {"before": "bold", "after": "bold", "error": "bold red"}

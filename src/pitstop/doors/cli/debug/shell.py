@@ -15,7 +15,8 @@ from rich.text import Text
 
 from pitstop.doors.cli.debug.console import Console
 from pitstop.errors import BadCommand
-from pitstop.service.api import ShellMode, Terminal
+from pitstop.service.caller import LOCAL
+from pitstop.service.workspaces import ShellMode, Terminal
 
 READ_BYTES = 64 * 1024
 MARK = b"\x1e"  # a control character that nobody types, around what a command says
@@ -53,7 +54,8 @@ async def open_shell(console: Console, command: str | None, mode: ShellMode) -> 
 
 async def _open(console: Console, stop: int, mode: ShellMode, size: tuple[int, int]) -> Terminal:
     rows, cols = size
-    return await console.run.shell(stop, mode=mode, rows=rows, cols=cols, record=console.record)
+    workspaces = console.service.workspaces
+    return await workspaces.shell(LOCAL, console.run.id, stop, mode=mode, rows=rows, cols=cols, record=console.record)
 
 
 async def join_terminals(shell: Terminal, stdin: int, stdout: int, size: tuple[int, int]) -> None:

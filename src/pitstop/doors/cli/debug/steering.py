@@ -12,11 +12,14 @@ from pitstop.doors.cli.debug.screen import Screen
 from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
-from pitstop.service.api import ActiveRun, RunSummary, ShellRecord
 from pitstop.service.debugging import verbs
+from pitstop.service.desks import Service
+from pitstop.service.runs import ActiveRun, RunSummary
+from pitstop.service.workspaces import ShellRecord
 
 
 async def steer(
+    service: Service,
     run: ActiveRun,
     interrupts: Interrupts,
     commands: Sequence[str] = (),
@@ -32,7 +35,7 @@ async def steer(
     """
     screen = Screen()
     async with Console(
-        run, screen, open_shell=open_shell, is_on_server=is_on_server, record=record, told=told
+        service, run, screen, open_shell=open_shell, is_on_server=is_on_server, record=record, told=told
     ) as console:
         with interrupts.taken_by(console.take_signal):
             is_good = await run_script(console, commands)
@@ -47,7 +50,7 @@ async def steer(
     if console.has_left:
         return PASSED if is_good else BAD_USAGE
     summary = await run.wait()
-    screen.say(*summary_lines(summary, (await run.debugger.say(verbs.State())).interventions))
+    screen.say(*summary_lines(summary, (await console.debugger.say(verbs.State())).interventions))
     return BAD_USAGE if not is_good else exit_code(summary, has_quit=console.has_quit)
 
 

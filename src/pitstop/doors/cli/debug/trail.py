@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pitstop.service.api import EventInfo, StepInfo
 from pitstop.service.debugging import FrameInfo, StopInfo
+from pitstop.service.flows import StepInfo
+from pitstop.service.runs import EventInfo
 
 _TURN = re.compile(r"[@#]\d+|\[\d+\]")
 

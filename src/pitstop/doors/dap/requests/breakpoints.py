@@ -14,7 +14,7 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.exceptions import NAMES
 from pitstop.doors.dap.session.log_messages import to_template
 from pitstop.doors.dap.session.places import PYTHON
-from pitstop.service.api import BreakpointRequest, BreakPosition
+from pitstop.service.runs import BreakpointRequest, BreakPosition
 
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
 _POSITIONS: dict[str, BreakPosition] = {"before": "before", "after": "after", "error": "error"}

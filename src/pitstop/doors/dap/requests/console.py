@@ -8,8 +8,8 @@ from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.requests.variables import read_json, stop_for
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.errors import CommandRefused
-from pitstop.service.api import BreakpointRequest
 from pitstop.service.debugging import Debugger, Request, StopInfo, verbs
+from pitstop.service.runs import BreakpointRequest
 
 
 class Command(NamedTuple):

@@ -13,8 +13,8 @@ from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.holders import tell_value
 from pitstop.errors import BadExpression
-from pitstop.service.api import type_name
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import type_name
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PATH = re.compile(r"\.(?:[A-Za-z_]\w*|\[[^\]]*\]|\.(?=[A-Za-z_]))*", re.ASCII)

@@ -9,7 +9,10 @@ from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.debuggee import Attachment, Debuggee, Launch
 from pitstop.errors import BadFlow
-from pitstop.service.api import RunRequest, Service, read_target
+from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
+from pitstop.service.flows import read_target
+from pitstop.service.runs import RunRequest
 
 FRESH = "fresh"
 
@@ -20,8 +23,8 @@ async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debugg
     _set_environment(adapter, arguments)
     service = await _service(adapter, arguments.server, arguments.token)
     try:
-        flow = await service.check(request.flow, request.text)
-        await service.resolve(request)
+        flow = await service.flows.check(LOCAL, request.flow, request.text)
+        await service.flows.resolve(LOCAL, request)
     except BadFlow as error:
         _show_mistakes(adapter, error)
         raise
@@ -41,7 +44,9 @@ async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debugg
     if arguments.run is None or arguments.server is None:
         raise RequestFailed("attach needs `run` (the run ID) and `server` (its URL)")
     service = await _service(adapter, arguments.server, arguments.token)
-    return Debuggee(adapter.editor, Attachment(service=service, run=await service.run(arguments.run)), arguments)
+    return Debuggee(
+        adapter.editor, Attachment(service=service, run=await service.runs.get(LOCAL, arguments.run)), arguments
+    )
 
 
 async def _service(adapter: Adapter, server: str | None, token: str | None) -> Service:

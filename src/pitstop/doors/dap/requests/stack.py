@@ -10,8 +10,8 @@ from pitstop.doors.dap.session.debuggee import Debuggee
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.exceptions import is_handled
 from pitstop.doors.dap.session.references import FrameRef
-from pitstop.service.api import StepInfo
 from pitstop.service.debugging import FrameInfo, StopInfo, verbs
+from pitstop.service.flows import StepInfo
 
 TAIL_LINES = 20
 

@@ -11,8 +11,8 @@ from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.holders import PathHolder, ValueHolder, tell_value
 from pitstop.doors.dap.session.references import FrameRef
-from pitstop.service.api import type_name
 from pitstop.service.debugging import Debugger, StopInfo, verbs
+from pitstop.service.runs import type_name
 
 NAMED_SCOPES = (("inputs", "Inputs", "arguments"), ("vars", "Vars", None), ("matrix", "Matrix", None))
 LOOKED_AT = 200

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from pitstop.doors.dap.protocol.messages import Breakpoint
 from pitstop.errors import CommandRefused
-from pitstop.service.api import BreakpointRequest
 from pitstop.service.debugging import BreakpointInfo, Debugger, verbs
+from pitstop.service.runs import BreakpointRequest
 
 Kind = Literal["line", "function", "exception", "data"]
 Key = tuple[Kind, str]  # the kind, and the file of those that are at lines

@@ -13,8 +13,8 @@ from pitstop.doors.dap.session.exceptions import is_wanted
 from pitstop.doors.dap.session.outputs import Outputs, Placed
 from pitstop.doors.dap.session.patience import patiently
 from pitstop.errors import CommandRefused, PitstopError
-from pitstop.service.api import EventInfo
 from pitstop.service.debugging import Debugger, DebugState, FrameInfo, StopInfo, verbs
+from pitstop.service.runs import EventInfo
 
 PAUSE_SECONDS = 0.5  # how long a step may take to end before a pause is told without it
 

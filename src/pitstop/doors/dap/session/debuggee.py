@@ -17,17 +17,11 @@ from pitstop.doors.dap.session.patience import patiently
 from pitstop.doors.dap.session.places import Places
 from pitstop.doors.dap.session.step_news import StepNews
 from pitstop.errors import CommandRefused, NotRunning, PitstopError
-from pitstop.service.api import (
-    ActiveRun,
-    DebugRequest,
-    EventInfo,
-    FlowInfo,
-    RunRequest,
-    Service,
-    WorkspaceProgress,
-    read_target,
-)
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, DebugState, StopInfo, verbs
+from pitstop.service.desks import Service
+from pitstop.service.flows import FlowInfo, read_target
+from pitstop.service.runs import ActiveRun, DebugRequest, EventInfo, RunRequest, WorkspaceProgress
 
 LEASE_SECONDS = 4 * 3600.0  # somebody who has an editor before them attends to the stop
 END_LOOKS, LOOK_SECONDS = 8, 0.1  # how long a run that is killed is waited for
@@ -98,7 +92,7 @@ class Debuggee:
         return {} if self.run is None else self.run.texts
 
     async def read_again(self, flow: str) -> FlowInfo:
-        return await self.origin.service.check(flow)
+        return await self.origin.service.flows.check(LOCAL, flow)
 
     @property
     def is_here(self) -> bool:
@@ -116,7 +110,10 @@ class Debuggee:
     @property
     def debugger(self) -> Debugger | None:
         """The debugger of a run that lives."""
-        return self.run.debugger if self.run is not None and not self.is_over and self.is_debugged else None
+        return self._debugger(self.run) if self.run is not None and not self.is_over and self.is_debugged else None
+
+    def _debugger(self, run: ActiveRun) -> Debugger:
+        return Debugger(self.origin.service.debugging, LOCAL, run.id)
 
     @property
     def conductor(self) -> Conductor:
@@ -197,10 +194,10 @@ class Debuggee:
             lease_seconds=LEASE_SECONDS,
         )
         request = replace(launch.request, debug=debug if launch.debugs else None)
-        run = self.run = await launch.service.start(request)
+        run = self.run = await launch.service.runs.start(LOCAL, request)
         if not self._is_wanted:
             await self._kill(run)
-        state = await patiently(lambda: run.debugger.say(verbs.State()))
+        state = await patiently(lambda: self._debugger(run).say(verbs.State()))
         self._editor.breakpoints.bind(state.breakpoints)
         self._prepare(run, is_local=launch.is_local)
         return replace(state, last_event=run.carried_over)
@@ -208,20 +205,20 @@ class Debuggee:
     async def _attach(self, attachment: Attachment) -> DebugState:
         run = self.run = attachment.run
         self._prepare(run, is_local=False)
-        state = await run.debugger.say(verbs.State())
+        state = await self._debugger(run).say(verbs.State())
         for frame in state.frames:
             if frame.state != "done":
                 self.conductor.tell_thread(frame.id, frame.name)
         if not state.is_ended:
             with contextlib.suppress(NotRunning):  # it has just ended, which is heard
-                await self._editor.breakpoints.set_all(run.debugger)
+                await self._editor.breakpoints.set_all(self._debugger(run))
             await self.conductor.begin(state)
         return state
 
     def _prepare(self, run: ActiveRun, *, is_local: bool) -> None:
         self._editor.sources.take(run.texts, is_local=is_local)
         self._conductor = Conductor(
-            self._editor, run.debugger, self, self.outputs, stops_all=self.options.stop_mode != "one"
+            self._editor, self._debugger(run), self, self.outputs, stops_all=self.options.stop_mode != "one"
         )
         self._stop_hearing = run.hear_output(self.outputs.hear)
         run.hear_progress(self._hear_progress)
@@ -308,7 +305,7 @@ class Debuggee:
             self._tell_end(1)
         elif not self.is_over:
             with contextlib.suppress(NotRunning):  # it has just ended, which is told
-                await self.run.cancel("cancelled in the editor")
+                await self.origin.service.runs.cancel(LOCAL, self.run.id, "cancelled in the editor")
 
     async def kill(self) -> None:
         """End it now, and wait for that a little: its log is written then. One that is about to begin ends then."""
@@ -325,7 +322,7 @@ class Debuggee:
 
     async def _kill(self, run: ActiveRun) -> None:
         with contextlib.suppress(PitstopError):
-            await run.kill()
+            await self.origin.service.runs.kill(LOCAL, run.id)
 
     async def kill_for_restart(self) -> None:
         self._is_restarting = True

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pitstop.doors.dap.protocol.messages import ExceptionFilter
 from pitstop.doors.dap.session.places import Places
 from pitstop.errors import BadExpression, CommandRefused
-from pitstop.service.api import StepInfo
 from pitstop.service.debugging import Debugger, StopInfo, verbs
+from pitstop.service.flows import StepInfo
 
 _CONDITION = 'jq on the error, such as .type == "CommandFailed" or (.message | test("port"))'
 _ATTEMPT = re.compile(r"#(\d+)$")

@@ -9,7 +9,7 @@ from typing import Protocol
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.outputs import Placed
 from pitstop.errors import PitstopError
-from pitstop.service.api import FlowInfo
+from pitstop.service.flows import FlowInfo
 
 LOOK_SECONDS = 0.5
 

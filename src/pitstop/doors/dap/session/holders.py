@@ -6,8 +6,8 @@ from typing import Any
 from pitstop.doors.dap.protocol.messages import PresentationHint, Variable
 from pitstop.doors.dap.session import values
 from pitstop.doors.dap.session.adapter import Adapter
-from pitstop.service.api import type_name
 from pitstop.service.debugging import Debugger, VariableInfo, verbs
+from pitstop.service.runs import type_name
 
 MOST_AT_ONCE = 1000  # children that a client is told which does not ask for pages
 

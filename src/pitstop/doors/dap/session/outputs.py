@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from pitstop.doors.dap.protocol.messages import OutputEvent
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.places import Places
-from pitstop.service.api import Output, Stream, without_escapes
+from pitstop.service.runs import Output, Stream, without_escapes
 
 LONGEST_PART = 16 * 1024  # of a line that does not end
 

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from os.path import realpath
 
-from pitstop.service.api import FlowInfo, StepInfo
+from pitstop.service.flows import FlowInfo, StepInfo
 
 PYTHON = ".py"
 

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from pitstop.service.api import Service
+from pitstop.service.desks import Service
 
-OpenService = Callable[[], Service]
+OpenService = Callable[[], AbstractAsyncContextManager[Service]]
 
 
 class Services:
@@ -28,9 +29,9 @@ class Services:
         return await self._get(("", ""), self._open_local)
 
     async def remote(self, server: str, token: str) -> Service:
-        from pitstop.service.remote import RemoteService
+        from pitstop.service.remote.opening import open_remote_service
 
-        return await self._get((server, token), lambda: RemoteService(server, token or None))
+        return await self._get((server, token), lambda: open_remote_service(server, token or None))
 
     async def close(self) -> None:
         """Runs of the service in this process end now."""

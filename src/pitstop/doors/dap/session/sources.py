@@ -7,7 +7,7 @@ from pathlib import Path
 from pitstop.doors.dap.protocol.messages import Breakpoint, GivenSource, Source
 from pitstop.doors.dap.session.client import Client
 from pitstop.doors.dap.session.places import Places
-from pitstop.service.api import StepInfo
+from pitstop.service.flows import StepInfo
 
 
 class Sources:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.outputs import Outputs, Placed
-from pitstop.service.api import EventInfo
+from pitstop.service.runs import EventInfo
 
 IN_PYTHON = ("node", "python")  # kinds whose failures were raised in the code of a user
 

@@ -8,12 +8,13 @@ from fastapi import APIRouter, Body
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, encode, problem_responses
-from pitstop.doors.http.routes.parameters import FlowName, IfMatch
+from pitstop.doors.http.routes.parameters import FlowName, IfMatch, Who
 from pitstop.doors.http.routes.reading import read_value
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.doors.http.routes.verb_schemas import REF, json_content
 from pitstop.errors import Changed
-from pitstop.service.api import BreakpointRequest, Service
+from pitstop.service.desks import Service
+from pitstop.service.runs import BreakpointRequest
 
 _LISTED = json_content({"type": "array", "items": {"$ref": REF.format(name="BreakpointRequest")}})
 _GIVEN = json_content({"type": "array", "items": {"$ref": REF.format(name="BreakpointForm")}})
@@ -40,8 +41,8 @@ def flow_routes(service: Service) -> APIRouter:
         responses=problem_responses(404),
         openapi_extra={"responses": {"200": _LISTED}},
     )
-    async def get(name: FlowName) -> Response:
-        kept = await service.flow_breakpoints(name)
+    async def get(caller: Who, name: FlowName) -> Response:
+        kept = await service.flows.breakpoints(caller, name)
         return answer(kept, ETag=etag_of(kept))
 
     @router.put(
@@ -51,12 +52,12 @@ def flow_routes(service: Service) -> APIRouter:
         responses=problem_responses(404, 412),
         openapi_extra={"requestBody": _GIVEN, "responses": {"200": _LISTED}},
     )
-    async def put(name: FlowName, body: Annotated[Any, Body()], if_match: IfMatch = None) -> Response:
+    async def put(caller: Who, name: FlowName, body: Annotated[Any, Body()], if_match: IfMatch = None) -> Response:
         breakpoints = read_value(body, list[BreakpointRequest], "body")
         async with lock:
-            check_etag(await service.flow_breakpoints(name), if_match)
-            await service.keep_flow_breakpoints(name, breakpoints)
-            kept = await service.flow_breakpoints(name)
+            check_etag(await service.flows.breakpoints(caller, name), if_match)
+            await service.flows.store_breakpoints(caller, name, breakpoints)
+            kept = await service.flows.breakpoints(caller, name)
         return answer(kept, ETag=etag_of(kept))
 
     return router

@@ -21,36 +21,38 @@ from pitstop.doors.http.routes.route import DoorRoute, is_described
 from pitstop.doors.http.routes.verb_schemas import describe_verb, is_about_breakpoints
 from pitstop.errors import BadRequest
 from pitstop.service import debugging
-from pitstop.service.api import ActiveRun, BreakpointRequest, Service
 from pitstop.service.debugging import (
     VERBS,
     BreakpointInfo,
     ContextInfo,
+    Debugger,
     DebugState,
     Evaluated,
     Verb,
     WholeScope,
     verbs,
 )
+from pitstop.service.desks import Service
+from pitstop.service.runs import BreakpointRequest
 
 WITHOUT_BODY = ("GET", "DELETE")
 Respond = Callable[[Request, str, Verb, Any], Awaitable[Response]]
 
 
-async def say(run: ActiveRun, request: debugging.Request[Any], limits: Limits, url: str) -> Any:
-    """The answer of the run's debugger, cut to size; the state after a verb that has no answer of its own."""
+async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limits, url: str) -> Any:
+    """The answer of a run's debugger, cut to size; the state after a verb that has no answer of its own."""
     if isinstance(request, verbs.Step) and request.code:
         request = msgspec.structs.replace(request, code=False)  # it would wait where no client of this door can attach
-    said = await run.debugger.say(request)
+    said = await debugger.say(request)
     match said:
         case None:
-            return await run.debugger.say(verbs.State())
+            return await debugger.say(verbs.State())
         case Evaluated():
             return Evaluated(*cut_to_size(said.values, limits.scope_bytes))
         case WholeScope():
             return WholeScope(*cut_to_size(said.scope, limits.scope_bytes))
         case ContextInfo():
-            join = f"pitstop debug {run.id} --server {url.rstrip('/')}"
+            join = f"pitstop debug {debugger.run} --server {url.rstrip('/')}"
             return replace(said, join=f"{join} --shell", join_sidecar=f"{join} --sidecar")
     return said
 
@@ -61,12 +63,12 @@ def routes(service: Service, limits: Limits) -> APIRouter:
 
     async def respond(request: Request, run: str, verb: Verb, body: Any) -> Response:
         said = read_request(verb, request, body)
-        found = await service.run(run)
+        debugger = Debugger(service.debugging, request.state.caller, run)
         is_checked = verb.changes and is_about_breakpoints(verb)
         async with locks.setdefault(run, asyncio.Lock()) if is_checked else nullcontext():
             if is_checked and (wanted := request.headers.get("if-match")):
-                check_etag(_definitions(await found.debugger.say(verbs.Breakpoints())), wanted)
-            result = await say(found, said, limits, str(request.base_url))
+                check_etag(_definitions(await debugger.say(verbs.Breakpoints())), wanted)
+            result = await say(debugger, said, limits, str(request.base_url))
         if verb.method == "DELETE":
             return Response(status_code=204)
         headers = _headers(verb, run, result)

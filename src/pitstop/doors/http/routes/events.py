@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import problem_responses
-from pitstop.doors.http.routes.parameters import LastEventId, RunId
+from pitstop.doors.http.routes.parameters import LastEventId, RunId, Who
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.doors.http.streams.streaming import MEDIA_TYPE
 from pitstop.doors.http.streams.streams import Streams
-from pitstop.service.api import Service
+from pitstop.service.desks import Service
 
 _EVENTS = """
 id: 4
@@ -46,8 +46,10 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_class=Response,
         responses=_streamed(_EVENTS),
     )
-    async def events(request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None) -> Response:
-        found = await service.run(run)
+    async def events(
+        caller: Who, request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None
+    ) -> Response:
+        found = await service.runs.get(caller, run)
         number = _number(last_event_id)
         return streams.send(request, streams.events.blocks(found, (after or 0) if number is None else number))
 
@@ -60,8 +62,10 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_class=Response,
         responses=_streamed(_OUTPUT),
     )
-    async def output(request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None) -> Response:
-        found = await service.run(run)
+    async def output(
+        caller: Who, request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None
+    ) -> Response:
+        found = await service.runs.get(caller, run)
         number = _number(last_event_id)
         return streams.send(request, streams.output.blocks(found, after if number is None else number))
 

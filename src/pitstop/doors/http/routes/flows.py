@@ -7,19 +7,21 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
-from pitstop.doors.http.routes.parameters import FlowName
+from pitstop.doors.http.routes.parameters import FlowName, Who
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.errors import BadFlow, UnknownFlow
-from pitstop.service.api import FlowInfo, Service, StoredFlow
+from pitstop.service.caller import Caller
+from pitstop.service.desks import Service
+from pitstop.service.flows import FlowInfo, StoredFlow
 from pitstop.service.wire import CheckedFlow, CheckForm, FlowChoice, FlowDetail, RunForm
 
 
 def routes(service: Service) -> APIRouter:
     router = APIRouter(prefix="/flows", tags=["flows"], route_class=DoorRoute)
 
-    async def checked(flow: str, text: str | None = None) -> CheckedFlow:
+    async def checked(caller: Caller, flow: str, text: str | None = None) -> CheckedFlow:
         try:
-            return CheckedFlow(await service.check(flow, text))
+            return CheckedFlow(await service.flows.check(caller, flow, text))
         except BadFlow as error:
             return CheckedFlow(None, error.found)
 
@@ -30,8 +32,8 @@ def routes(service: Service) -> APIRouter:
         response_model=list[StoredFlow],
         responses=problem_responses(),
     )
-    async def find() -> Response:
-        return answer(await service.flows())
+    async def find(caller: Who) -> Response:
+        return answer(await service.flows.list(caller))
 
     @router.get(
         "/schema",
@@ -40,8 +42,8 @@ def routes(service: Service) -> APIRouter:
         response_model=dict[str, Any],
         responses=problem_responses(),
     )
-    async def schema() -> Response:
-        return answer(await service.schema())
+    async def schema(caller: Who) -> Response:
+        return answer(await service.flows.schema(caller))
 
     @router.post(
         "/check",
@@ -50,8 +52,8 @@ def routes(service: Service) -> APIRouter:
         response_model=CheckedFlow,
         responses=problem_responses(404),
     )
-    async def check(form: CheckForm) -> Response:
-        return answer(await checked(await named_flow(service, form), form.text))
+    async def check(caller: Who, form: CheckForm) -> Response:
+        return answer(await checked(caller, await named_flow(service, caller, form), form.text))
 
     @router.post(
         "/resolve",
@@ -60,9 +62,9 @@ def routes(service: Service) -> APIRouter:
         response_model=FlowInfo,
         responses=problem_responses(404, 409),
     )
-    async def resolve(form: RunForm) -> Response:
-        request = replace(form.to_request(), flow=await named_flow(service, form.flow))
-        return answer(await service.resolve(request))
+    async def resolve(caller: Who, form: RunForm) -> Response:
+        request = replace(form.to_request(), flow=await named_flow(service, caller, form.flow))
+        return answer(await service.flows.resolve(caller, request))
 
     @router.get(
         "/{name:path}",
@@ -71,22 +73,23 @@ def routes(service: Service) -> APIRouter:
         response_model=FlowDetail,
         responses=problem_responses(404),
     )
-    async def get(name: FlowName) -> Response:
-        text = await service.flow_text(name)
-        file = await _file_of(service, name)
-        known = await checked(file)
+    async def get(caller: Who, name: FlowName) -> Response:
+        text = await service.flows.text(caller, name)
+        file = await _file_of(service, caller, name)
+        known = await checked(caller, file)
         return answer(FlowDetail(name, file, text, known.flow, known.mistakes))
 
     return router
 
 
-async def named_flow(service: Service, choice: FlowChoice) -> str:
+async def named_flow(service: Service, caller: Caller, choice: FlowChoice) -> str:
     """The flow that is meant; UnknownFlow for a name that no stored flow has, whatever file is called so."""
-    return choice.flow if choice.text is not None or choice.path is not None else await _file_of(service, choice.flow)
+    is_named = choice.text is None and choice.path is None
+    return await _file_of(service, caller, choice.flow) if is_named else choice.flow
 
 
-async def _file_of(service: Service, name: str) -> str:
-    found = next((each for each in await service.flows() if each.name == name), None)
+async def _file_of(service: Service, caller: Caller, name: str) -> str:
+    found = next((each for each in await service.flows.list(caller) if each.name == name), None)
     if found is None:
         raise UnknownFlow(name)
     return found.file

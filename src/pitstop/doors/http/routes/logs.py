@@ -6,16 +6,17 @@ from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator
 from starlette.responses import Response, StreamingResponse
 
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.gate.limits import Limits
-from pitstop.doors.http.routes.parameters import After, IdempotencyKey, Limit, Occurrence, RunId, Search
+from pitstop.doors.http.routes.parameters import After, IdempotencyKey, Limit, Occurrence, RunId, Search, Who
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.errors import UnknownArtifact
-from pitstop.service.api import ArtifactInfo, LogPage, Question, Service, TestCase, TestedRun
+from pitstop.service.desks import Service
+from pitstop.service.runs import ArtifactInfo, LogPage, Question, TestCase, TestedRun
 from pitstop.service.wire import AnswerForm, of_file_system
 
 _BYTES: dict[int | str, dict[str, Any]] = {
@@ -36,9 +37,14 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         responses=known,
     )
     async def log(
-        run: RunId, occurrence: Occurrence, after: After = 0, limit: Limit = 1000, search: Search = None
+        caller: Who,
+        run: RunId,
+        occurrence: Occurrence,
+        after: After = 0,
+        limit: Limit = 1000,
+        search: Search = None,
     ) -> Response:
-        page = await (await service.run(run)).log(occurrence, after=after, limit=limit, search=search)
+        page = await (await service.runs.get(caller, run)).log(occurrence, after=after, limit=limit, search=search)
         return answer(cut_page(page, limits.page_bytes))
 
     @router.get(
@@ -48,8 +54,10 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         response_model=list[str],
         responses=known,
     )
-    async def tail(run: RunId, occurrence: Occurrence, lines: Annotated[int, Query(ge=1, le=1000)] = 20) -> Response:
-        return answer(await (await service.run(run)).log_tail(occurrence, lines))
+    async def tail(
+        caller: Who, run: RunId, occurrence: Occurrence, lines: Annotated[int, Query(ge=1, le=1000)] = 20
+    ) -> Response:
+        return answer(await (await service.runs.get(caller, run)).log_tail(occurrence, lines))
 
     @router.get(
         "/log/download",
@@ -58,8 +66,8 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         response_class=Response,
         responses={200: {"description": "The bytes.", "content": {"text/plain; charset=utf-8": {}}}, **known},
     )
-    async def download(run: RunId, occurrence: Occurrence) -> Response:
-        found = await service.run(run)
+    async def download(caller: Who, run: RunId, occurrence: Occurrence) -> Response:
+        found = await service.runs.get(caller, run)
         return await _download(found.log_bytes(occurrence), f"{run}-{occurrence}.log", "text/plain; charset=utf-8")
 
     @router.get(
@@ -69,8 +77,8 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         response_model=list[ArtifactInfo],
         responses=known,
     )
-    async def artifacts(run: RunId) -> Response:
-        return answer(await (await service.run(run)).artifacts())
+    async def artifacts(caller: Who, run: RunId) -> Response:
+        return answer(await (await service.runs.get(caller, run)).artifacts())
 
     @router.get(
         "/artifacts/{path:path}",
@@ -80,9 +88,9 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         responses={**_BYTES, **known},
     )
     async def artifact(
-        run: RunId, path: Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
+        caller: Who, run: RunId, path: Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
     ) -> Response:
-        found = await service.run(run)
+        found = await service.runs.get(caller, run)
         if path.startswith("/") or "\0" in path or {"..", "."} & set(path.split("/")):
             raise UnknownArtifact(path)
         return await _download(found.artifact(path), path.rpartition("/")[2], "application/octet-stream")
@@ -94,8 +102,8 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         response_model=list[TestCase],
         responses=known,
     )
-    async def tests(run: RunId) -> Response:
-        return answer(await (await service.run(run)).tests())
+    async def tests(caller: Who, run: RunId) -> Response:
+        return answer(await (await service.runs.get(caller, run)).tests())
 
     @router.get(
         "/tests/history",
@@ -104,8 +112,8 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         response_model=list[TestedRun],
         responses=known,
     )
-    async def test_history(run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:
-        return answer(await (await service.run(run)).test_history(limit))
+    async def test_history(caller: Who, run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:
+        return answer(await (await service.runs.get(caller, run)).test_history(limit))
 
     @router.get(
         "/questions",
@@ -114,8 +122,8 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         response_model=list[Question],
         responses=known,
     )
-    async def questions(run: RunId) -> Response:
-        return answer(await (await service.run(run)).questions())
+    async def questions(caller: Who, run: RunId) -> Response:
+        return answer(await (await service.runs.get(caller, run)).questions())
 
     @router.post(
         "/questions/{occurrence:path}",
@@ -125,10 +133,10 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         responses=problem_responses(404, 409),
     )
     async def answer_question(
-        request: Request, run: RunId, occurrence: str, form: AnswerForm, key: IdempotencyKey = None
+        caller: Who, run: RunId, occurrence: str, form: AnswerForm, key: IdempotencyKey = None
     ) -> Response:
-        by = form.by or request.state.caller.name
-        await (await service.run(run)).answer(occurrence, approved=form.approved, by=by, comment=form.comment)
+        by = form.by or caller.name
+        await service.runs.answer(caller, run, occurrence, approved=form.approved, by=by, comment=form.comment)
         return Response(status_code=204)
 
     return router

@@ -1,4 +1,4 @@
-"""What all routes of the API have in common: strict JSON, idempotency, and an entry in the audit log."""
+"""What all routes of the API have in common: strict JSON and idempotency."""
 
 import hashlib
 import json
@@ -11,8 +11,6 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from pitstop.doors.http.gate.gate import SAFE_METHODS
-from pitstop.service.audit import Audit
 from pitstop.service.caller import Caller
 from pitstop.service.idempotency import Answer, Idempotency
 
@@ -87,28 +85,12 @@ class DoorRoute(APIRoute):
 
         async def handle_request(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
-            if request.method in SAFE_METHODS:
-                return await handle(request)
             caller: Caller = request.state.caller
             if caller.key is None or request.method != "POST" or operation in _NEVER_STORED:
-                return await _act(handle, request, operation)
+                return await handle(request)
             return await _act_once(handle, request, operation)
 
         return handle_request
-
-
-async def _act(handle: Handler, request: Request, operation: str) -> Response:
-    """Handle the request, and record it in the audit log if it has succeeded."""
-    response = await handle(request)
-    if response.status_code < 400:
-        names = dict(request.path_params)
-        run = names.pop("run", None) or response.headers.get("location", "").removeprefix("/api/v1/runs/") or None
-        body = getattr(request, "_strict_json", None)
-        scope = {"scope": request.query_params["scope"]} if "scope" in request.query_params else {}
-        audit: Audit = request.app.state.audit
-        logged = {**(body if isinstance(body, dict) else {}), **scope}
-        await audit.record(request.state.caller, operation, run, logged, names)
-    return response
 
 
 async def _act_once(handle: Handler, request: Request, operation: str) -> Response:
@@ -119,7 +101,7 @@ async def _act_once(handle: Handler, request: Request, operation: str) -> Respon
 
     async def act(run_id: str | None) -> Answer:
         request.state.run_id = run_id
-        response = await _act(handle, request, operation)
+        response = await handle(request)
         fresh.append(response)
         headers = {name: response.headers[name] for name in _STORED_HEADERS if name in response.headers}
         return Answer(digest, response.status_code, headers, bytes(response.body))

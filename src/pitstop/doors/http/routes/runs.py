@@ -8,10 +8,11 @@ from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.routes.flows import named_flow
-from pitstop.doors.http.routes.parameters import Cursor, IdempotencyKey, Plain, ReservedRunId, RunId, Search
+from pitstop.doors.http.routes.parameters import Cursor, IdempotencyKey, Plain, ReservedRunId, RunId, Search, Who
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.doors.http.streams.streams import Streams
-from pitstop.service.api import ActiveRun, RunInfo, RunPage, RunQuery, RunStatus, Service
+from pitstop.service.desks import Service
+from pitstop.service.runs import ActiveRun, RunInfo, RunPage, RunQuery, RunStatus
 from pitstop.service.step_views import OccurrenceInfo, occurrences
 from pitstop.service.wire import CancelForm, PinForm, RerunForm, RunDetail, RunForm
 
@@ -35,10 +36,12 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_model=RunInfo,
         responses=problem_responses(404, 409, 413),
     )
-    async def start(form: RunForm, run_id: ReservedRunId, key: IdempotencyKey = None, hear: Hear = False) -> Response:
-        flow = await named_flow(service, form.flow)
+    async def start(
+        caller: Who, form: RunForm, run_id: ReservedRunId, key: IdempotencyKey = None, hear: Hear = False
+    ) -> Response:
+        flow = await named_flow(service, caller, form.flow)
         request = dataclasses.replace(form.to_request(), flow=flow, run_id=run_id)
-        return await started(await service.start(request), hear)
+        return await started(await service.runs.start(caller, request), hear)
 
     @router.get(
         "",
@@ -48,6 +51,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         responses=problem_responses(),
     )
     async def find(
+        caller: Who,
         status: Annotated[list[RunStatus], Query(max_length=7)] = [],  # noqa: B006 - FastAPI makes a new one each time
         flow: Plain = None,
         search: Search = None,
@@ -55,11 +59,11 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
     ) -> Response:
         query = RunQuery(status=tuple(status), flow=flow, search=search, cursor=cursor, limit=limit)
-        return answer(await service.runs(query))
+        return answer(await service.runs.list(caller, query))
 
     @router.get("/{run}", operation_id="get_run", summary="Get a run", response_model=RunDetail, responses=known)
-    async def get(run: RunId) -> Response:
-        found = await service.run(run)
+    async def get(caller: Who, run: RunId) -> Response:
+        found = await service.runs.get(caller, run)
         info = await found.info()
         fields = {each.name: getattr(info, each.name) for each in dataclasses.fields(RunInfo)}
         return answer(RunDetail(**fields, flow_info=found.flow, texts=found.texts))
@@ -71,8 +75,8 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         status_code=204,
         responses=problem_responses(404, 409),
     )
-    async def delete(run: RunId) -> Response:
-        await service.delete(run)
+    async def delete(caller: Who, run: RunId) -> Response:
+        await service.runs.delete(caller, run)
         return Response(status_code=204)
 
     @router.post(
@@ -82,9 +86,9 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_model=RunInfo,
         responses=problem_responses(404, 409),
     )
-    async def cancel(run: RunId, form: CancelForm | None = None, key: IdempotencyKey = None) -> Response:
-        found, form = await service.run(run), form or CancelForm()
-        await (found.kill() if form.now else found.cancel(form.reason))
+    async def cancel(caller: Who, run: RunId, form: CancelForm | None = None, key: IdempotencyKey = None) -> Response:
+        found, form = await service.runs.get(caller, run), form or CancelForm()
+        await (service.runs.kill(caller, run) if form.now else service.runs.cancel(caller, run, form.reason))
         return answer(await found.info())
 
     @router.post(
@@ -94,9 +98,9 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_model=RunInfo,
         responses=known,
     )
-    async def pin(run: RunId, form: PinForm, key: IdempotencyKey = None) -> Response:
-        await service.pin(run, pinned=form.pinned)
-        return answer(await (await service.run(run)).info())
+    async def pin(caller: Who, run: RunId, form: PinForm, key: IdempotencyKey = None) -> Response:
+        await service.runs.pin(caller, run, pinned=form.pinned)
+        return answer(await (await service.runs.get(caller, run)).info())
 
     @router.post(
         "/{run}/rerun",
@@ -107,10 +111,15 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         responses=problem_responses(404, 409, 413),
     )
     async def rerun(
-        run: RunId, form: RerunForm, run_id: ReservedRunId, key: IdempotencyKey = None, hear: Hear = False
+        caller: Who,
+        run: RunId,
+        form: RerunForm,
+        run_id: ReservedRunId,
+        key: IdempotencyKey = None,
+        hear: Hear = False,
     ) -> Response:
         request = dataclasses.replace(form.to_request(), run_id=run_id)
-        return await started(await service.rerun(run, request), hear)
+        return await started(await service.runs.rerun(caller, run, request), hear)
 
     @router.get(
         "/{run}/steps",
@@ -119,7 +128,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         response_model=list[OccurrenceInfo],
         responses=known,
     )
-    async def steps(run: RunId) -> Response:
-        return answer(await occurrences(await service.run(run)))
+    async def steps(caller: Who, run: RunId) -> Response:
+        return answer(await occurrences(await service.runs.get(caller, run)))
 
     return router

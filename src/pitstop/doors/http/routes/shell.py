@@ -5,20 +5,20 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pitstop.doors.http.answers import answer, problem_responses, refusal
 from pitstop.doors.http.gate.limits import Places
-from pitstop.doors.http.routes.parameters import RunId
+from pitstop.doors.http.routes.parameters import RunId, Who
 from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.doors.http.streams.shell_sessions import ShellSession, ShellSessions, ShellTokens
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError, StaleStop
-from pitstop.service.api import Service
 from pitstop.service.caller import Caller
 from pitstop.service.debugging import verbs
+from pitstop.service.desks import Service
 from pitstop.service.wire import ShellForm, ShellToken
 
 GOING_AWAY = 1012
@@ -44,11 +44,11 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
         response_model=ShellToken,
         responses=problem_responses(404, 409, 429),
     )
-    async def make_token(request: Request, run: RunId, form: ShellForm) -> Response:
-        state = await (await service.run(run)).debugger.say(verbs.State())
+    async def make_token(caller: Who, run: RunId, form: ShellForm) -> Response:
+        state = await service.debugging.say(caller, run, verbs.State())
         if not any(each.id == form.stop for each in state.stops):
             raise StaleStop(form.stop)
-        token, ends_at = tokens.make(run, form.stop, form.mode, request.state.caller.name, form.record)
+        token, ends_at = tokens.make(run, form.stop, form.mode, caller.name, form.record)
         return answer(ShellToken(token, ends_at), 201)
 
     @router.websocket("/shell")
@@ -63,7 +63,7 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
                     found.resize(rows, cols)
                 else:
                     ticket = tokens.take(token, run, caller.name)
-                    found = await sessions.open(streams.tasks, await service.run(run), ticket, rows, cols)
+                    found = await sessions.open(streams.tasks, service.workspaces, caller, ticket, rows, cols)
                 with found.connected():
                     await socket.accept()
                     await _serve(socket, found, streams)

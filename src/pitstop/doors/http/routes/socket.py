@@ -15,16 +15,16 @@ from pitstop.doors.http.routes.reading import read_value
 from pitstop.doors.http.routes.route import parse_json
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import BadRequest, PitstopError
-from pitstop.service.api import ActiveRun, Service
-from pitstop.service.audit import Audit
 from pitstop.service.caller import Caller
-from pitstop.service.debugging import VERBS
+from pitstop.service.debugging import VERBS, Debugger
+from pitstop.service.desks import Service
 from pitstop.service.problems import problem, to_problem
+from pitstop.service.runs import ActiveRun
 
 GOING_AWAY = 1012
 
 
-def routes(service: Service, streams: Streams, places: Places, audit: Audit, limits: Limits) -> APIRouter:
+def routes(service: Service, streams: Streams, places: Places, limits: Limits) -> APIRouter:
     router = APIRouter()
 
     @router.websocket("/runs/{run}/debug/socket")
@@ -32,25 +32,25 @@ def routes(service: Service, streams: Streams, places: Places, audit: Audit, lim
         caller: Caller = socket.state.caller
         url = socket.base_url.replace(scheme="https" if socket.url.scheme == "wss" else "http")
         try:
-            found = await service.run(run)
+            found = await service.runs.get(caller, run)
             if after is None:  # known before the client can say anything: all that comes of it is told
                 after = (await found.info()).last_event
             with places.take(caller.name):
                 await socket.accept()
-                await _serve(socket, Desk(found, caller, audit, limits, str(url)), streams, after)
+                debugger = Debugger(service.debugging, caller, run)
+                await _serve(socket, Messages(found, debugger, limits, str(url)), streams, after)
         except PitstopError as error:
             await socket.send_denial_response(refusal(error))
 
     return router
 
 
-class Desk:
+class Messages:
     """Answers the messages of one client."""
 
-    def __init__(self, run: ActiveRun, caller: Caller, audit: Audit, limits: Limits, url: str) -> None:
+    def __init__(self, run: ActiveRun, debugger: Debugger, limits: Limits, url: str) -> None:
         self.run = run
-        self._caller = caller
-        self._audit = audit
+        self._debugger = debugger
         self._limits = limits
         self._url = url
 
@@ -73,13 +73,7 @@ class Desk:
         verb = VERBS.get(name) if isinstance(name, str) else None
         if verb is None:
             raise BadRequest(f"unknown verb {name!r}; available: {', '.join(VERBS)}")
-        if verb.method != "GET":
-            self._caller.require("operator")
-        result = await say(self.run, read_value(message, verb.request, name), self._limits, self._url)
-        if verb.changes:
-            named = {name: message[name] for name in verb.path_fields}  # which are in the path of a request
-            await self._audit.record(self._caller, verb.operation_id, self.run.id, message, named)
-        return result
+        return await say(self._debugger, read_value(message, verb.request, name), self._limits, self._url)
 
 
 def _message(text: str) -> dict[str, Any]:
@@ -92,25 +86,27 @@ def _message(text: str) -> dict[str, Any]:
     return message
 
 
-async def _serve(socket: WebSocket, desk: Desk, streams: Streams, after: int) -> None:
+async def _serve(socket: WebSocket, messages: Messages, streams: Streams, after: int) -> None:
     """Until the client leaves, or the server ends. Messages are answered one after the other, in their order."""
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(_answer_messages(socket, desk)),
-            group.create_task(_tell_events(socket, desk.run, streams, after)),
+            group.create_task(_answer_messages(socket, messages)),
+            group.create_task(_tell_events(socket, messages.run, streams, after)),
             group.create_task(_leave(socket, streams)),
         ]
         tasks[0].add_done_callback(lambda _: [task.cancel() for task in tasks[1:]])
 
 
-async def _answer_messages(socket: WebSocket, desk: Desk) -> None:
+async def _answer_messages(socket: WebSocket, messages: Messages) -> None:
     try:
         while True:
             message = await socket.receive()
             if message["type"] == "websocket.disconnect":
                 return
             text = message.get("text")
-            await _send(socket, await desk.answer(message["bytes"].decode(errors="replace") if text is None else text))
+            await _send(
+                socket, await messages.answer(message["bytes"].decode(errors="replace") if text is None else text)
+            )
     except (WebSocketDisconnect, RuntimeError):
         return  # it left while it was answered
 

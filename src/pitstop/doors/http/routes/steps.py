@@ -4,9 +4,10 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
-from pitstop.doors.http.routes.parameters import FlowName
+from pitstop.doors.http.routes.parameters import FlowName, Who
 from pitstop.doors.http.routes.route import DoorRoute
-from pitstop.service.api import Finding, Service, StepTypeHelp
+from pitstop.service.desks import Service
+from pitstop.service.flows import Finding, StepTypeHelp
 
 
 def routes(service: Service) -> APIRouter:
@@ -19,8 +20,8 @@ def routes(service: Service) -> APIRouter:
         response_model=list[StepTypeHelp],
         responses=problem_responses(),
     )
-    async def find() -> Response:
-        return answer(await service.step_types())
+    async def find(caller: Who) -> Response:
+        return answer(await service.flows.step_types(caller))
 
     @router.get(
         "/steps/{name}",
@@ -29,8 +30,8 @@ def routes(service: Service) -> APIRouter:
         response_model=StepTypeHelp,
         responses=problem_responses(404),
     )
-    async def get(name: FlowName) -> Response:
-        return answer(await service.step_type(name))
+    async def get(caller: Who, name: FlowName) -> Response:
+        return answer(await service.flows.step_type(caller, name))
 
     @router.get(
         "/doctor",
@@ -39,7 +40,7 @@ def routes(service: Service) -> APIRouter:
         response_model=list[Finding],
         responses=problem_responses(),
     )
-    async def examine() -> Response:
-        return answer(await service.examine())
+    async def examine(caller: Who) -> Response:
+        return answer(await service.flows.examine(caller))
 
     return router

@@ -64,7 +64,7 @@ def routes(access: Access) -> APIRouter:
         responses=problem_responses(),
     )
     async def new_link(caller: Who, request: Request) -> Response:
-        code = access.new_login_code(caller.name)
+        code = await access.add_login_code(caller)
         return answer(LoginLink(f"{request.base_url}login?code={code}", time.time() + CODE_SECONDS), 201)
 
     return router

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from pitstop.service.api import BreakpointRequest
 from pitstop.service.debugging import VERBS, DebugState, Request, Verb
+from pitstop.service.runs import BreakpointRequest
 
 REF = "#/components/schemas/{name}"
 IF_MATCH = ("If-Match", "The ETag of the resource; 412 if it has changed.")

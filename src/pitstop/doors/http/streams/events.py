@@ -8,7 +8,7 @@ from pitstop.doors.http.answers import encode
 from pitstop.doors.http.streams.feeds import Block, Encoded, Feed, block_of_events
 from pitstop.doors.http.streams.streaming import frame
 from pitstop.errors import PitstopError
-from pitstop.service.api import WORKSPACE_PROGRESS, ActiveRun, EventInfo, WorkspaceProgress
+from pitstop.service.runs import WORKSPACE_PROGRESS, ActiveRun, EventInfo, WorkspaceProgress
 
 BLOCK_BYTES = 32 * 1024
 SECONDS_PER_CLIENT = 0.0002  # between two blocks, so that writing them leaves time for what they tell of

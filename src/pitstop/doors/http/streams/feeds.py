@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from pitstop.doors.http.answers import LOGGER
 from pitstop.doors.http.streams.streaming import END, HEARTBEAT
-from pitstop.service.api import ActiveRun
+from pitstop.service.runs import ActiveRun
 
 SENT_BYTES = 128 * 1024  # at once, to a client that is behind
 LATE_SECONDS = 30.0  # how long a feed waits for a client that said it would come

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pitstop.doors.http.answers import encode
 from pitstop.doors.http.streams.feeds import Block, Feed
 from pitstop.doors.http.streams.streaming import frame
-from pitstop.service.api import ActiveRun, Output
+from pitstop.service.runs import ActiveRun, Output
 from pitstop.service.wire import OutputPiece
 
 BATCH_SECONDS = 0.05

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pitstop.doors.http.answers import LOGGER
 from pitstop.doors.http.gate.limits import Limits, Places
 from pitstop.errors import AccessDenied, PitstopError, TooMany, Unknown
-from pitstop.service.api import ActiveRun, ShellMode, ShellRecord, Terminal
+from pitstop.service.caller import Caller
+from pitstop.service.workspaces import ShellMode, ShellRecord, Terminal, Workspaces
 
 TOKEN_SECONDS = 60.0
 SCREEN_BYTES = 256 * 1024
@@ -61,7 +62,7 @@ class ShellTokens:
 class ShellSession:
     """One shell. `pump` is its task: it reads the terminal no faster than the client takes it."""
 
-    def __init__(self, run: ActiveRun, who: str, terminal: Terminal, limits: Limits) -> None:
+    def __init__(self, run: str, who: str, terminal: Terminal, limits: Limits) -> None:
         self.id = secrets.token_urlsafe(16)
         self.run = run
         self.who = who
@@ -150,21 +151,23 @@ class ShellSessions:
         self._sessions: dict[str, ShellSession] = {}
 
     async def open(
-        self, tasks: asyncio.TaskGroup, run: ActiveRun, ticket: Ticket, rows: int, cols: int
+        self, tasks: asyncio.TaskGroup, workspaces: Workspaces, caller: Caller, ticket: Ticket, rows: int, cols: int
     ) -> ShellSession:
         """A new shell; TooMany, StaleStop, and whatever keeps one from being opened."""
         with ExitStack() as place:
             place.enter_context(self._places.take(ticket.who))  # before it opens: others may be opening, too
-            terminal = await run.shell(ticket.stop, mode=ticket.mode, rows=rows, cols=cols, record=ticket.record)
-            session = ShellSession(run, ticket.who, terminal, self._limits)
+            terminal = await workspaces.shell(
+                caller, ticket.run, ticket.stop, mode=ticket.mode, rows=rows, cols=cols, record=ticket.record
+            )
+            session = ShellSession(ticket.run, ticket.who, terminal, self._limits)
             self._sessions[session.id] = session
-            tasks.create_task(self._live(session, place.pop_all()), name=f"shell {run.id}")
+            tasks.create_task(self._live(session, place.pop_all()), name=f"shell {ticket.run}")
         return session
 
     def find(self, session: str, run: str, who: str) -> ShellSession:
         """Unknown for one that has ended, belongs to another run, or to somebody else."""
         found = self._sessions.get(session)
-        if found is None or found.over.is_set() or (found.run.id, found.who) != (run, who):
+        if found is None or found.over.is_set() or (found.run, found.who) != (run, who):
             raise Unknown("shell", session)
         return found
 

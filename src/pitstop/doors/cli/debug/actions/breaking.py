@@ -7,8 +7,8 @@ import msgspec
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import breakpoint_line, breakpoint_list, is_found
 from pitstop.errors import BadCommand
-from pitstop.service.api import BreakpointRequest
 from pitstop.service.debugging import verbs
+from pitstop.service.runs import BreakpointRequest
 
 
 async def break_(console: Console, wanted: BreakpointRequest | None) -> None:

@@ -13,6 +13,7 @@ from pitstop.doors.cli.debug.commands import find
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import help_lines, history_list
 from pitstop.errors import BadCommand, ExternalEffects
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Request, verbs
 
 Make = Callable[[int, Any], Request[Any]]  # of the stop and the argument of a command
@@ -67,7 +68,9 @@ async def answer(console: Console, given: Answer) -> None:
     questions = await console.run.questions()
     if not questions:
         raise BadCommand("no step is waiting for an answer")
-    await console.run.answer(questions[0].occurrence, approved=given.approved, comment=given.comment)
+    await console.service.runs.answer(
+        LOCAL, console.run.id, questions[0].occurrence, approved=given.approved, comment=given.comment
+    )
 
 
 async def extend(console: Console, seconds: float) -> None:

@@ -11,6 +11,7 @@ import httpx
 import msgspec
 
 from pitstop.errors import PitstopError, ServerTrouble, ServerUnreachable
+from pitstop.service.caller import Caller
 from pitstop.service.problems import from_problem
 
 API = "/api/v1"
@@ -19,6 +20,7 @@ LONGEST_WAIT_SECONDS = 5.0
 GIVE_UP_SECONDS = 120.0  # a server that is started again within this time is taken up again
 SILENCE_SECONDS = 45.0  # three heartbeats that did not come
 ANSWER_SECONDS = 60.0
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 T = TypeVar("T")
 
@@ -61,6 +63,7 @@ class Connection:
     def __init__(self, url: str, token: str | None) -> None:
         _check_address(url)
         self.url = url.rstrip("/")
+        self.is_here = urlsplit(url).hostname in LOOPBACK
         self.token = token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=10.0)
@@ -74,11 +77,18 @@ class Connection:
 
     # One request
 
-    async def ask(self, method: str, path: str, body: Any = None, /, **params: Any) -> bytes:
-        """What the server answers; raises the error that it answers with, and ServerUnreachable."""
+    async def ask(
+        self, method: str, path: str, body: Any = None, caller: Caller | None = None, /, **params: Any
+    ) -> bytes:
+        """What the server answers; raises the error that it answers with, and ServerUnreachable.
+
+        Of the caller only the idempotency key is sent: the token says who it is.
+        """
         given = {name: value for name, value in params.items() if value is not None}
         content = None if body is None else msgspec.json.encode(body)
         headers = {} if content is None else {"Content-Type": "application/json"}
+        if caller is not None and caller.key is not None:
+            headers["Idempotency-Key"] = caller.key
         try:
             response = await self._client.request(method, path, params=given, content=content, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -90,8 +100,8 @@ class Connection:
     async def get(self, path: str, type: type[T], /, **params: Any) -> T:
         return self.read(await self.ask("GET", path, **params), type)
 
-    async def post(self, path: str, body: Any, type: type[T], /, **params: Any) -> T:
-        return self.read(await self.ask("POST", path, body, **params), type)
+    async def post(self, path: str, body: Any, type: type[T], caller: Caller | None = None, /, **params: Any) -> T:
+        return self.read(await self.ask("POST", path, body, caller, **params), type)
 
     def read(self, content: bytes, type: type[T]) -> T:
         """What the server said, as a value of ours; ServerTrouble when it is none."""

@@ -1,8 +1,9 @@
-"""A shell on a server, over a WebSocket; a connection that breaks is made again, to the same shell."""
+"""The desk for workspaces, on a server: a shell there is a WebSocket, and one that breaks is made again."""
 
 import asyncio
 import json
 from contextlib import suppress
+from typing import Unpack
 from urllib.parse import quote, urlencode
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -10,13 +11,30 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.protocol import State
 
 from pitstop.errors import PitstopError, ServerUnreachable
-from pitstop.service.api import ShellMode, ShellRecord
-from pitstop.service.remote_http import API, Background, Connection, error_in
+from pitstop.service.caller import Caller
+from pitstop.service.remote.connection import API, Background, Connection, error_in
 from pitstop.service.wire import ShellToken
+from pitstop.service.workspaces import ShellOptions
 
 PIECE_BYTES = 64 * 1024
 TRIES = 5
 ENDED = 1000
+
+
+class RemoteWorkspaces:
+    """The Workspaces of a server."""
+
+    def __init__(self, connection: Connection, background: Background) -> None:
+        self._connection = connection
+        self._background = background
+
+    async def shell(self, caller: Caller, run: str, stop: int, **options: Unpack[ShellOptions]) -> "RemoteTerminal":
+        size = options.pop("rows", 24), options.pop("cols", 80)
+        path = f"/runs/{quote(run, safe='')}/shell-tokens"
+        made = await self._connection.post(path, {"stop": stop, **options}, ShellToken)
+        terminal = RemoteTerminal(self._connection, run, *size, self._background)
+        await terminal.open(made.token)
+        return terminal
 
 
 class RemoteTerminal:
@@ -32,11 +50,8 @@ class RemoteTerminal:
         self._is_closed = False
         self._lock = asyncio.Lock()
 
-    async def open(self, stop: int, mode: ShellMode, record: ShellRecord | None = None) -> None:
-        """StaleStop, and whatever keeps a shell from being opened there."""
-        path = f"/runs/{quote(self._run, safe='')}/shell-tokens"
-        made = await self._connection.post(path, {"stop": stop, "mode": mode, "record": record}, ShellToken)
-        self._socket = await self._connect(token=made.token)
+    async def open(self, token: str) -> None:
+        self._socket = await self._connect(token=token)
 
     async def _connect(self, **how: str) -> ClientConnection:
         rows, cols = self._size

@@ -9,27 +9,23 @@ from urllib.parse import quote
 import msgspec
 
 from pitstop.errors import PitstopError
-from pitstop.service.api import (
+from pitstop.service.flows import FlowInfo
+from pitstop.service.remote.connection import Background, Connection
+from pitstop.service.runs import (
     ENDED,
     WORKSPACE_PROGRESS,
     ArtifactInfo,
     EventInfo,
-    FlowInfo,
     LogPage,
     Output,
     Question,
     RunInfo,
     RunSummary,
-    ShellMode,
-    ShellRecord,
     Stream,
     TestCase,
     TestedRun,
     WorkspaceProgress,
 )
-from pitstop.service.remote_debugger import RemoteDebugger
-from pitstop.service.remote_http import Background, Connection
-from pitstop.service.remote_terminal import RemoteTerminal
 from pitstop.service.wire import OutputPiece, RunDetail
 
 LAST_OUTPUT_SECONDS = 5.0  # that the end of a run is kept back for output that did not come in time before
@@ -56,7 +52,6 @@ class RemoteRun:
         self._heard_more = asyncio.Event()
         self._is_output_late = False
         self._is_heard_out = True  # nobody listens, or there is no more to hear
-        self.debugger = RemoteDebugger(connection, detail.id)
 
     @property
     def id(self) -> str:
@@ -73,8 +68,6 @@ class RemoteRun:
     @property
     def carried_over(self) -> int:
         return self._detail.carried_over
-
-    # Looking
 
     async def info(self) -> RunInfo:
         return await self._connection.get(self._path, RunInfo)
@@ -196,31 +189,6 @@ class RemoteRun:
 
     async def questions(self) -> tuple[Question, ...]:
         return await self._connection.get(f"{self._path}/questions", tuple[Question, ...])
-
-    # Acting
-
-    async def answer(self, occurrence: str, *, approved: bool, by: str = "", comment: str = "") -> None:
-        path = f"{self._path}/questions/{quote(occurrence, safe='')}"
-        await self._connection.ask("POST", path, {"approved": approved, "by": by, "comment": comment})
-
-    async def cancel(self, reason: str) -> None:
-        await self._connection.ask("POST", f"{self._path}/cancel", {"reason": reason})
-
-    async def kill(self) -> None:
-        await self._connection.ask("POST", f"{self._path}/cancel", {"now": True})
-
-    async def shell(
-        self,
-        stop: int,
-        *,
-        mode: ShellMode = "shell",
-        rows: int = 24,
-        cols: int = 80,
-        record: ShellRecord | None = None,
-    ) -> RemoteTerminal:
-        terminal = RemoteTerminal(self._connection, self.id, rows, cols, self._background)
-        await terminal.open(stop, mode, record)
-        return terminal
 
     async def wait(self) -> RunSummary:
         info = await self.info()

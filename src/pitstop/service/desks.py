@@ -1,0 +1,30 @@
+"""What a door can ask for: a desk for each subject, whose values are no richer than JSON and have no secret in them."""
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:  # a door loads the desks that it uses
+    from pitstop.service.access import Access
+    from pitstop.service.audit import Audit
+    from pitstop.service.debugging import Debugging
+    from pitstop.service.flows import Flows
+    from pitstop.service.runs import Runs
+    from pitstop.service.secrets import Secrets
+    from pitstop.service.workspaces import Workspaces
+
+
+class Service(Struct, frozen=True, kw_only=True):
+    """Everything that a caller can do, whatever door they come through. Only a server has all of the desks.
+
+    Each call names its caller, and the desk decides whether they may do that. Runs of a service in this process end
+    with it; those of a server do not.
+    """
+
+    flows: "Flows"
+    runs: "Runs"
+    debugging: "Debugging"
+    workspaces: "Workspaces"
+    access: "Access | None" = None
+    secrets: "Secrets | None" = None
+    audit: "Audit | None" = None

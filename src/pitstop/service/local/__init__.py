@@ -1,0 +1,1 @@
+"""The desks in this process."""

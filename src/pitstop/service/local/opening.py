@@ -1,0 +1,53 @@
+"""Opens the service in this process. Without a server, its runs end with it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pitstop.runs.flow_files import FlowFiles
+from pitstop.runs.known_runs import Backends, KnownRuns
+from pitstop.runs.local_runs import LocalRuns
+from pitstop.runs.past_run import EndElsewhere
+from pitstop.runs.run_maker import RunMaker
+from pitstop.runs.stored_flows import StoredFlows
+from pitstop.service.caller import record_nothing
+from pitstop.service.desks import Service
+from pitstop.service.local.flows import Examine, FlowDesk
+from pitstop.service.local.runs import RunDesks
+from pitstop.store.port import RunStore
+
+if TYPE_CHECKING:  # a run of a flow in YAML need not load these
+    from pitstop.runs.graphs import Graphs
+    from pitstop.service.audit import Audit
+
+
+@asynccontextmanager
+async def open_local_service(
+    store: RunStore,
+    backends: Backends,
+    examine: Examine,
+    end_elsewhere: EndElsewhere | None = None,
+    audit: "Audit | None" = None,
+) -> AsyncIterator[Service]:
+    """A service whose runs end with it. `end_elsewhere` ends a run of another process."""
+    graphs = cache(_new_graphs)
+    files, stored_flows = FlowFiles(lambda _, target: graphs().plan(target)), StoredFlows()
+    maker = RunMaker(store, files, stored_flows, backends.new_masker)
+    known = KnownRuns(store, files, maker, backends, end_elsewhere)
+    record = record_nothing if audit is None else audit.record
+    async with LocalRuns(store, maker, known, backends) as owned, nullcontext() if audit is None else audit.open():
+        runs = RunDesks(owned, record)
+        yield Service(
+            flows=FlowDesk(store, files, stored_flows, maker, backends.new_evaluator, examine, record),
+            runs=runs,
+            debugging=runs,
+            workspaces=runs,
+            audit=audit,
+        )
+
+
+def _new_graphs() -> "Graphs":
+    from pitstop.runs.graphs import Graphs
+
+    return Graphs()

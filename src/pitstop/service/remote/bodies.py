@@ -1,0 +1,37 @@
+"""What a server is told of this machine's files.
+
+To a server on this machine a flow's file and a run's folder are named. To another one the text of the file is sent, and
+the run has a fresh workspace there.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pitstop.runs.graph_targets import read_target
+from pitstop.runs.run_request import RunRequest
+
+FLOW_ENDINGS = (".yaml", ".yml")
+
+
+def flow_choice(flow: str, text: str | None, *, is_here: bool) -> dict[str, str]:
+    """How the server is told which flow is meant."""
+    if text is not None:
+        return {"text": text, "name": flow}
+    path = Path(flow)
+    if path.is_file() and not is_here:
+        return {"text": path.read_text(encoding="utf-8"), "name": path.name}
+    if path.suffix in FLOW_ENDINGS or path.is_file():
+        return {"path": str(path.absolute())}
+    if read_target(flow) is not None:  # which the server refuses, and says why
+        return {"path": flow}
+    return {"name": flow}
+
+
+def run_body(request: RunRequest, *, is_here: bool) -> dict[str, Any]:
+    folder = str(Path(request.folder).absolute()) if request.folder is not None and is_here else None
+    body: dict[str, Any] = msgspec.to_builtins(replace(request, folder=folder))
+    del body["text"], body["run_id"]  # the server chooses the id
+    return {**body, "flow": flow_choice(request.flow, request.text, is_here=is_here)}
