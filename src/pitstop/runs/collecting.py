@@ -10,7 +10,7 @@ from pitstop.runs.run_info import ENDED
 from pitstop.runs.run_snapshots import SnapshotKeeping
 from pitstop.store.port import RunStore
 
-YOUNG_SECONDS = 3600.0  # a snapshot that nobody owns yet may be about to be owned
+YOUNG_SECONDS = 3600.0  # a snapshot without an owner may be about to get one
 
 IsDoneWith = Callable[[str], Awaitable[bool]]
 

@@ -75,7 +75,7 @@ class Debugged(Protocol):
 
     @property
     def in_place(self) -> bool:
-        """Whether that is in a folder of somebody's own."""
+        """Whether that is a folder of the user, not a workspace of its own."""
         ...
 
     @property

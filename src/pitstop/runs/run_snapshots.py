@@ -36,7 +36,7 @@ class SnapshotKeeping(SnapshotReading, Protocol):
     async def disown(self, owners: Collection[str]) -> None: ...
 
     async def gc(self, keep: Collection[str] | None = None, *, unowned_before: float | None = None) -> int:
-        """Forget every snapshot that nobody owns, but the newest, and return how many bytes that gave back."""
+        """Delete all snapshots without an owner but the newest, and return how many bytes that freed."""
         ...
 
 
@@ -44,7 +44,7 @@ NewSnapshots = Callable[[], SnapshotReading]
 
 
 class RunSnapshots:
-    """The engine's Snapshots, in the workspace of one run. In a folder of somebody else only that folder counts."""
+    """The engine's Snapshots, in the workspace of one run. For a run in the user's folder, only that folder counts."""
 
     def __init__(self, keeping: WorkspaceSnapshots, *, in_place: bool, owner: str, progress: ProgressTelling) -> None:
         self._keeping = keeping
@@ -112,6 +112,6 @@ async def bring_files(
 def wants_snapshots(plan: Plan, debug: DebugRequest | None, folder: str | None) -> bool:
     """Whether anything will be kept: a step asks for it, or somebody debugs in a workspace of the run's own.
 
-    In a folder of somebody else, going back would take away what they changed there meanwhile; a step can ask for it.
+    In the user's folder, going back would undo what the user changed there meanwhile; a step can ask for it.
     """
     return any(step.snapshot for step in plan.steps.values()) or (debug is not None and folder is None)

@@ -69,7 +69,7 @@ class StepNews:
         )
 
     def _tell_python(self, fields: Mapping[str, Any]) -> None:
-        """The extension of VS Code goes there by itself; whoever has another editor is told how."""
+        """The VS Code extension attaches by itself; users of other editors are shown how to."""
         host, port, line = fields["host"], fields["port"], fields["line"]
         attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
         self._say_at(fields["step"], f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}")

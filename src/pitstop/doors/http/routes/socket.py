@@ -128,4 +128,4 @@ async def _send(socket: WebSocket, data: bytes) -> None:
     try:
         await socket.send_text(data.decode())
     except (WebSocketDisconnect, RuntimeError):
-        return  # gone; whoever reads from it is told
+        return  # gone: reading from it reports that

@@ -87,9 +87,9 @@ async def _events(run: ActiveRun, after: int) -> AsyncGenerator[EventInfo, None]
 
 
 async def _wait_ended(run: ActiveRun) -> None:
-    """Until the run itself tells that it has ended: whoever hears of the end looks at it next, or deletes it.
+    """Wait until the end of the run is stored, because a client that learns of it reads or deletes the run next.
 
-    Its files are kept meanwhile. Not for ever: its process may have died over that.
+    The wait is limited: the process of the run may have died while it stored its files.
     """
     with suppress(TimeoutError, PitstopError):
         async with asyncio.timeout(ENDING_SECONDS):

@@ -1,8 +1,8 @@
 """What clients follow of a run, its events or its output: encoded once, sent to everybody in the same blocks.
 
 A feed keeps the newest blocks; a client has a number and nothing else, and one that is behind them gets what it missed
-in another way. So a client that is slow, or stalled, costs nobody else. What is told between the blocks has no number
-and is not kept: a slow client is told the newest of it.
+in another way. So a slow or stalled client does not hold up the others. What is sent between the blocks has no number
+and is not kept: a slow client gets only the newest of it.
 """
 
 import asyncio

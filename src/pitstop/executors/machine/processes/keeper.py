@@ -137,13 +137,13 @@ def stand_apart(name: str, kept_fd: int) -> int:
     kept = fcntl.fcntl(kept_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_AFTER_STANDARD)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
-    os.dup2(null, 1)  # or whoever reads the output of Pitstop would not see its end before this process has ended
+    os.dup2(null, 1)  # otherwise a reader of Pitstop's output would wait for this process to end
     for fd in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 (pathlib is heavy)
         if fd >= FIRST_AFTER_STANDARD and fd != kept:
             with suppress(OSError):  # it was that of the listing itself
                 os.close(fd)
     os.chdir("/")
-    with suppress(OSError):  # a name is worth nobody's failure
+    with suppress(OSError):  # the name is only a convenience
         _take_name(name.encode())
     return kept
 
