@@ -88,7 +88,7 @@ async def export(console: Console, file: str) -> None:
 
 async def detach(console: Console, _: None) -> None:
     await console.debugger.say(verbs.Detach())
-    where = f" on the server: `logs {console.run.id} --follow` shows it" if console.is_on_server else ""
+    where = f" on the server: `pitstop logs {console.run.id} --follow` shows it" if console.is_on_server else ""
     console.screen.say(Text(f"detached: the run continues without pausing{where}", style="dim"))
     if console.is_on_server:
         console.leave()
