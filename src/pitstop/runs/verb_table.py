@@ -1,12 +1,15 @@
 """The table of everything that can be said to the debugger of a run: every door speaks from it."""
 
 import re
+from functools import cache
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from pitstop.runs import verbs
 from pitstop.runs.run_request import BreakpointRequest, Request
+
+_fields = cache(msgspec.structs.fields)  # which evaluates the annotations each time
 
 
 class Verb(msgspec.Struct, frozen=True):
@@ -31,6 +34,10 @@ class Verb(msgspec.Struct, frozen=True):
         return None if kind is type(None) else kind
 
     @property
+    def fields(self) -> tuple[msgspec.structs.FieldInfo, ...]:
+        return _fields(self.request)
+
+    @property
     def has_stop(self) -> bool:
         return "stop" in self.request.__struct_fields__
 
@@ -41,7 +48,7 @@ class Verb(msgspec.Struct, frozen=True):
 
     @property
     def path_fields(self) -> list[str]:
-        return re.findall(r"{(\w+)}", self.place)
+        return re.findall(r"{(\w+)}", self.place) if "{" in self.place else []
 
     @property
     def operation_id(self) -> str:
@@ -139,6 +146,6 @@ def fields_of(request: Request[Any]) -> dict[str, Any]:
     """The fields of a request that are not left at their defaults, by their names in JSON."""
     return {
         each.encode_name: value
-        for each in msgspec.structs.fields(request)
+        for each in VERB_OF[type(request)].fields
         if (value := getattr(request, each.name)) is not msgspec.UNSET and value != each.default
     }

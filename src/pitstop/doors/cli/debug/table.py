@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
-
 from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug import arguments as read
 from pitstop.service.debugging import VERBS, Verb
@@ -316,7 +314,7 @@ def _plain(verb: Verb) -> CommandSpec:
     group = CHANGING if verb.changes else LOOKING
     fields = [
         f"{each.encode_name}=JSON" if each.required else f"[{each.encode_name}=JSON]"
-        for each in msgspec.structs.fields(verb.request)
+        for each in verb.fields
         if each.name != "stop"
     ]
     return CommandSpec(verb.name, " ".join((verb.name, *fields)), f"{verb.summary}.", group, read.read_fields)

@@ -112,7 +112,7 @@ def read_request(verb: Verb, request: Request, body: Any) -> debugging.Request[A
     if not isinstance(body, dict):
         raise BadRequest("invalid request: body: must be a JSON object", ["body: must be a JSON object"])
     given = dict(body)
-    for field in msgspec.structs.fields(verb.request):
+    for field in verb.fields:
         name = field.encode_name
         if name in verb.path_fields:
             if name in body:
