@@ -483,3 +483,15 @@ async def test_in_place_the_users_own_folder_is_the_repo_and_stays(tmp_path: Pat
     assert said == said_after == "precious"
     assert sorted(path.name for path in folder.iterdir()) == [".pitstop", "made", "mine"]
     assert [*(folder / ".pitstop" / "workspaces").iterdir()] == []
+
+
+# --- Files
+
+
+async def test_a_command_may_replace_a_folder_of_the_workspace_by_a_link(bench: Bench) -> None:
+    await bench.run('mkdir dist; rmdir "$PITSTOP_ARTIFACTS"; ln -s "$PWD/dist" "$PITSTOP_ARTIFACTS"; echo hi > dist/x')
+
+    files = bench.executor.files(bench.workspace)
+
+    assert [(file.path, data) async for file, data in files.stream("artifacts")] == [("x", b"hi\n")]
+    assert await files.read("artifacts", "x") == b"hi\n"

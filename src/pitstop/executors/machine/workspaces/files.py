@@ -54,7 +54,7 @@ class LocalFiles:
 
     async def find(self, part: Part, patterns: Sequence[str], below: str = ".") -> list[list[FoundFile]]:
         def find() -> list[list[FoundFile]]:
-            top, folder = self._folder(part), Path(self._resolve(part, below))
+            top, folder = Path(self._folder(part)), Path(self._resolve(part, below))
             return [_find(pattern, folder, top) for pattern in patterns]
 
         return await self._do(part, find)
@@ -76,7 +76,7 @@ class LocalFiles:
         folder = Path(self._resolve(part, below))
         if not folder.is_dir() or not os.listdir(folder):  # noqa: ASYNC240, PTH208 (most often; it needs no thread)
             return
-        chunks = _read_all(folder, self._folder(part))
+        chunks = _read_all(folder, Path(self._folder(part)))
         while some := await in_thread(lambda: _next_chunks(chunks)):
             for chunk in some:
                 yield chunk
@@ -95,13 +95,14 @@ class LocalFiles:
         except OSError as error:
             raise _problem(os.fsdecode(error.filename or part), error) from error
 
-    def _folder(self, part: Part) -> Path:
-        """Its path has no link in it. A link that a command put in its place is not followed."""
-        return Path(getattr(self._workspace, part))
+    def _folder(self, part: Part) -> str:
+        """The folder of a part: its path has no link in it, but a command may have put one in its place."""
+        folder: str = getattr(self._workspace, part)
+        return os.path.realpath(folder) if _is_link(folder) else folder
 
     def _resolve(self, part: Part, path: str) -> str:
         """The path with every link followed. Raises `PathOutside` if it leads out of the part."""
-        folder: str = getattr(self._workspace, part)
+        folder = self._folder(part)
         try:
             real = _follow_links(folder, path)
         except ValueError as error:  # a NUL in it
@@ -112,13 +113,13 @@ class LocalFiles:
 
 
 def _follow_links(folder: str, path: str) -> str:
-    """As `realpath` does, but quickly where there are none: it would examine every folder on the way to this one."""
+    """As `realpath` does, but without looking for links on the way to the folder itself."""
     reached = folder
     for name in path.split("/"):
+        reached = f"{reached}/{name}"
         if name in ("", ".", "..") or _is_link(reached):
             return os.path.realpath(os.path.join(folder, path))  # noqa: PTH118 (pathlib fails on links in a circle)
-        reached = f"{reached}/{name}"
-    return os.path.realpath(reached) if _is_link(reached) else reached
+    return reached
 
 
 def _is_link(path: str) -> bool:
