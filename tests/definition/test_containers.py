@@ -3,10 +3,11 @@
 from typing import Any
 
 from pitstop.definition.containers import with_containers
-from pitstop.definition.flow import Place, StepSpec
+from pitstop.definition.flow import StepSpec
+from pitstop.definition.values import Source
 from tests.definition.flow_types import mistakes_in, read
 
-HERE = Place("flow.yaml", 1, 1, 1)
+HERE = Source("flow.yaml", 1, 1, 1)
 
 
 def run(children: tuple[StepSpec, ...] = (), kind: str = "run", **config: Any) -> StepSpec:

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from pitstop.definition.flow import Flow, InputSpec, Place, Position, RetrySpec, StepSpec
+from pitstop.definition.flow import Flow, InputSpec, Position, StepSpec
+from pitstop.definition.values import Retry, Source
 from tests.definition.flow_types import read
 
 CHECKOUT = """\
@@ -79,8 +80,8 @@ def test_a_flow_is_read_with_all_that_is_in_it(checkout: Flow) -> None:
 
 def test_every_step_knows_its_place(checkout: Flow) -> None:
     deps, parallel, package, *_ = checkout.steps
-    assert deps.source == Place("flow.yaml", line=12, column=5, end_line=14)
-    assert parallel.source == Place("flow.yaml", line=15, column=5, end_line=20)
+    assert deps.source == Source("flow.yaml", line=12, column=5, end_line=14)
+    assert parallel.source == Source("flow.yaml", line=15, column=5, end_line=20)
     assert [child.source.line for child in parallel.children] == [16, 17]
     assert package.positions == {"image": Position(22, 12), "script": Position(23, 10)}
 
@@ -170,7 +171,7 @@ def test_every_step_takes_the_same_options() -> None:
     )
     assert (options.id, options.name, options.condition) == ("a", "A", "true")
     assert options.env == {"V": "1.10", "E": ""}  # as it is written, for an environment is text
-    assert (options.timeout_seconds, options.retry) == (5400.0, RetrySpec(2, 0.5))
+    assert (options.timeout_seconds, options.retry) == (5400.0, Retry(2, 0.5))
     assert (options.continue_on_error, options.workspace, options.effects) == (True, "fresh", "external")
     assert (options.on_success, options.on_failure, options.snapshot) == ("stop", "pause", True)
     assert options.on_interrupt == "pause"

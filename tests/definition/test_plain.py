@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pitstop.definition.flow import Flow, Place, StepSpec
+from pitstop.definition.flow import Flow, StepSpec
 from pitstop.definition.forms import FlowForm, StepForm
 from pitstop.definition.plain import COMMON_KEYS, FLOW_KEYS, plain_flow, plain_step
+from pitstop.definition.values import Source
 
-HERE = Place("flow.yaml", 1, 1, 1)
+HERE = Source("flow.yaml", 1, 1, 1)
 STEPS = (StepSpec(kind="run", source=HERE, config={"script": "make"}),)
 VALUES = st.one_of(
     st.sampled_from(["build", "a b", "", "1m30s", "90", "soon", ".inputs.x", "${{ .x }}"]),

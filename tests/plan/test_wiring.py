@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from pitstop.definition.values import Router
 from pitstop.plan.plan import Retry, Step
-from pitstop.plan.wiring import Node, Router, Wiring
+from pitstop.plan.wiring import Node, Wiring
 
 
 def wiring(edges: dict[str, tuple[str, ...]], routers: dict[str, Router] | None = None) -> Wiring:

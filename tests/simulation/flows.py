@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pitstop.definition.graph import END, START
+from pitstop.definition.values import OnInterrupt, Router
 from pitstop.engine.frame import Activation
-from pitstop.plan.plan import NO_RETRY, OnInterrupt, Plan, Retry, Step
-from pitstop.plan.wiring import Router, Wiring
+from pitstop.plan.plan import NO_RETRY, Plan, Retry, Step
+from pitstop.plan.wiring import Wiring
 
 LONG_SECONDS = 2000.0  # longer than any random plan takes, shorter than the driver's longest pause
 

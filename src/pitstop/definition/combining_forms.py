@@ -5,8 +5,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pitstop.definition.flow import Place, StepSpec
+from pitstop.definition.flow import StepSpec
 from pitstop.definition.forms import Condition, Duration, Form, OrTemplate, Steps
+from pitstop.definition.values import Source
 
 
 class CombiningForm(Form):
@@ -78,7 +79,7 @@ class BackgroundForm(CombiningForm):
         if not self.background:
             return self.steps
         first, last = self.background[0].source, self.background[-1].source
-        source = Place(
+        source = Source(
             first.file, first.line, first.column, last.end_line if last.file == first.file else first.end_line
         )
         return (StepSpec(kind="sequence", source=source, children=self.background), *self.steps)

@@ -3,14 +3,10 @@
 import posixpath
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from pitstop.definition.values import Effects, InputType, OnInterrupt, Retry, Source, Workspace
 from pitstop.lazy_dataclass import dataclass
-
-InputType = Literal["string", "number", "boolean", "array", "object"]  # jq's words, for jq is what sees the values
-Effects = Literal["workspace", "external"]
-OnInterrupt = Literal["repeat", "fail", "pause"]
-Workspace = Literal["keep", "fresh"]
 
 
 class Position(NamedTuple):
@@ -18,19 +14,6 @@ class Position(NamedTuple):
 
     line: int
     column: int
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The lines of a file that something was written in; lines and columns count from 1."""
-
-    file: str
-    line: int
-    column: int
-    end_line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +26,6 @@ class InputSpec:
     type: InputType | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RetrySpec:
-    """How often a failed step is tried again, and how long to wait before each time."""
-
-    times: int
-    delay_seconds: float = 0.0
-    backoff: float = 1.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepSpec:
     """A step. `kind` is its step type, or the engine's word for a way of combining its children.
@@ -60,7 +34,7 @@ class StepSpec:
     """
 
     kind: str
-    source: Place
+    source: Source
     config: Mapping[str, Any] = field(default_factory=dict)
     positions: Mapping[str, Position] = field(default_factory=dict)
     children: tuple["StepSpec", ...] = ()
@@ -70,7 +44,7 @@ class StepSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     timeout_seconds: float | None = None
-    retry: RetrySpec | None = None
+    retry: Retry | None = None
     continue_on_error: bool = False
     requires: Mapping[str, Any] = field(default_factory=dict)
     workspace: Workspace = "keep"
@@ -90,7 +64,7 @@ class Flow:
     """The definition of some work. `texts` has the files it was read from, as they were then."""
 
     name: str
-    source: Place
+    source: Source
     steps: tuple[StepSpec, ...]
     cleanup: tuple[StepSpec, ...] = ()
     inputs: Mapping[str, InputSpec] = field(default_factory=dict)
@@ -124,22 +98,6 @@ class StepTypeInfo(Protocol):
         A type may have `text_fields` as well, a frozenset with this one in it: a config of nothing but texts for these
         is right, whatever they are, so that `Config` need not be asked.
         """
-
-
-def type_of(value: object) -> InputType | None:
-    """jq's word for the type of a value; None for null."""
-    match value:
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list() | tuple():
-            return "array"
-        case Mapping():
-            return "object"
-    return None
 
 
 def resolve_file(file: str, named_in: str = "") -> str:

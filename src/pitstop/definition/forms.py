@@ -18,17 +18,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from pitstop.definition.durations import DURATION_PATTERN, parse_duration
-from pitstop.definition.flow import (
-    Effects,
-    InputSpec,
-    InputType,
-    OnInterrupt,
-    RetrySpec,
-    StepSpec,
-    Workspace,
-    type_of,
-)
+from pitstop.definition.flow import InputSpec, StepSpec
 from pitstop.definition.plain import ID_PATTERN, MOST_SECRETS, SECRET_PATTERN, Options
+from pitstop.definition.values import Effects, InputType, OnInterrupt, Retry, Workspace, type_of
 
 _ID = re.compile(ID_PATTERN)
 _ACTIONS = ("next", "stop", "pause")
@@ -119,8 +111,8 @@ class RetryForm(Form):
     delay: Duration = Field(0.0, description="Delay before the first retry.")
     backoff: float = Field(1.0, ge=1, description="Factor applied to the delay after each retry.")
 
-    def spec(self) -> RetrySpec:
-        return RetrySpec(self.times, self.delay, self.backoff)
+    def spec(self) -> Retry:
+        return Retry(self.times, self.delay, self.backoff)
 
 
 class StepForm(Form):

@@ -4,11 +4,11 @@ import difflib
 import inspect
 import typing
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from pitstop.definition.flow import OnInterrupt
+from pitstop.definition.values import Choose, OnInterrupt, Reducer, Router
 from pitstop.lazy_dataclass import dataclass
 
 START = "__start__"
@@ -16,8 +16,6 @@ END = "__end__"
 
 State = dict[str, Any]
 NodeFunction = Callable[[State], Any]
-Choose = Callable[[State], Any | Awaitable[Any]]
-Reducer = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,6 @@ class NodeSpec:
     end_line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RouterSpec:
-    """A conditional edge. `targets` maps what `choose` says to nodes; None when nobody said what it may say."""
-
-    choose: Choose
-    targets: Mapping[Any, str] | None
-
-
 @dataclass(slots=True, eq=False)
 class GraphDefinition:
     """A graph under construction. Building never raises: `mistakes` reports everything at once."""
@@ -54,7 +44,7 @@ class GraphDefinition:
     reducers: Mapping[str, Reducer] = field(default_factory=dict)  # how two values of a key become one
     nodes: dict[str, NodeSpec] = field(default_factory=dict)
     edges: dict[str, list[str]] = field(default_factory=dict)
-    routers: dict[str, RouterSpec] = field(default_factory=dict)  # the conditional edges, by source
+    routers: dict[str, Router] = field(default_factory=dict)  # the conditional edges, by source
     _refused: list[str] = field(default_factory=list)
     _pairs: set[tuple[str, str]] = field(default_factory=set, repr=False)  # the edges, for a fan-out may be wide
 
@@ -134,7 +124,7 @@ class GraphDefinition:
         declared = _literal_of(choose) if targets is None else targets
         if declared is not None and not isinstance(declared, Mapping):
             declared = {target: target for target in declared}
-        self.routers[source] = RouterSpec(choose, declared)
+        self.routers[source] = Router(choose, declared)
 
     def copy(self) -> "GraphDefinition":
         """A copy, which later changes to this graph do not affect."""

@@ -7,7 +7,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from pitstop.definition.durations import parse_duration
-from pitstop.definition.flow import InputSpec, type_of
+from pitstop.definition.flow import InputSpec
+from pitstop.definition.values import type_of
 
 ID_PATTERN = "^[A-Za-z_][A-Za-z0-9_-]*$"
 SECRET_PATTERN = "^[A-Za-z_][A-Za-z0-9_]{0,199}$"  # a variable of the environment

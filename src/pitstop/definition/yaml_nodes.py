@@ -9,8 +9,9 @@ from yaml._yaml import CParser
 from yaml.composer import ComposerError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from pitstop.definition.flow import Place, Position
+from pitstop.definition.flow import Position
 from pitstop.definition.mistakes import Mistakes, nearest, quoted
+from pitstop.definition.values import Source
 
 MOST_CHARACTERS = 10 * 1024 * 1024
 MOST_LEVELS = 100
@@ -37,9 +38,9 @@ class Document:
     def tell(self, node: Node, message: str, hint: str | None = None) -> None:
         self.mistakes.add(self.file, *position_of(node), message, hint)
 
-    def place_of(self, node: Node) -> Place:
+    def place_of(self, node: Node) -> Source:
         line, column = position_of(node)
-        return Place(self.file, line, column, max(line, _last_line(node)))
+        return Source(self.file, line, column, max(line, _last_line(node)))
 
     def entries(self, node: MappingNode) -> dict[str, Entry]:
         """A mapping by its keys, those of `<<` merged in. A key that is given twice is a mistake."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pitstop.definition.containers import with_containers
-from pitstop.definition.flow import Flow, Place, Position, StepSpec, StepTypeInfo, resolve_file
+from pitstop.definition.flow import Flow, Position, StepSpec, StepTypeInfo, resolve_file
 from pitstop.definition.mistakes import Mistakes, quoted
 from pitstop.definition.plain import COMMON_KEYS, FLOW_KEYS, PLAIN_KEYS, Options, plain_flow, plain_step
 from pitstop.definition.template_checks import CheckExpression, ParseTemplate, TemplateChecks
+from pitstop.definition.values import Source
 from pitstop.definition.yaml_nodes import MOST_NODES, Document, Entry, known_entries, position_of, read_document
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class _Reading:
         self.text_fields = {name: each.text_fields for name, each in step_types.items() if hasattr(each, "text_fields")}
         self.templates = templates
         self.mistakes = Mistakes()
-        self.ids: dict[str, Place] = {}
+        self.ids: dict[str, Source] = {}
         self.levels = 0  # of steps in steps
         self._read_file = read_file
         self._documents: dict[str, Document | None] = {}

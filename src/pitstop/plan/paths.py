@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any, TypeAlias
 
+from pitstop.definition.values import type_of
 from pitstop.errors import BadExpression
 
 Parts: TypeAlias = tuple[str | int, ...]
@@ -147,20 +148,9 @@ def _with_child(node: object, part: str | int, child: object, path: Sequence[str
 
 def type_name(node: object) -> str:
     """jq's name for the type of a value."""
-    match node:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list() | tuple():
-            return "array"
-        case Mapping():
-            return "object"
-    return type(node).__name__
+    if node is None:
+        return "null"
+    return type_of(node) or type(node).__name__
 
 
 def _shown(part: str | int) -> str:

@@ -1,42 +1,15 @@
 """A plan: a definition that was checked and frozen; only plans run."""
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any
 
+from pitstop.definition.values import Effects, OnInterrupt, Reducer, Retry, Source, Workspace
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import expressions_in
 
-Effects = Literal["workspace", "external"]
-OnInterrupt = Literal["repeat", "fail", "pause"]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where in a file something was written; lines and columns count from 1."""
-
-    file: str
-    line: int
-    column: int = 1
-    end_line: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """How often a failed step is tried again, and how long to wait before each time."""
-
-    times: int = 0
-    delay_seconds: float = 0.0
-    backoff: float = 1.0
-
-    def delay_after(self, attempt: int) -> float | None:
-        """Seconds to wait after this failed attempt; None to give up."""
-        return None if attempt > self.times else self.delay_seconds * self.backoff ** (attempt - 1)
-
+__all__ = ["NO_RETRY", "Plan", "Reducer", "Retry", "Source", "Step"]
 
 NO_RETRY = Retry()
 
@@ -63,7 +36,7 @@ class Step:
     continue_on_error: bool = False
     effects: Effects = "workspace"
     requires: Mapping[str, Any] = field(default_factory=dict)
-    workspace: Literal["keep", "fresh"] = "keep"
+    workspace: Workspace = "keep"
     on_success: str = "next"
     on_failure: str = "stop"
     on_interrupt: OnInterrupt = "repeat"
@@ -126,6 +99,3 @@ class Plan:
     def nearest(self, name: str) -> str | None:
         """The step whose path or id is most like `name`, for a hint in an error."""
         return next(iter(difflib.get_close_matches(name, [*self.steps, *self._paths_by_id], n=1)), None)
-
-
-Reducer = Callable[[Any, Any], Any]

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pitstop.definition.flow import Flow, InputSpec, Place, Position, StepSpec, resolve_file, type_of
+from pitstop.definition.flow import Flow, InputSpec, Position, StepSpec, resolve_file
 from pitstop.definition.graph import END, START, GraphDefinition, NodeSpec
 from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
+from pitstop.definition.values import type_of
 from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs, Mistake
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import NO_RETRY, Plan, Retry, Source, Step
-from pitstop.plan.wiring import Router, Wiring
+from pitstop.plan.wiring import Wiring
 
 LoadFlow = Callable[[str], Flow]
 Chain = tuple[str, ...]
@@ -37,7 +38,7 @@ def _graph_step(definition: GraphDefinition, path: str, recursion_limit: int, no
         edges={
             source: tuple(target for target in targets if target != END) for source, targets in definition.edges.items()
         },
-        routers={source: Router(spec.choose, spec.targets) for source, spec in definition.routers.items()},
+        routers=dict(definition.routers),
         reducers=dict(definition.reducers),
         recursion_limit=recursion_limit,
     )
@@ -85,7 +86,7 @@ def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: Lo
         cleanup=planning.cleanup(flow.cleanup, "", around),
         secrets=flow.secrets,
         timeout_seconds=flow.timeout_seconds,
-        source=_source(flow.source),
+        source=flow.source,
     )
     planning.mistakes.raise_if_any()
     checked_inputs(flow, inputs or {})
@@ -177,10 +178,6 @@ def _own_values(flow: Flow, inputs: dict[str, Any]) -> dict[str, Any]:
     return {"inputs": inputs, "vars": dict(flow.vars), "env": dict(flow.env), "steps": {}}
 
 
-def _source(place: Place) -> Source:
-    return Source(place.file, place.line, place.column, place.end_line)
-
-
 @dataclass(frozen=True, slots=True)
 class _Around:
     """What a step has from those around it. `chain` has the files that call each other."""
@@ -200,7 +197,7 @@ class _Planning:
         self.mistakes = Mistakes(texts)
         self._load_flow = load_flow
         self._flows: dict[str, Flow | None] = {}  # by file; None for one that cannot be had
-        self._taken: dict[str, Place] = {}  # by path
+        self._taken: dict[str, Source] = {}  # by path
 
     def steps(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
         prefix = f"{parent}." if parent else ""
@@ -253,7 +250,7 @@ class _Planning:
                 env=spec.env,
                 secrets=around.secrets,
                 timeout_seconds=timeout_seconds,
-                retry=_retry(spec),
+                retry=spec.retry or NO_RETRY,
                 continue_on_error=spec.continue_on_error,
                 effects=spec.effects,
                 requires=spec.requires,
@@ -262,7 +259,7 @@ class _Planning:
                 on_failure=spec.on_failure,
                 on_interrupt=spec.on_interrupt,
                 snapshot=bool(spec.snapshot),
-                source=_source(spec.source),
+                source=spec.source,
                 is_cleanup=around.is_cleanup,
             )
         except BadExpression as error:
@@ -324,11 +321,6 @@ class _Planning:
         config: dict[str, Any] = {**spec.config, "values": _own_values(flow, defaults)}
         return {**config, "outputs": flow.outputs} if flow.outputs else config
 
-    def _tell(self, place: Place, message: str, position: Position | None = None) -> None:
-        line, column = position or (place.line, place.column)
-        self.mistakes.add(place.file, line, column, message)
-
-
-def _retry(spec: StepSpec) -> Retry:
-    retry = spec.retry
-    return NO_RETRY if retry is None else Retry(retry.times, retry.delay_seconds, retry.backoff)
+    def _tell(self, source: Source, message: str, position: Position | None = None) -> None:
+        line, column = position or (source.line, source.column)
+        self.mistakes.add(source.file, line, column, message)

@@ -4,8 +4,8 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pitstop.definition.values import Reducer
 from pitstop.errors import BadUpdate, ConflictingUpdates
-from pitstop.plan.plan import Reducer
 from pitstop.plan.scope import Assigned, Change, Layer, Removed, Values
 
 

@@ -1,24 +1,15 @@
 """How the nodes of a graph are joined: edges, routers, reducers, and where branches meet."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
+from pitstop.definition.values import Choose, Reducer, Router
 from pitstop.lazy_dataclass import dataclass
-from pitstop.plan.plan import NO_RETRY, Reducer, Step
+from pitstop.plan.plan import NO_RETRY, Step
 
-Route = str | Iterable[str]
 Routes = dict[Any, tuple[str, ...]]
-Choose = Callable[[dict[str, Any]], Route | Awaitable[Route]]
-
-
-@dataclass(frozen=True, slots=True)
-class Router:
-    """A conditional edge: `choose` sees the state and names what comes next."""
-
-    choose: Choose
-    targets: Mapping[Any, str] | None = None  # what choose may say -> the node; None when nobody declared it
 
 
 class Node:

@@ -12,8 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pitstop.definition.flow import Flow, Place
+from pitstop.definition.flow import Flow
 from pitstop.definition.graph import GraphDefinition
+from pitstop.definition.values import Source
 from pitstop.engine.ports import StepType
 from pitstop.errors import BadFlow, BadGraph, Mistake
 from pitstop.plan.plan import Plan
@@ -68,7 +69,7 @@ class Graphs:
             raise BadFlow([Mistake(file, 1, 1, mistake) for mistake in error.mistakes]) from error
         texts = {each: text for each in (file, *_files_of(plan)) if (text := _text_of(each)) is not None}
         end = texts.get(file, "").count("\n") + 1
-        flow = Flow(name=definition.name, source=Place(file, 1, 1, end), steps=(), texts=texts)
+        flow = Flow(name=definition.name, source=Source(file, 1, 1, end), steps=(), texts=texts)
         return PlannedFlow(flow, plan, GraphTypes(), texts, target)
 
 
