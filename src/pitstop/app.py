@@ -66,7 +66,7 @@ async def run_flow(
     from pitstop.runs.workplaces import make_workplace, ports_in
 
     planned = FlowFiles().plan(str(path), inputs or {})
-    values = first_values(planned.flow, inputs, secrets=secrets, run={"flow": planned.flow.name})
+    values = first_values(planned.flow, inputs or {}, secrets=secrets or {}, run={"flow": planned.flow.name})
     async with make_workplace(
         partial(new_executor, read_settings()),
         _new_masker,

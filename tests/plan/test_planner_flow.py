@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from pitstop.definition.flow import Flow
-from pitstop.definition.yaml_reader import read_flow
+from pitstop.definition.flow import Flow, StepSpec
 from pitstop.errors import BadFlow, BadInputs
 from pitstop.plan import planner
 from pitstop.plan.plan import Plan, Retry, Source
-from pitstop.plan.planner import first_values, plan_flow
+from pitstop.plan.planner import checked_inputs, first_values, plan_flow
 from tests.amounts import amount
-from tests.definition.flow_types import STEP_TYPES, read
+from tests.definition.flow_types import read
 
 
 def plan(text: str, files: Mapping[str, str] | None = None, inputs: Mapping[str, Any] | None = None) -> Plan:
@@ -173,7 +172,9 @@ def test_two_steps_with_one_path_are_a_mistake() -> None:
 
 
 def test_a_template_that_nobody_checked_is_a_mistake_of_the_plan() -> None:
-    flow = read_flow("steps: [{run: 'a ${{ .b'}]", "flow.yaml", STEP_TYPES, read_file=lambda path: "")
+    source = Source("flow.yaml", 1, 9)
+    step = StepSpec(kind="run", source=source, config={"script": "a ${{ .b"})
+    flow = Flow(name="flow", source=source, steps=(step,))
     with pytest.raises(BadFlow, match=r"flow.yaml:1:9: invalid template: the \$\{\{ at column 3 has no closing \}\}"):
         plan_flow(flow)
 
@@ -193,23 +194,21 @@ steps: [{run: x}]
 
 
 def test_the_first_step_sees_inputs_with_their_defaults_and_what_the_run_was_told() -> None:
-    values = first_values(
-        read(RELEASE), {"tag": "v1"}, trigger={"kind": "push"}, secrets={"TOKEN": "hidden"}, run={"id": "r1"}
-    )
+    values = first_values(read(RELEASE), {"tag": "v1"}, secrets={"TOKEN": "hidden"}, run={"id": "r1"})
     assert values == {
         "inputs": {"tag": "v1", "count": 1, "dry": False, "targets": ["eu"]},
         "vars": {"region": "eu"},
         "env": {"CI": "1"},
         "steps": {},
         "run": {"id": "r1"},
-        "trigger": {"kind": "push"},
+        "trigger": {},
         "secrets": {"TOKEN": "hidden"},
     }
 
 
 def test_inputs_from_a_command_line_are_text_until_their_type_is_known() -> None:
     given = {"tag": "5", "count": "5", "dry": "true", "targets": '["us"]'}
-    assert first_values(read(RELEASE), given)["inputs"] == {"tag": "5", "count": 5, "dry": True, "targets": ["us"]}
+    assert checked_inputs(read(RELEASE), given) == {"tag": "5", "count": 5, "dry": True, "targets": ["us"]}
 
 
 def test_everything_that_is_wrong_with_the_inputs_is_told_at_once() -> None:

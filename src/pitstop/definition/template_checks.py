@@ -12,6 +12,7 @@ from pitstop.errors import BadExpression
 
 # Most expressions have nothing in them that could hide their end, so they need not be parsed to see that it is there.
 _SIMPLE_EXPRESSION = r'(?<!\$)\$\{\{(?P<jq>\s*[^\s"{}#\\][^"{}#\\]*)\}\}'
+_COLUMN = r" at column (\d+)"
 _SIMPLE_CONDITION = r'(?:[^"{}#\\]|"[^"\\]*")*'
 
 
@@ -30,47 +31,45 @@ CheckExpression = Callable[[str], str | None]  # what is wrong with some jq, if 
 
 
 class TemplateChecks:
-    """What is told of templates and conditions; nothing without somebody who can parse them."""
+    """Reports what is wrong with templates and conditions."""
 
-    def __init__(self, parse_template: ParseTemplate | None, check_expression: CheckExpression | None) -> None:
+    def __init__(self, parse_template: ParseTemplate, check_expression: CheckExpression | None) -> None:
         self._parse = parse_template
         self._check_expression = check_expression
         self._answers: dict[str, str | None] = {}
 
     def check_text(self, document: Document, node: ScalarNode) -> None:
         """A text with `${{ }}` in it."""
-        if self._parse is None:
-            return
         expressions: Sequence[str]
         if "${{" not in re.sub(_SIMPLE_EXPRESSION, "", node.value):
             expressions = [match["jq"].strip() for match in re.finditer(_SIMPLE_EXPRESSION, node.value)]
         else:
             try:
                 expressions = self._parse(node.value).expressions
-            except BadExpression:
-                self._tell_first(document, node, self._parse)
+            except BadExpression as error:
+                self._tell_invalid(document, node, error.reason)
                 return
         for index, expression in enumerate(expressions):
             self._check_jq(document, node, expression, index)
 
     def check_condition(self, document: Document, node: Node, condition: str) -> None:
         """jq that is true or not, with or without `${{ }}` around all of it."""
-        if self._parse is None or not isinstance(node, ScalarNode):
+        if not isinstance(node, ScalarNode):
             return
         if "${{" in condition:
-            self._check_whole(document, node, condition, self._parse)
+            self._check_whole(document, node, condition)
             return
         expression = condition.strip()
         if not expression:
             document.tell(node, "a condition cannot be empty")
-        elif re.fullmatch(_SIMPLE_CONDITION, expression) or self._is_balanced(document, node, expression, self._parse):
+        elif re.fullmatch(_SIMPLE_CONDITION, expression) or self._is_balanced(document, node, expression):
             self._check_jq(document, node, expression, 0)
 
-    def _is_balanced(self, document: Document, node: ScalarNode, expression: str, parse: ParseTemplate) -> bool:
+    def _is_balanced(self, document: Document, node: ScalarNode, expression: str) -> bool:
         """Whether strings and braces end, which shows when the expression is put between `${{` and `}}`."""
         reason = "unbalanced `{` or `}`"
         try:
-            template = parse(f"${{{{ {expression} }}}}")
+            template = self._parse(f"${{{{ {expression} }}}}")
             if len(template.parts) == 1 and list(template.expressions) == [expression]:
                 return True
         except BadExpression as error:
@@ -79,10 +78,10 @@ class TemplateChecks:
         document.tell(node, f"invalid jq expression: {reason}")
         return False
 
-    def _check_whole(self, document: Document, node: ScalarNode, condition: str, parse: ParseTemplate) -> None:
+    def _check_whole(self, document: Document, node: ScalarNode, condition: str) -> None:
         """Text around the `${{ }}` of a condition would make it true for ever."""
         try:
-            template = parse(condition.strip())
+            template = self._parse(condition.strip())
         except BadExpression:
             return  # was told where the text was read
         if len(template.parts) != 1 or not template.expressions:
@@ -97,18 +96,11 @@ class TemplateChecks:
         if reason is not None:
             self._tell_at(document, node, index, f"invalid jq expression {quoted(expression)}: {reason}")
 
-    def _tell_first(self, document: Document, node: ScalarNode, parse: ParseTemplate) -> None:
-        """The first `${{` that cannot be read is the last one before which everything can."""
-        text: str = node.value
-        at, index = text.index("${{"), 0
-        while (following := text.find("${{", at + 1)) >= 0 and _can_parse(text[:following], parse):
-            at, index = following, index + 1
-        try:
-            parse(text[at:])
-        except BadExpression as error:
-            self._tell_at(document, node, index, f"invalid template: {_in_place(error.reason)}")
-        else:
-            document.tell(node, "invalid template")
+    def _tell_invalid(self, document: Document, node: ScalarNode, reason: str) -> None:
+        """Tell it at the last `${{` before the column that the reason names."""
+        column = re.search(_COLUMN, reason)
+        end = len(node.value) if column is None else int(column[1]) + 2
+        self._tell_at(document, node, node.value.count("${{", 0, end) - 1, f"invalid template: {_in_place(reason)}")
 
     def _tell_at(self, document: Document, node: ScalarNode, index: int, message: str) -> None:
         """Tell it at the `${{` with this index in what is written, where escapes and line breaks are others."""
@@ -119,14 +111,6 @@ class TemplateChecks:
         document.mistakes.add(document.file, *position_in(document, node, max(0, offset)), message)
 
 
-def _can_parse(text: str, parse: ParseTemplate) -> bool:
-    try:
-        parse(text)
-    except BadExpression:
-        return False
-    return True
-
-
 def _in_place(reason: str) -> str:
     """The reason without its columns, which are those of the template: the place in the file is told."""
-    return re.sub(r" at column \d+", "", reason)
+    return re.sub(_COLUMN, "", reason)

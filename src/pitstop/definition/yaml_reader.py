@@ -34,16 +34,15 @@ def read_flow(
     step_types: Mapping[str, StepTypeInfo],
     *,
     read_file: ReadFile,
-    parse_template: ParseTemplate | None = None,
+    parse_template: ParseTemplate,
     check_expression: CheckExpression | None = None,
     on_call: OnCall | None = None,
 ) -> Flow:
     """The flow in `text`. BadFlow has every mistake in it, and in the files that it includes, with its place.
 
     `read_file` gives the files that are included; an OSError of it is a mistake where the file is named.
-    `parse_template` checks each `${{ }}` (it is `pitstop.plan.expressions.parse_template`), `check_expression` says
-    what is wrong with some jq. Without them templates are judged when the flow is planned. `on_call` hears of each step
-    that calls a flow, also where the file has mistakes.
+    `check_expression` says what is wrong with some jq. `on_call` gets each step that calls a flow, even if the file has
+    mistakes.
     """
     reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression), on_call)
     with _collector_paused():

@@ -106,19 +106,14 @@ def call_mistakes(calls: Iterable[StepSpec], file: str, text: str, load_flow: Lo
 
 
 def first_values(
-    flow: Flow,
-    inputs: Mapping[str, Any] | None = None,
-    *,
-    trigger: Mapping[str, Any] | None = None,
-    secrets: Mapping[str, str] | None = None,
-    run: Mapping[str, Any] | None = None,
+    flow: Flow, inputs: Mapping[str, Any], *, secrets: Mapping[str, str], run: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the first step of a run sees; BadInputs."""
     return {
-        **_own_values(flow, checked_inputs(flow, inputs or {})),
-        "run": dict(run or {}),
-        "trigger": dict(trigger or {}),
-        "secrets": dict(secrets or {}),
+        **_own_values(flow, checked_inputs(flow, inputs)),
+        "run": dict(run),
+        "trigger": {},
+        "secrets": dict(secrets),
     }
 
 
@@ -199,22 +194,18 @@ class _Planning:
         self._flows: dict[str, Flow | None] = {}  # by file; None for one that cannot be had
         self._taken: dict[str, Source] = {}  # by path
 
-    def steps(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
-        prefix = f"{parent}." if parent else ""
-        return tuple(
-            [self.step(spec, f"{prefix}{spec.id or number}", around) for number, spec in enumerate(specs, start=1)]
-        )
-
-    def cleanup(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
-        """They are children of the same step as the others, so their numbers are told apart from theirs."""
-        cleaning = replace(around, is_cleanup=True)
+    def steps(self, specs: Iterable[StepSpec], parent: str, around: _Around, mark: str = "") -> Steps:
+        """The steps under `parent`. Those without an id are numbered, with `mark` before the number."""
         prefix = f"{parent}." if parent else ""
         return tuple(
             [
-                self.step(spec, f"{prefix}{spec.id or f'cleanup-{number}'}", cleaning)
+                self.step(spec, f"{prefix}{spec.id or f'{mark}{number}'}", around)
                 for number, spec in enumerate(specs, start=1)
             ]
         )
+
+    def cleanup(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
+        return self.steps(specs, parent, replace(around, is_cleanup=True), "cleanup-")
 
     def step(self, spec: StepSpec, path: str, around: _Around) -> Step:
         self._take(path, spec)

@@ -78,10 +78,6 @@ class Snapshot(Mapping[str, Any]):
             merged.update(values)
         return merged
 
-    def layer_of(self, key: str) -> str | None:
-        """The name of the layer that a top-level key is read from."""
-        return next((name for name, values in self.layers if key in values), None)
-
     def __getitem__(self, key: str) -> Any:
         for _, values in self.layers:
             if key in values:
