@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from pitstop.definition.values import Choose, OnInterrupt, Reducer, Router
+from pitstop.definition.values import NO_RETRY, Choose, Effects, OnInterrupt, Reducer, Retry, Router, Source
 from pitstop.lazy_dataclass import dataclass
 
 START = "__start__"
@@ -24,16 +24,12 @@ class NodeSpec:
 
     name: str
     does: "NodeFunction | GraphDefinition"
-    retries: int = 0
-    retry_delay_seconds: float = 0.0
-    retry_backoff: float = 1.0
-    timeout_seconds: float | None = None
-    thread: bool = False
-    external: bool = False
-    on_interrupt: OnInterrupt = "repeat"
-    file: str | None = None
-    line: int | None = None
-    end_line: int | None = None
+    retry: Retry
+    timeout_seconds: float | None
+    thread: bool
+    effects: Effects
+    on_interrupt: OnInterrupt
+    source: Source | None
 
 
 @dataclass(slots=True, eq=False)
@@ -84,21 +80,9 @@ class GraphDefinition:
                 self._refused.append(f"node {name!r} has {option}={value!r}: use a non-negative number")
         if on_interrupt not in ("repeat", "fail", "pause"):
             self._refused.append(f"node {name!r} has on_interrupt={on_interrupt!r}: use 'repeat', 'fail' or 'pause'")
-        file, line, end_line = _source_of(does)
-        self.nodes[name] = NodeSpec(
-            name,
-            does,
-            retries,
-            retry_delay,
-            retry_backoff,
-            timeout,
-            thread,
-            external,
-            on_interrupt,
-            file,
-            line,
-            end_line,
-        )
+        retry = Retry(retries, retry_delay, retry_backoff) if retries else NO_RETRY
+        effects: Effects = "external" if external else "workspace"
+        self.nodes[name] = NodeSpec(name, does, retry, timeout, thread, effects, on_interrupt, _source_of(does))
 
     def add_edge(self, source: str, targets: str | Iterable[str]) -> None:
         """Run the target after `source`. Several targets run in parallel and join where they meet."""
@@ -220,12 +204,12 @@ class GraphDefinition:
         return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _source_of(does: Any) -> tuple[str | None, int | None, int | None]:
+def _source_of(does: Any) -> Source | None:
     code = getattr(inspect.unwrap(does), "__code__", None) if callable(does) else None
     if code is None:
-        return None, None, None
+        return None
     last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
-    return code.co_filename, code.co_firstlineno, last
+    return Source(code.co_filename, code.co_firstlineno, end_line=last)
 
 
 def _literal_of(choose: Choose) -> list[Any] | None:

@@ -39,6 +39,9 @@ class Retry:
         return None if attempt > self.times else self.delay_seconds * self.backoff ** (attempt - 1)
 
 
+NO_RETRY = Retry()
+
+
 @dataclass(frozen=True, slots=True)
 class Router:
     """A conditional edge: `choose` sees the state and names what comes next."""

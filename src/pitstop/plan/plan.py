@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from pitstop.definition.values import Effects, OnInterrupt, Reducer, Retry, Source, Workspace
+from pitstop.definition.values import NO_RETRY, Effects, OnInterrupt, Reducer, Retry, Source, Workspace
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import expressions_in
 
 __all__ = ["NO_RETRY", "Plan", "Reducer", "Retry", "Source", "Step"]
-
-NO_RETRY = Retry()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

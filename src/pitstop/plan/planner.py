@@ -11,7 +11,7 @@ from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
 from pitstop.definition.values import type_of
 from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs, Mistake
 from pitstop.lazy_dataclass import dataclass
-from pitstop.plan.plan import NO_RETRY, Plan, Retry, Source, Step
+from pitstop.plan.plan import NO_RETRY, Plan, Source, Step
 from pitstop.plan.wiring import Wiring
 
 LoadFlow = Callable[[str], Flow]
@@ -56,15 +56,13 @@ def _node_step(node: NodeSpec, path: str, recursion_limit: int) -> Step:
 def _options(node: NodeSpec | None) -> dict[str, Any]:
     if node is None:
         return {}
-    retry = Retry(node.retries, node.retry_delay_seconds, node.retry_backoff) if node.retries else NO_RETRY
-    source = Source(node.file, node.line, end_line=node.end_line) if node.file and node.line else None
     return {
         "id": node.name,
-        "retry": retry,
+        "retry": node.retry,
         "timeout_seconds": node.timeout_seconds,
-        "effects": "external" if node.external else "workspace",
+        "effects": node.effects,
         "on_interrupt": node.on_interrupt,
-        "source": source,
+        "source": node.source,
     }
 
 
