@@ -17,7 +17,7 @@ from pitstop.executors.jq_worker import JqWorker
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.masking import MaskedStream, Masker
 from pitstop.plan.plan import Plan, Step
-from pitstop.steps.approvals import Approvals, NoApprovals
+from pitstop.steps.approvals import Approvals
 from pitstop.steps.registry import StepTypes
 from pitstop.steps.workplace import Workplace
 
@@ -131,9 +131,9 @@ async def open_bench(
             env=env or {},
             secrets=secrets or {},
             grace_seconds=0.2,
-            masker=masker,
+            mask=masker.mask_text,
             masked_stream=(lambda: MaskedStream(masker)) if secrets else None,
-            approvals=approvals or NoApprovals(),
+            approvals=approvals or Approvals(),
             on_output=lambda occurrence, chunk: bench.hear(occurrence, chunk),
             **options,
         )

@@ -34,7 +34,7 @@ def test_every_end_of_a_command_is_told_apart(result: dict[str, Any], told: str)
 
 
 async def test_half_a_secret_at_the_cut_of_the_output_is_not_told(bench: Bench) -> None:
-    workplace = replace(bench.workplace, masker=Masker({"token": "hunter2hunter2"}))
+    workplace = replace(bench.workplace, mask=Masker({"token": "hunter2hunter2"}).mask_text)
     for padding in range(32 * 1024 - 40, 32 * 1024):
         tail = Tail()
         tail.add(b"hunter2hunter2" + b"x" * padding + b"\nthe last line\n")

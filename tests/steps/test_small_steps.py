@@ -5,7 +5,7 @@ import pytest
 
 from pitstop.errors import NotAsked
 from pitstop.events.outcome import Status
-from pitstop.steps.approvals import Decision, MemoryApprovals, Question
+from pitstop.steps.approvals import Approvals, Decision, Question
 from tests.steps.bench import Bench, open_bench
 
 # --- sleep and fail --------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ async def test_fail_fails_with_its_message(bench: Bench) -> None:
 
 async def test_a_person_can_approve(tmp_path: Path, is_far: bool) -> None:
     asked: asyncio.Queue[Question] = asyncio.Queue()
-    approvals = MemoryApprovals("say yes to {occurrence}", asked.put_nowait)
+    approvals = Approvals("say yes to {occurrence}", asked.put_nowait)
     async with open_bench(tmp_path, is_far=is_far, approvals=approvals) as bench, asyncio.TaskGroup() as group:
         running = group.create_task(bench.outputs("approve", {"prompt": "Deploy?"}))
 
@@ -48,7 +48,7 @@ async def test_a_person_can_approve(tmp_path: Path, is_far: bool) -> None:
 
 
 async def test_a_person_can_refuse(tmp_path: Path, is_far: bool) -> None:
-    approvals = MemoryApprovals("", lambda question: approvals.answer("it", Decision(False, "ada", "not today")))
+    approvals = Approvals("", lambda question: approvals.answer("it", Decision(False, "ada", "not today")))
     async with open_bench(tmp_path, is_far=is_far, approvals=approvals) as bench:
         error = await bench.failure("approve", {"prompt": "Deploy?"})
 
@@ -58,11 +58,11 @@ async def test_a_person_can_refuse(tmp_path: Path, is_far: bool) -> None:
 async def test_with_nobody_there_it_fails_at_once_and_says_how_to_approve(bench: Bench) -> None:
     error = await bench.failure("approve", {"prompt": "Deploy?"})
 
-    assert error == "NobodyToApprove: no user can approve 'Deploy?' here: run the flow where a user can answer"
+    assert error == "NobodyToApprove: no user can approve 'Deploy?' here: run the flow in a terminal to answer"
 
 
 async def test_a_question_is_withdrawn_when_nobody_answers_in_time(tmp_path: Path, is_far: bool) -> None:
-    approvals = MemoryApprovals("")
+    approvals = Approvals("")
     async with open_bench(tmp_path, is_far=is_far, approvals=approvals) as bench:
         outcome = await bench.act("approve", {"prompt": "Deploy?"}, timeout_seconds=0.05)
 
@@ -74,7 +74,7 @@ async def test_a_question_is_withdrawn_when_nobody_answers_in_time(tmp_path: Pat
 
 async def test_an_answer_to_a_question_that_was_just_withdrawn_is_refused() -> None:
     asked = asyncio.Event()
-    approvals = MemoryApprovals("", lambda _question: asked.set())
+    approvals = Approvals("", lambda _question: asked.set())
     async with asyncio.TaskGroup() as group:
         asking = group.create_task(approvals.ask("it", "Shall we?"))
         await asked.wait()

@@ -11,7 +11,7 @@ import msgspec
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.ports import Clock, Evaluator
 from pitstop.engine.run import Run
-from pitstop.errors import LogLost, NotAsked, NotRunning
+from pitstop.errors import LogLost, NotRunning
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
@@ -20,7 +20,7 @@ from pitstop.plan.plan import Plan
 from pitstop.runs.info import tell_failures, tell_flow
 from pitstop.runs.journal import Journal, end_in, had_session
 from pitstop.runs.log_pages import Page, pages_in_memory
-from pitstop.runs.run_info import Question, RunInfo, RunSummary, SessionState
+from pitstop.runs.run_info import RunInfo, RunSummary, SessionState
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import ArtifactInfo
 from pitstop.runs.run_request import DebugRequest, ShellOptions
@@ -28,7 +28,7 @@ from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.run_workplace import RunWorkplace
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import KillableWorkplace, OpenWorkplace, mask_in
-from pitstop.steps.approvals import Decision, MemoryApprovals
+from pitstop.steps.approvals import Approvals, Decision, Question
 from pitstop.store.port import KeptRun, RunStore
 
 if TYPE_CHECKING:  # a run that is not debugged need not load these
@@ -79,7 +79,7 @@ class LiveRun:
         self._place = place = RunWorkplace(store, kept, prepared, open_workplace)
         self.hear_output, self.hear_progress = place.hear_output, place.hear_progress
         self.mask_text, self.keep_recordings = place.mask_text, place.keep_recordings
-        self._approvals = MemoryApprovals(HOW_TO_APPROVE) if request.can_ask else None
+        self._approvals = Approvals(HOW_TO_APPROVE if request.can_ask else None)
         self._session: Session | None = None
         if request.debug is not None or had_session(kept.log):
             self._session = _new_session(request.debug or DebugRequest(stop_on_error=False))
@@ -305,14 +305,11 @@ class LiveRun:
         return await self._stored.artifacts()
 
     async def questions(self) -> tuple[Question, ...]:
-        open_questions = () if self._approvals is None else self._approvals.open_questions
-        return tuple(Question(question.occurrence, question.prompt) for question in open_questions)
+        return self._approvals.open_questions
 
     # Acting
 
     async def answer(self, occurrence: str, *, approved: bool, by: str = "", comment: str = "") -> None:
-        if self._approvals is None:
-            raise NotAsked(occurrence)
         self._approvals.answer(occurrence, Decision(approved, by, comment))
 
     async def cancel(self, reason: str) -> None:

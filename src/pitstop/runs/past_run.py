@@ -9,11 +9,12 @@ from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadLog, NotRunning, PitstopError
 from pitstop.plan.plan import Plan
 from pitstop.runs.log_pages import Page, pages_of
-from pitstop.runs.run_info import ENDED, Question, RunInfo, RunSummary, SessionState
+from pitstop.runs.run_info import ENDED, RunInfo, RunSummary, SessionState
 from pitstop.runs.run_output import Output, WorkspaceProgress
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.stored_run import StoredRun, failures_in, tell_run
 from pitstop.runs.telling import MaskText
+from pitstop.steps.approvals import Question
 
 if TYPE_CHECKING:  # a run that is not debugged need not load it
     from pitstop.runs.local_debugger import LocalDebugger

@@ -70,14 +70,6 @@ class RunInfo:
     commit: CommitInfo | None = None  # of the repository that it works in, if it is one
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question of a step to the user."""
-
-    occurrence: str
-    prompt: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunQuery:
     """Which runs, the newest first. `search` is looked for in the id, the flow's name and the file."""

@@ -39,7 +39,7 @@ class RunWorkplace:
         self._snapshots: RunSnapshots | None = None
         self._is_new = len(kept.log) == kept.log.carried_over
 
-    async def open(self, stack: AsyncExitStack, approvals: Approvals | None) -> KillableWorkplace:
+    async def open(self, stack: AsyncExitStack, approvals: Approvals) -> KillableWorkplace:
         """Take up the workspace, or make it; BadFlow when no machine has what a step requires."""
         prepared, request = self._prepared, self._prepared.request
         self.opened = await stack.enter_async_context(
@@ -102,7 +102,7 @@ class RunWorkplace:
             self._step_types.update(types.for_run(self.opened, missing))
 
     def mask_text(self, text: str) -> str:
-        return text if self.opened is None else self.opened.masker.mask_text(text)
+        return text if self.opened is None else self.opened.mask(text)
 
     async def take_snapshot(self) -> str | None:
         """A snapshot of the files as they are now; None where none are stored."""

@@ -12,9 +12,9 @@ from pitstop.engine.frame import Activation
 from pitstop.engine.ports import Clock, Evaluator, Ports, Snapshots, StepType
 from pitstop.errors import WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
-from pitstop.steps.approvals import Approvals, NoApprovals
+from pitstop.steps.approvals import Approvals
 from pitstop.steps.fresh import FreshWorkspaces
-from pitstop.steps.workplace import MaskedStream, Masker, NoSecrets, OnOutput, Settle, Workplace
+from pitstop.steps.workplace import MaskedStream, OnOutput, Settle, Workplace
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
 
@@ -22,11 +22,12 @@ NewExecutor = Callable[[float | None], Executor]  # with the lease after which o
 NewMasker = Callable[[Mapping[str, str]], "StreamMasker"]  # of these secrets
 
 RECORDINGS = "recordings"  # of shells: apart from the artifacts of steps, which going back puts back
-NOBODY_HERE = "run the flow in a terminal to answer"
 
 
-class StreamMasker(Masker, Protocol):
+class StreamMasker(Protocol):
     """Takes the secrets of one run out of texts and out of streams."""
+
+    def mask_text(self, text: str) -> str: ...
 
     def new_stream(self) -> MaskedStream: ...
 
@@ -96,9 +97,9 @@ def workplace_in(
         run=run,
         env=_environment(folder),
         secrets=secrets,
-        masker=NoSecrets() if masker is None else masker,
+        mask=str if masker is None else masker.mask_text,
         masked_stream=None if masker is None else masker.new_stream,
-        approvals=NoApprovals(NOBODY_HERE) if approvals is None else approvals,
+        approvals=approvals or Approvals(),
         on_output=on_output,
         settle=settle,
     )
@@ -106,7 +107,7 @@ def workplace_in(
 
 def mask_in(workplace: Workplace) -> Callable[[str], str] | None:
     """What takes the secrets of the run out of texts, if it has any."""
-    return workplace.masker.mask_text if workplace.secrets else None
+    return workplace.mask if workplace.secrets else None
 
 
 def ports_in(

@@ -6,7 +6,7 @@ from typing import Protocol
 from pitstop.events.written_text import shown_line, without_escapes
 from pitstop.plan.paths import type_name
 from pitstop.runs.flow_info import FlowInfo
-from pitstop.runs.run_info import ENDED, Failure, Question, RunInfo, RunPage, RunQuery, RunStatus, RunSummary
+from pitstop.runs.run_info import ENDED, Failure, RunInfo, RunPage, RunQuery, RunStatus, RunSummary
 from pitstop.runs.run_output import (
     EVENT_SCHEMA,
     WORKSPACE_PROGRESS,
@@ -22,6 +22,7 @@ from pitstop.runs.run_output import (
 from pitstop.runs.run_request import BreakpointRequest, BreakPosition, DebugRequest, RerunRequest, RunRequest
 from pitstop.runs.test_results import TestCase, TestedRun
 from pitstop.service.caller import Caller
+from pitstop.steps.approvals import Question
 
 __all__ = [
     "ENDED",

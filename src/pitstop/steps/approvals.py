@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
 from pitstop.errors import NotAsked
 from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.failures import NobodyToApprove
 
+NOBODY_HERE = "run the flow in a terminal to answer"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a step wants to know from a person."""
+    """A question of a step to the user."""
 
     occurrence: str
     prompt: str
@@ -26,25 +27,10 @@ class Decision:
     comment: str = ""
 
 
-class Approvals(Protocol):
-    """Where a step asks a person."""
+class Approvals:
+    """Questions of steps that a user answers in this process; `how` None where no user is there to answer."""
 
-    def how(self, occurrence: str) -> str:
-        """What a person has to do to answer, in one sentence."""
-        ...
-
-    async def ask(self, occurrence: str, prompt: str) -> Decision:
-        """Wait for the answer; cancelling withdraws the question. NobodyToApprove when none can come."""
-        ...
-
-
-class MemoryApprovals:
-    """Questions that are answered in this process.
-
-    `how` tells a person what to do, with `{occurrence}` for the step; `on_asked` hears of each new question.
-    """
-
-    def __init__(self, how: str, on_asked: Callable[[Question], None] | None = None) -> None:
+    def __init__(self, how: str | None = None, on_asked: Callable[[Question], None] | None = None) -> None:
         self._how = how
         self._on_asked = on_asked
         self._open: dict[str, tuple[Question, asyncio.Future[Decision]]] = {}
@@ -54,9 +40,14 @@ class MemoryApprovals:
         return tuple(question for question, _ in self._open.values())
 
     def how(self, occurrence: str) -> str:
-        return self._how.replace("{occurrence}", occurrence)
+        """What a user has to do to answer, in one sentence."""
+        how = NOBODY_HERE if self._how is None else self._how
+        return how.replace("{occurrence}", occurrence)
 
     async def ask(self, occurrence: str, prompt: str) -> Decision:
+        """Wait for the answer; cancelling withdraws the question. NobodyToApprove when none can come."""
+        if self._how is None:
+            raise NobodyToApprove(prompt, self.how(occurrence))
         question = Question(occurrence, prompt)
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._open[occurrence] = question, answer
@@ -73,16 +64,3 @@ class MemoryApprovals:
         if answer is None or answer.done():  # done: withdrawn, which whoever asked has not seen yet
             raise NotAsked(occurrence)
         answer.set_result(decision)
-
-
-class NoApprovals:
-    """For a run that nobody watches: every question fails at once, rather than to wait for ever."""
-
-    def __init__(self, how: str = "run the flow where a user can answer") -> None:
-        self._how = how
-
-    def how(self, occurrence: str) -> str:
-        return self._how.replace("{occurrence}", occurrence)
-
-    async def ask(self, occurrence: str, prompt: str) -> Decision:
-        raise NobodyToApprove(prompt, self.how(occurrence))

@@ -29,7 +29,7 @@ class ApproveStep:
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
         workplace, occurrence = self._workplace, activation.occurrence
-        mask = workplace.masker.mask_text
+        mask = workplace.mask
         prompt = mask(read_config(self.name, ApproveConfig, config, mask).prompt)
         workplace.tell(activation, f"waiting for approval: {prompt}\n{workplace.approvals.how(occurrence)}")
         decision = await workplace.approvals.ask(occurrence, prompt)

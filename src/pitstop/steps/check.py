@@ -39,7 +39,7 @@ class CheckStep:
         self._workplace = workplace
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
-        mask = self._workplace.masker.mask_text
+        mask = self._workplace.mask
         written = {**activation.step.config, **(activation.config or {})}.get("expression")
         expression = only_expression(written)
         if expression is not None:  # rendered it is the answer of one moment, and can only be asked once

@@ -85,7 +85,7 @@ class Tail:
 
     def last_lines(self, workplace: Workplace, count: int = LAST_LINES) -> tuple[str, ...]:
         """The last lines for a message: no escape sequences, no secrets, nothing that was written over."""
-        text = workplace.masker.mask_text(b"".join(self._chunks).decode(errors="replace"))
+        text = workplace.mask(b"".join(self._chunks).decode(errors="replace"))
         lines = [shown for line in text.split("\n") if (shown := shown_line(line))]
         if not self._is_cut:
             return tuple(_beginning(line) for line in lines[-count:])

@@ -26,5 +26,5 @@ class FailStep:
         self._workplace = workplace
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> NoReturn:
-        mask = self._workplace.masker.mask_text
+        mask = self._workplace.mask
         raise FailedOnPurpose(mask(read_config(self.name, FailConfig, config, mask).message))

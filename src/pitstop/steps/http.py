@@ -117,7 +117,7 @@ class HttpStep:
         self._workplace = workplace
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
-        mask = self._workplace.masker.mask_text
+        mask = self._workplace.mask
         form = read_config(self.name, HttpConfig, config, lambda text: mask(without_credentials(text)))
         request = form.to_request()
 

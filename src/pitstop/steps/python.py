@@ -58,7 +58,7 @@ class PythonStep:
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
         workplace = self._workplace
-        form = read_config(self.name, PythonConfig, config, workplace.masker.mask_text)
+        form = read_config(self.name, PythonConfig, config, workplace.mask)
         env = {"PYTHONUNBUFFERED": "1", **await workplace.environment(activation, form.env)}
         request = {"call": form.call, "with": as_json(form.arguments)}
         async with AsyncExitStack() as stack:
@@ -89,7 +89,7 @@ class PythonStep:
         if "outputs" in answer:
             outputs: dict[str, Any] = self._workplace.masked(answer["outputs"])
             return outputs
-        mask = self._workplace.masker.mask_text
+        mask = self._workplace.mask
         failure = BadCall(call, mask(answer["reason"]))
         if answer["trace"]:
             failure.add_note(mask(answer["trace"]))

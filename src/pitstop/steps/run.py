@@ -100,7 +100,7 @@ class RunStep:
             return RunOptions(**config)
         from pitstop.steps.run_config import read_run_config
 
-        return read_run_config(self.name, config, self._workplace.masker.mask_text)
+        return read_run_config(self.name, config, self._workplace.mask)
 
     async def _what_to_run(self, form: RunOptions, key: str, files: AsyncExitStack) -> dict[str, Any]:
         shell = form.shell or (self._workplace.shell if form.image is None else SH)

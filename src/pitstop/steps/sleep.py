@@ -26,6 +26,6 @@ class SleepStep:
         self._workplace = workplace
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
-        form = read_config(self.name, SleepConfig, config, self._workplace.masker.mask_text)
+        form = read_config(self.name, SleepConfig, config, self._workplace.mask)
         await asyncio.sleep(form.duration)
         return {}

@@ -55,7 +55,7 @@ class WaitStep:
         self._workplace = workplace
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
-        form = read_config(self.name, WaitConfig, config, self._workplace.masker.mask_text)
+        form = read_config(self.name, WaitConfig, config, self._workplace.mask)
         polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
         started = asyncio.get_running_loop().time()
         what, attempt = self._what_to_try(activation, form)

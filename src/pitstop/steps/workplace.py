@@ -18,7 +18,7 @@ from pitstop.errors import FileProblem, WorkspaceLost
 from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
-from pitstop.steps.approvals import Approvals, NoApprovals
+from pitstop.steps.approvals import Approvals
 from pitstop.steps.failures import BadConfig
 
 BASH = ("bash", "-eo", "pipefail")
@@ -37,19 +37,6 @@ class MaskedStream(Protocol):
     def feed(self, data: bytes) -> bytes: ...
 
     def finish(self) -> bytes: ...
-
-
-class Masker(Protocol):
-    """Takes secrets out of what is shown or kept."""
-
-    def mask_text(self, text: str) -> str: ...
-
-
-class NoSecrets:
-    """A masker with nothing to mask."""
-
-    def mask_text(self, text: str) -> str:
-        return text
 
 
 def default_shell() -> tuple[str, ...]:
@@ -74,9 +61,9 @@ class Workplace:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     shell: tuple[str, ...] = field(default_factory=default_shell)
     grace_seconds: float = 10.0
-    masker: Masker = field(default_factory=NoSecrets)
+    mask: Callable[[str], str] = str
     masked_stream: Callable[[], MaskedStream] | None = None
-    approvals: Approvals = field(default_factory=NoApprovals)
+    approvals: Approvals = field(default_factory=Approvals)
     on_output: OnOutput | None = None
     settle: Settle | None = None
     _started: dict[str, int] = field(default_factory=dict, init=False, repr=False)  # commands, by execution
@@ -164,14 +151,14 @@ class Workplace:
     def tell(self, activation: Activation, text: str) -> None:
         """Let those who watch the step read a line."""
         if self.on_output is not None:
-            data = self.masker.mask_text(text + "\n").encode(errors="replace")
+            data = self.mask(text + "\n").encode(errors="replace")
             self.on_output(activation.occurrence, LogChunk("stdout", 0, activation.run.now(), data))
 
     def masked(self, value: Any) -> Any:
         """JSON with the secrets taken out of its texts."""
         match value:
             case str():
-                return self.masker.mask_text(value)
+                return self.mask(value)
             case dict():
                 return {key: self.masked(child) for key, child in value.items()}
             case list():

@@ -44,7 +44,7 @@ class WriteStep:
         self._workplace = workplace
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
-        form = read_config(self.name, WriteConfig, config, self._workplace.masker.mask_text)
+        form = read_config(self.name, WriteConfig, config, self._workplace.mask)
         text = form.content if isinstance(form.content, str) else json.dumps(as_json(form.content), indent=2) + "\n"
         data = text.encode(errors="surrogateescape")
         mode = None if form.mode is None else int(form.mode, 8)
