@@ -9,7 +9,7 @@ from pitstop.engine.frame import Activation
 from pitstop.steps.conditions import holds, only_expression
 from pitstop.steps.config import read_config
 from pitstop.steps.fields import Duration, StepConfig
-from pitstop.steps.polling import NotYet, Polling, plan_polling, poll
+from pitstop.steps.polling import NotYet, plan_polling, poll
 from pitstop.steps.workplace import Workplace
 
 
@@ -50,8 +50,6 @@ class CheckStep:
             found = await holds(form.expression, activation.scope.values(), activation.run.evaluator)
             return NotYet(mask(found.reason)) if isinstance(found, NotYet) else found
 
-        polling = Polling()
-        if form.every is not None or form.within is not None:
-            polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
+        polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
         await poll(mask(f"{form.expression!r} is not true"), attempt, polling)
         return {}

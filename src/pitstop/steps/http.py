@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from pitstop.definition.durations import format_duration
 from pitstop.engine.frame import Activation
@@ -20,12 +20,12 @@ from pitstop.steps.http_client import (
     Response,
     checked_headers,
     checked_method,
+    checked_url,
     make_request,
     send,
-    split_url,
     without_credentials,
 )
-from pitstop.steps.polling import NotYet, Polling, plan_polling, poll
+from pitstop.steps.polling import NotYet, plan_polling, poll
 from pitstop.steps.workplace import Workplace
 
 _MIB = 1024 * 1024
@@ -43,9 +43,13 @@ def _as_statuses(value: Any) -> tuple[str, ...]:
 
 
 class HttpConfig(StepConfig):
-    url: str = Field(description="URL of the request: `http://` or `https://`, host and path.")
-    method: str = Field("GET", description="HTTP method, such as `GET` or `POST`.")
-    headers: dict[str, str] = Field({}, description="Request headers.")
+    url: Annotated[str, AfterValidator(checked_url)] = Field(
+        description="URL of the request: `http://` or `https://`, host and path."
+    )
+    method: Annotated[str, AfterValidator(checked_method)] = Field(
+        "GET", description="HTTP method, such as `GET` or `POST`."
+    )
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = Field({}, description="Request headers.")
     body: str | None = Field(None, description="Request body, as text.")
     json_body: Any = Field(None, alias="json", description="Request body, as a value to send as JSON.")
     status: Annotated[
@@ -73,22 +77,6 @@ class HttpConfig(StepConfig):
         le=64 * _MIB,
     )
     verify: bool = Field(True, description="Whether to verify the server's certificate.")
-
-    @field_validator("url")
-    @classmethod
-    def _can_be_asked_for(cls, url: str) -> str:
-        split_url(url)
-        return url
-
-    @field_validator("method")
-    @classmethod
-    def _is_a_method(cls, method: str) -> str:
-        return checked_method(method.upper())
-
-    @field_validator("headers")
-    @classmethod
-    def _can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
-        return checked_headers(headers)
 
     @model_validator(mode="after")
     def _has_one_body(self) -> Self:
@@ -132,9 +120,7 @@ class HttpStep:
                 problem = f"{form.check!r} is not true: {found.reason}" if isinstance(found, NotYet) else None
             return answer if problem is None else NotYet(mask(problem))
 
-        polling = Polling()
-        if form.every is not None or form.within is not None:
-            polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
+        polling = plan_polling(form.every, form.within, activation.step.timeout_seconds)
         answer = await poll(mask(f"{request.method} {request.shown_url}"), attempt, polling)
         masked: dict[str, Any] = self._workplace.masked(answer)
         return masked

@@ -68,8 +68,15 @@ def make_request(method: str, url: str, headers: Mapping[str, str], body: bytes 
     return Request(method, host, port, parts.scheme == "https", without_credentials(url), head, body or b"")
 
 
+def checked_url(url: str) -> str:
+    """The URL, if it can be asked for."""
+    split_url(url)
+    return url
+
+
 def checked_method(method: str) -> str:
-    """The method, if it can be sent."""
+    """The method in capital letters, if it can be sent."""
+    method = method.upper()
     if not _TOKEN.fullmatch(method):
         raise ValueError(f"invalid method {method!r}")
     return method

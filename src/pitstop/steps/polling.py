@@ -29,15 +29,15 @@ class Polling:
 
 
 def plan_polling(every: float | None, within: float | None, step_timeout: float | None) -> Polling:
-    """How to try until it holds. Without `within` it is the step's timeout that counts, and else a minute."""
+    """How to try until it holds: once, unless `every` or `within` is given.
+
+    Without `within` it ends just before the step's timeout, when the reason can still be reported, or after a minute.
+    """
+    if every is None and within is None:
+        return Polling()
     if within is None:
-        within = DEFAULT_LIMIT_SECONDS if step_timeout is None else just_before(step_timeout)
+        within = DEFAULT_LIMIT_SECONDS if step_timeout is None else step_timeout - min(0.5, step_timeout / 10)
     return Polling(DEFAULT_EVERY_SECONDS if every is None else every, within)
-
-
-def just_before(timeout_seconds: float) -> float:
-    """A little before the step's timeout, for then nobody can tell any more what was there."""
-    return timeout_seconds - min(0.5, timeout_seconds / 10)
 
 
 async def poll(what: str, attempt: Callable[[], Awaitable[Value | NotYet]], polling: Polling) -> Value:
