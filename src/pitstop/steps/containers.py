@@ -4,10 +4,9 @@ import math
 import re
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema, field_validator
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from pitstop.engine.container import ContainerOptions, Health, PullPolicy, Service
 from pitstop.steps.config import field_names
@@ -94,23 +93,6 @@ class ServiceConfig(StepConfig):
         )
 
 
-class _BuiltWhenUsed:
-    """Stands for `ServiceConfig`, whose validator takes longer to build than a short run, and which few steps need."""
-
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(ServiceConfig.model_validate)
-
-    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        ServiceConfig.model_rebuild()
-        return handler(ServiceConfig.__pydantic_core_schema__)
-
-
-if TYPE_CHECKING:
-    AnyService = ServiceConfig
-else:
-    AnyService = Annotated[Any, _BuiltWhenUsed()]
-
-
 class InContainer(StepConfig):
     """The keys of a step that can run in a container. The flow can have them too, for all of its steps."""
 
@@ -131,7 +113,7 @@ class InContainer(StepConfig):
     memory: Memory | None = Field(None, description="Memory limit, such as `512m` or `2g`.")
     platform: str | None = Field(None, description="Platform of the image, such as `linux/arm64`.")
     entrypoint: bool = Field(False, description="Whether to pass the script to the image's entry point.")
-    services: dict[str, AnyService] = Field({}, description="Service containers, such as a database, by host name.")
+    services: dict[str, ServiceConfig] = Field({}, description="Service containers, such as a database, by host name.")
 
     @field_validator("services")
     @classmethod

@@ -6,6 +6,9 @@ from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
+
+from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
 from pitstop.engine.threads import in_thread
@@ -14,7 +17,6 @@ from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.failures import BadReport, CommandFailed, NotAvailable, NothingMatches
 from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
-from pitstop.steps.run_options import RunOptions
 from pitstop.steps.script_outputs import read_outputs
 from pitstop.steps.workplace import SH, Workplace
 
@@ -23,6 +25,22 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = r"\{(file|script)\}"
 _NAMED_TESTS = 5
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `run` step is told, checked. Every text is right for a field that `RunStep.text_fields` names."""
+
+    script: str
+    shell: tuple[str, ...] | None = None
+    working_directory: str = "."
+    env: Mapping[str, Any] = {}
+    stdin: str | None = None
+    accept: tuple[int, ...] = (0,)
+    tests: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    requires: Mapping[str, Any] = {}
+    image: str | None = None
+    container: ContainerOptions = ContainerOptions()
 
 
 class _ConfigWhenAsked:
@@ -98,9 +116,11 @@ class RunStep:
             and all(type(value) is str for value in config.values())
         ):
             return RunOptions(**config)
-        from pitstop.steps.run_config import read_run_config
+        from pitstop.steps.config import read_config
 
-        return read_run_config(self.name, config, self._workplace.mask)
+        form = read_config(self.name, self.Config, config, self._workplace.mask)
+        same = {name: getattr(form, name) for name in RunOptions.__struct_fields__ if name != "container"}
+        return RunOptions(**same, container=form.container_options())
 
     async def _what_to_run(self, form: RunOptions, key: str, files: AsyncExitStack) -> dict[str, Any]:
         shell = form.shell or (self._workplace.shell if form.image is None else SH)

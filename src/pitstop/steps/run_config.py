@@ -1,15 +1,12 @@
 """The model of what a `run` step can be told."""
 
 import shlex
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import Field, field_validator
 
-from pitstop.steps.config import read_config
 from pitstop.steps.containers import InContainer
 from pitstop.steps.fields import OneOrMoreCodes, OneOrMoreTexts
-from pitstop.steps.run_options import RunOptions
 from pitstop.steps.workplace import BASH, SH
 
 SHELLS = {"bash": BASH, "sh": SH, "python": ("python3", "-u")}
@@ -56,12 +53,3 @@ class RunConfig(InContainer):
         if not all(0 <= code <= 255 for code in codes):
             raise ValueError("exit codes must be between 0 and 255")
         return codes
-
-    def options(self) -> RunOptions:
-        same = {name: getattr(self, name) for name in RunOptions.__struct_fields__ if name in RunConfig.model_fields}
-        return RunOptions(**same, container=self.container_options())
-
-
-def read_run_config(step_type: str, config: Mapping[str, Any], mask: Callable[[str], str]) -> RunOptions:
-    """BadConfig names each field that is wrong and the value that it has."""
-    return read_config(step_type, RunConfig, config, mask).options()
