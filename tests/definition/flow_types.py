@@ -57,7 +57,7 @@ class PythonConfig(Config):
     arguments: dict[str, Any] = Field(default_factory=dict, alias="with")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Type:
     name: str
     Config: type[BaseModel]
@@ -65,7 +65,7 @@ class Type:
     summary: str = "Does something."
 
 
-@dataclass(frozen=True)
+@dataclass
 class TextType(Type):
     text_fields: frozenset[str] = frozenset()
 

@@ -61,10 +61,7 @@ class ByModels:
             check_config(kind.model, values, section)
             return {"kind": kind.key, "config": values}
         form = validated(kind.form, values, section)
-        if form is None:
-            return None
-        titled = {"name": form.title} if form.title else {}
-        return {"kind": form.kind, "config": form.config(), "children": form.children(), **titled}
+        return None if form is None else form.options()
 
     def choose_kind(self, own: dict[str, Entry], node: MappingNode) -> Chosen | None:
         """What a step is and its config; None with the reason told."""

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from pitstop.definition.flow import StepSpec
 from pitstop.definition.forms import Condition, Duration, Form, OrTemplate, Steps
+from pitstop.definition.plain import Options
 from pitstop.definition.values import Source
 
 
@@ -17,10 +18,9 @@ class CombiningForm(Form):
     shorthand_field: ClassVar[str | None] = None
     step_lists: ClassVar[tuple[str, ...]] = ("steps",)
 
-    @property
-    def title(self) -> str | None:
-        """What people see where the step has no `name`."""
-        return None
+    def options(self) -> Options:
+        """Kind, config and children, as the StepSpec has them."""
+        return {"kind": self.kind, "config": self.config(), "children": self.children()}
 
     def config(self) -> dict[str, Any]:
         """What the engine is told, apart from the children."""
@@ -139,12 +139,9 @@ class GroupForm(StepsForm):
 
     group: str | None = Field(None, description="Display name, like `name`; or the steps themselves.")
 
-    @property
-    def title(self) -> str | None:
-        return self.group
-
-    def config(self) -> dict[str, Any]:
-        return {}
+    def options(self) -> Options:
+        options = {**super().options(), "config": {}}
+        return {**options, "name": self.group} if self.group else options
 
 
 class ChooseForm(CombiningForm):

@@ -78,26 +78,15 @@ class Flow:
 
 
 class StepTypeInfo(Protocol):
-    """What the reader needs to know of a step type."""
+    """What the reader needs to know of a step type.
 
-    @property
-    def name(self) -> str: ...
+    A type may also have `text_fields`: a config with nothing but texts for these needs no check by `Config`.
+    """
 
-    @property
-    def summary(self) -> str:
-        """What it does, in one sentence."""
-
-    @property
-    def Config(self) -> type[Any]:  # noqa: N802 - it is a class
-        """A pydantic model with `extra="forbid"`; its docs are the schema's and the reference's."""
-
-    @property
-    def shorthand_field(self) -> str | None:
-        """The field that takes the value of the shorthand: with "script", `run: make` is `with: {script: make}`.
-
-        A type may have `text_fields` as well, a frozenset with this one in it: a config of nothing but texts for these
-        is right, whatever they are, so that `Config` need not be asked.
-        """
+    name: str
+    summary: str  # what it does, in one sentence
+    Config: type[Any]  # a pydantic model with `extra="forbid"`; its docs are the schema's and the reference's
+    shorthand_field: str | None  # the field that takes the value of `name: value`
 
 
 def resolve_file(file: str, named_in: str = "") -> str:

@@ -276,15 +276,19 @@ def _last_line(node: Node) -> int:
     return end.line + 1 if end.column or end.line == node.start_mark.line else end.line
 
 
+def _end_of(text: str) -> Position:
+    """The place behind the last character."""
+    return Position(text.count("\n") + 1, len(text) - text.rfind("\n"))
+
+
 def _decoded(file: str, data: str | bytes, mistakes: Mistakes) -> str | None:
     try:
         text = data if isinstance(data, str) else data.decode()
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode()
+        place = _end_of(error.object[: error.start].decode())
         mistakes.texts[file] = error.object.decode(errors="replace")
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         byte = error.object[error.start]
-        mistakes.add(file, line, column, f"the byte 0x{byte:02x} is not UTF-8", "save the file as UTF-8")
+        mistakes.add(file, *place, f"the byte 0x{byte:02x} is not UTF-8", "save the file as UTF-8")
         return None
     return text.removeprefix("\ufeff")
 
@@ -298,8 +302,7 @@ def _tell_syntax(document: Document, error: YAMLError | UnicodeEncodeError) -> N
         strange = re.search(_NOT_IN_YAML, document.text)
         before = document.text[: strange.start()] if strange else ""
         what = f"the character U+{ord(strange[0]):04X} is not allowed in YAML" if strange else f"invalid YAML: {error}"
-        column = len(before) - before.rfind("\n")
-        document.mistakes.add(document.file, before.count("\n") + 1, column, what, "write it as an escape in quotes")
+        document.mistakes.add(document.file, *_end_of(before), what, "write it as an escape in quotes")
         return
     mark = error.problem_mark
     message = f"invalid YAML: {error.problem}"
@@ -311,7 +314,7 @@ def _tell_syntax(document: Document, error: YAMLError | UnicodeEncodeError) -> N
     elif error.context and error.context_mark is not None:
         message += f" {error.context}, which starts at line {error.context_mark.line + 1}"
     written = document.text.rstrip()
-    line, column = mark.line + 1, mark.column + 1
+    place = Position(mark.line + 1, mark.column + 1)
     if mark.index >= len(written):  # the end came too early: that is seen behind the last thing that is there
-        line, column = written.count("\n") + 1, len(written) - written.rfind("\n")
-    document.mistakes.add(document.file, line, column, message, hint)
+        place = _end_of(written)
+    document.mistakes.add(document.file, *place, message, hint)

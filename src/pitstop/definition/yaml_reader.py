@@ -278,8 +278,6 @@ class _FileReader:
         spec = self._models.step(kind, values, fields, own.get(kind.key, (node,))[0], misspelt)
         if spec is None:
             return None
-        if "name" in spec and options.get("name"):
-            del spec["name"]
         step = StepSpec(source=self._document.place_of(node), positions=self._positions(fields), **{**spec, **options})
         if step.kind == "call" and self._reading.on_call is not None and "${{" not in step.config["call"]:
             self._reading.on_call(step)
