@@ -10,11 +10,7 @@ CONTAINER_KEYS = ("image", "pull", "user", "cpus", "memory", "platform", "servic
 
 
 def with_containers(steps: tuple[StepSpec, ...], defaults: Mapping[str, Any]) -> tuple[StepSpec, ...]:
-    """The steps, each `run` with what the flow says where it says nothing itself.
-
-    A step without an image, because neither says one or it says `null`, stays as it is. Its own services come beside
-    those of the flow, which are shared by all.
-    """
+    """The steps, with the flow's options for each `run` step in an image that says nothing of its own."""
     return tuple(_with_container(step, defaults) for step in steps) if defaults else steps
 
 

@@ -110,10 +110,7 @@ class Document:
 def known_entries(
     document: Document, entries: dict[str, Entry], names: frozenset[str], owner: str, others: Iterable[str] = ()
 ) -> tuple[dict[str, Entry], frozenset[str]]:
-    """The entries that `owner` knows, and the names that were most likely meant by those that are told.
-
-    `others` are names that could have been meant as well.
-    """
+    """The entries that `owner` knows, and the names, its own or `others`, that were most likely meant by the rest."""
     if entries.keys() <= names:
         return entries, frozenset()
     meant = {name: nearest(name, [*names, *others]) for name in entries if name not in names}

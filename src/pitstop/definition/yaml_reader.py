@@ -40,9 +40,7 @@ def read_flow(
 ) -> Flow:
     """The flow in `text`. BadFlow has every mistake in it, and in the files that it includes, with its place.
 
-    `read_file` gives the files that are included; an OSError of it is a mistake where the file is named.
-    `check_expression` says what is wrong with some jq. `on_call` gets each step that calls a flow, even if the file has
-    mistakes.
+    `on_call` gets each step that calls a flow, even if the file has mistakes.
     """
     reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression), on_call)
     with _collector_paused():

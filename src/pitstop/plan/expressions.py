@@ -53,10 +53,7 @@ class Template:
 
 @lru_cache(maxsize=4096)
 def parse_template(text: str) -> Template:
-    """The parts of `text`; BadExpression for a `${{` without its `}}`, or with nothing between them.
-
-    `$${{` stands for the text `${{`.
-    """
+    """The parts of `text`, where `$${{` stands for `${{`; BadExpression for a `${{` that is empty or not closed."""
     parts: list[str | Expression] = []
     at = 0
     while opening := re.compile(_OPENING).search(text, at):
@@ -100,12 +97,9 @@ def secrets_read_by(expression: str) -> Iterator[str]:
 async def render(
     template: object, values: Mapping[str, object], evaluator: Evaluator, *, timeout_seconds: float = 1.0
 ) -> Any:
-    """`template` with its expressions replaced: a Template, a string, or JSON with strings in it at any depth.
+    """`template` with its expressions replaced, at any depth but in keys; BadExpression, ExpressionTimeout.
 
-    A string that is exactly one `${{ }}` becomes the value, of whatever type. Inside other text a string is put
-    in as it is, null as nothing, and any other value as compact JSON. Keys of objects are not templates.
-
-    BadExpression, also when an expression gives no value or several; ExpressionTimeout.
+    A string that is exactly one `${{ }}` becomes the value, of any type. Inside other text, null is left out.
     """
     match template:
         case str() | Template():
@@ -129,10 +123,7 @@ async def truth(
 
 
 def look_up(values: object, parts: Parts) -> Json:
-    """What a plain path names, as JSON: jq's own answer, without jq.
-
-    It also goes through what is no JSON yet, such as a dataclass in the state of a graph.
-    """
+    """What a plain path names, as JSON: jq's answer without jq, also in values that are no JSON yet."""
     for part in parts:
         if not isinstance(values, _READ_AS_THEY_ARE) or _hides_key(values, part):
             values = as_json(values)

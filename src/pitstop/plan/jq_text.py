@@ -65,10 +65,7 @@ def tokens(text: str, at: int = 0) -> Iterator[Token]:
 
 @lru_cache(maxsize=4096)
 def top_keys(expression: str) -> frozenset[str] | None:
-    """The top-level keys that the expression can read, so that no others need to be sent; None for all.
-
-    It may name too many keys and never too few: whatever is not surely understood gives None.
-    """
+    """The top-level keys that the expression can read: maybe too many, never too few; None for all of them."""
     try:
         return frozenset(_KeyReader(expression).read())
     except (_Unclear, BadExpression):

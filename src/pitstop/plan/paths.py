@@ -24,10 +24,7 @@ _MOST_PADDING = 1_000_000
 
 
 def parse_path(text: str) -> Parts:
-    """The parts of a plain path, such as `.a.b[0]."odd key"["x"]`; BadExpression for any other jq.
-
-    `.` is the empty path. A negative index counts from the end.
-    """
+    """The parts of a plain path, such as `.a[-1]."odd key"["x"]`, or `.` for none; BadExpression for any other jq."""
     path = text.strip()
     if path == ".":
         return ()
@@ -76,10 +73,9 @@ def read_path(values: object, parts: Sequence[str | int]) -> Any:
 
 
 def with_value(values: object, parts: Sequence[str | int], new: object) -> Any:
-    """`values` with `new` at the path; only the containers along the path are copies, all else is shared.
+    """`values` with `new` at the path, as jq would set it; BadExpression where the path cannot be.
 
-    As in jq, null becomes the object or array that is needed, and an array is padded with null up to a new index.
-    BadExpression where something on the way is of another type.
+    Only the containers along the path are copies, all else is shared.
     """
     nodes = [values]
     for part in parts[:-1]:

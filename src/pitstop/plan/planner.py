@@ -70,11 +70,7 @@ def _options(node: NodeSpec | None) -> dict[str, Any]:
 
 
 def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: LoadFlow | None = None) -> Plan:
-    """The plan of a flow, with the flows that it calls in it. The flow's `env` is a value of the run: `first_values`.
-
-    `load_flow` gives the flow in a file; an OSError of it is a mistake where the file is named. BadFlow has every
-    mistake in the calls, BadInputs everything that is wrong with the inputs.
-    """
+    """The plan of a flow and of the flows that it calls; BadFlow has every mistake in the calls, BadInputs."""
     planning = _Planning(load_flow, flow.texts)
     around = _Around((resolve_file(flow.source.file),), flow.secrets)
     root = Step(
@@ -116,10 +112,7 @@ def first_values(
 
 
 def checked_inputs(flow: Flow, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs with their defaults; BadInputs with everything that is wrong with those that were given.
-
-    Text for an input of another type is read as JSON, for that is how a command line gives a number.
-    """
+    """The inputs with their defaults, text for another type read as JSON; BadInputs with everything that is wrong."""
     mistakes = _unknown_inputs(flow, given)
     values: dict[str, Any] = {}
     for name, spec in flow.inputs.items():

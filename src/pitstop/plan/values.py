@@ -56,10 +56,7 @@ class Change:
 
 
 def diff(before: object, after: object) -> list[Change]:
-    """Every place where the two differ as JSON, in the order of `before`; lists are compared place by place.
-
-    Parts that are the same object are not looked into, so the cost is that of what changed.
-    """
+    """Every place where the two differ as JSON, in the order of `before`; parts that are one object are skipped."""
     changes: list[Change] = []
     todo: list[tuple[Parts, object, object, frozenset[tuple[int, int]]]] = [((), before, after, frozenset())]
     while todo:

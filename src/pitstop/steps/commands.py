@@ -27,10 +27,7 @@ class Ended:
 
 
 async def run_to_end(workplace: Workplace, activation: Activation, command: Command, *, is_heard: bool = True) -> Ended:
-    """Run the command and wait for its end. Cancelling ends it, and returns when nothing of it is left.
-
-    Cancelling again, while it has time to end by itself, takes that time away.
-    """
+    """Run the command to its end. Cancelling ends it with time to clean up, cancelling again without."""
     executor = workplace.executor
     ref = CommandRef(workplace.workspace.id, command.key)
     listener = workplace.listener(activation) if is_heard else None

@@ -11,10 +11,7 @@ from pitstop.steps.polling import NotYet
 
 
 async def holds(expression: str, values: Mapping[str, Any], evaluator: Evaluator) -> bool | NotYet:
-    """True, or what was there. One that does not compile or does not end will never hold: BadExpression.
-
-    One that only fails on these values may hold for the next.
-    """
+    """True, or what was there; BadExpression for one that cannot hold, since it does not compile or does not end."""
     try:
         answer: Json = await render(Template((Expression(expression, 1),)), values, evaluator)
     except ExpressionTimeout:

@@ -16,10 +16,7 @@ LOOPBACK = "127.0.0.1"
 
 @asynccontextmanager
 async def entrance(workplace: Workplace, activation: Activation, call: str) -> AsyncIterator[dict[str, Any]]:
-    """What the process of a function is to be given, so that it tells us where it waits.
-
-    Until this is left, the clock of the step stands still: somebody looks at it.
-    """
+    """What the process of a function needs to report where it waits. Until this is left, the step's clock is paused."""
     token = secrets.token_urlsafe(16)
     hearing: set[asyncio.Task[Any]] = set()
     is_left = False

@@ -1,21 +1,4 @@
-"""The ways in which steps fail: each is the error of an `Outcome`, with its values as attributes.
-
-StepFailure
-├── BadConfig            the configuration does not fit the step type
-├── NotAvailable         it asks for something that this place does not have
-├── OutsideWorkspace     a path leads out of the workspace
-├── CannotWrite          a file could not be written
-├── CommandFailed        a command ended in a way that is not accepted
-├── BadOutput            what a script left in $PITSTOP_OUTPUT cannot be read
-├── BadReport            a test report cannot be read
-├── NothingMatches       no file is there for a pattern
-├── NeverHeld            what was waited for did not come true
-├── NoAnswer             a server could not be reached, or did not answer properly
-├── BadCall              a Python function cannot be found, raised, or returned no mapping
-├── NotApproved          a person said no
-├── NobodyToApprove      no person can be asked
-└── FailedOnPurpose      the flow says that this is a failure
-"""
+"""The ways in which steps fail: each is the error of an `Outcome`, with its values as attributes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -21,10 +21,7 @@ class FoundFiles(msgspec.Struct, frozen=True):
 
 
 async def find_files(files: WorkspaceFiles, field: str, patterns: Sequence[str], folder: str) -> FoundFiles:
-    """The files in a folder of the repo that the patterns name, a folder standing for all in it.
-
-    OutsideWorkspace for a pattern or a link that leads out of the repo.
-    """
+    """The files in a folder of the repo that match, a folder standing for all in it; OutsideWorkspace."""
     try:
         found = await files.find("repo", patterns, folder)
     except PathOutside as error:

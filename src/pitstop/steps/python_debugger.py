@@ -31,10 +31,7 @@ class NoDebugger(Exception):
 
 
 def listen(*hidden: str) -> tuple[str, int]:
-    """Where this process listens, from now on or already. Threads that there were before are never held up.
-
-    `hidden` are the names of files that are no business of whoever steps.
-    """
+    """Where this process listens. Threads that were there before are never stopped, and `hidden` files not shown."""
     global _listens_at
     if _listens_at is not None:
         return _listens_at
@@ -93,10 +90,7 @@ def leave() -> None:
 
 @contextmanager
 def stopping_in(function: Callable[..., Any]) -> Iterator[None]:
-    """Stop at the first line of the function when it is called in here, in this thread.
-
-    A step that has left the function is over with this.
-    """
+    """Stop at the first line of the function when this thread calls it in here. Leaving ends any stepping."""
     debugpy, pydevd = _debugpy(), importlib.import_module("pydevd")
     code = code_of(function)
 

@@ -48,17 +48,14 @@ def default_shell() -> tuple[str, ...]:
 class Workplace:
     """What the steps of one run work with.
 
-    `env` is laid over what the executor gives every command. A command has those `secrets` that its step lists.
-    `on_output` gets what commands write, as it comes and with the secrets taken out; the offset of a chunk is that in
-    the log, where its data may have another length. `settle` waits until what was passed on is kept: a command that
-    writes faster than that is read no faster.
+    `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored.
     """
 
     executor: Executor
     workspace: WorkspaceRef
     run: str = "run"
-    env: Mapping[str, str] = field(default_factory=dict)
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict)  # laid over what the executor gives every command
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)  # a command has those that its step lists
     shell: tuple[str, ...] = field(default_factory=default_shell)
     grace_seconds: float = 10.0
     mask: Callable[[str], str] = str
@@ -106,10 +103,7 @@ class Workplace:
     async def control_file(
         self, key: str, kind: str, content: str | None = None, *, mode: int | None = None
     ) -> AsyncIterator["ControlFile"]:
-        """A file for the command with this execution key, until it is not needed any more.
-
-        Without content the command makes it.
-        """
+        """A file for the command with this execution key, until this is left; without content the command makes it."""
         name = f"{COMMAND_FILES}/{_file_name(key)}.{kind}"
         if content is not None:
             data = content.encode(errors="surrogateescape")
