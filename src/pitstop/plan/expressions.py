@@ -32,7 +32,6 @@ class Expression:
     """The jq between `${{` and `}}`."""
 
     text: str
-    column: int  # of its `${{` in the template, from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,6 @@ class Template:
     """Text and expressions in turn, in the order in which they were written."""
 
     parts: tuple[str | Expression, ...]
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it has no expression, so that it is the same for all values."""
-        return not self.expressions
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -67,7 +61,7 @@ def parse_template(text: str) -> Template:
         expression = text[at:end].strip()
         if not expression:
             raise BadExpression(text, f"empty ${{{{ }}}} at column {column}")
-        parts.append(Expression(expression, column))
+        parts.append(Expression(expression))
         at = end + len("}}")
     parts.append(text[at:])
     return Template(tuple(part for part in parts if part))
@@ -78,8 +72,6 @@ def expressions_in(value: object) -> Iterator[str]:
     match value:
         case str():
             yield from parse_template(value).expressions
-        case Template():
-            yield from value.expressions
         case Mapping():
             for child in value.values():
                 yield from expressions_in(child)
@@ -102,7 +94,7 @@ async def render(
     A string that is exactly one `${{ }}` becomes the value, of any type. Inside other text, null is left out.
     """
     match template:
-        case str() | Template():
+        case str():
             return await _render_text(template, values, evaluator, timeout_seconds)
         case Mapping():
             return {
@@ -114,11 +106,29 @@ async def render(
     return as_json(template)
 
 
+async def only_value(
+    expression: str, values: Mapping[str, object], evaluator: Evaluator, timeout_seconds: float = 1.0
+) -> Json:
+    """The one value that the expression gives; BadExpression, also for none or several, ExpressionTimeout."""
+    parts = plain_path(expression)
+    if parts is not None:
+        return look_up(values, parts)
+    try:
+        results = await evaluator.evaluate(expression, values, timeout_seconds=timeout_seconds)
+    except ExpressionTimeout:
+        raise
+    except BadExpression as error:
+        raise BadExpression(expression, f"{error.reason}{what_was_there(expression, values)}") from error
+    if len(results) != 1:
+        raise BadExpression(expression, f"returned {len(results) or 'no'} values where exactly one is needed")
+    return as_json(results[0])
+
+
 async def truth(
     expression: str, values: Mapping[str, object], evaluator: Evaluator, *, timeout_seconds: float = 1.0
 ) -> bool:
     """Whether a condition holds: only false and null are false. It may be written with or without `${{ }}`."""
-    answer = await _only_value(_condition(expression), values, evaluator, timeout_seconds)
+    answer = await only_value(_condition(expression), values, evaluator, timeout_seconds)
     return answer is not None and answer is not False
 
 
@@ -163,33 +173,16 @@ _OPENING = r"\${1,2}\{\{"
 
 
 async def _render_text(
-    template: str | Template, values: Mapping[str, object], evaluator: Evaluator, timeout_seconds: float
+    template: str, values: Mapping[str, object], evaluator: Evaluator, timeout_seconds: float
 ) -> Json:
-    parts = (parse_template(template) if isinstance(template, str) else template).parts
+    parts = parse_template(template).parts
     made = [
-        await _only_value(part.text, values, evaluator, timeout_seconds) if isinstance(part, Expression) else part
+        await only_value(part.text, values, evaluator, timeout_seconds) if isinstance(part, Expression) else part
         for part in parts
     ]
     if len(parts) == 1:
         return made[0]
     return "".join(map(_inside_text, made))
-
-
-async def _only_value(
-    expression: str, values: Mapping[str, object], evaluator: Evaluator, timeout_seconds: float
-) -> Json:
-    parts = plain_path(expression)
-    if parts is not None:
-        return look_up(values, parts)
-    try:
-        results = await evaluator.evaluate(expression, values, timeout_seconds=timeout_seconds)
-    except ExpressionTimeout:
-        raise
-    except BadExpression as error:
-        raise BadExpression(expression, f"{error.reason}{what_was_there(expression, values)}") from error
-    if len(results) != 1:
-        raise BadExpression(expression, f"returned {len(results) or 'no'} values where exactly one is needed")
-    return as_json(results[0])
 
 
 def _condition(text: str) -> str:

@@ -5,15 +5,14 @@ from typing import Any
 
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadExpression, ExpressionTimeout
-from pitstop.plan.expressions import Expression, Template, parse_template, render, shown, what_was_there
-from pitstop.plan.values import Json
+from pitstop.plan.expressions import Expression, only_value, parse_template, shown, what_was_there
 from pitstop.steps.polling import NotYet
 
 
 async def holds(expression: str, values: Mapping[str, Any], evaluator: Evaluator) -> bool | NotYet:
     """True, or what was there; BadExpression for one that cannot hold, since it does not compile or does not end."""
     try:
-        answer: Json = await render(Template((Expression(expression, 1),)), values, evaluator)
+        answer = await only_value(expression, values, evaluator)
     except ExpressionTimeout:
         raise
     except BadExpression as error:
