@@ -68,9 +68,7 @@ class Document:
         return found
 
     def items(self, node: Node) -> list[Node]:
-        """The children of a list; none of anything else."""
-        if not isinstance(node, SequenceNode):
-            return []
+        """The children of a list."""
         self._check_tag(node, "seq")
         children: list[Node] = node.value
         return children

@@ -149,7 +149,7 @@ async def _read_response(reader: asyncio.StreamReader, method: str, body_limit: 
         size = int(headers["content-length"])
         if size < 0:
             raise ValueError(f"its length is {size}")
-        body, is_cut = await _read_exactly(reader, min(size, body_limit)), size > body_limit
+        body, is_cut = await reader.readexactly(min(size, body_limit)), size > body_limit
     else:
         body, is_cut = await _read_to_end(reader, body_limit)
     return Response(status, headers, body, is_cut)
@@ -170,16 +170,6 @@ async def _read_headers(reader: asyncio.StreamReader) -> dict[str, str]:
     return headers
 
 
-async def _read_exactly(reader: asyncio.StreamReader, size: int) -> bytes:
-    body = bytearray()
-    while len(body) < size:
-        data = await reader.read(min(size - len(body), _CHUNK_BYTES))
-        if not data:
-            raise asyncio.IncompleteReadError(bytes(body), size)
-        body += data
-    return bytes(body)
-
-
 async def _read_to_end(reader: asyncio.StreamReader, limit: int) -> tuple[bytes, bool]:
     body = bytearray()
     while len(body) <= limit and (data := await reader.read(_CHUNK_BYTES)):
@@ -194,7 +184,7 @@ async def _read_chunks(reader: asyncio.StreamReader, limit: int) -> tuple[bytes,
         if size < 0:
             raise ValueError(f"a chunk of it has the length {size}")
         room = limit - len(body)
-        body += await _read_exactly(reader, min(size, room))
+        body += await reader.readexactly(min(size, room))
         if size > room:
             return bytes(body), True
         if size == 0:

@@ -63,11 +63,11 @@ def listens() -> bool:
     return _listens_at is not None
 
 
-def wait_for_somebody(seconds: float = WAIT_SECONDS) -> bool:
+def wait_for_somebody() -> bool:
     """Whether a client is there, now or in time."""
     debugpy = _debugpy()
     if not debugpy.is_client_connected():
-        timer = threading.Timer(seconds, stop_waiting)
+        timer = threading.Timer(WAIT_SECONDS, stop_waiting)
         _let_be(timer)
         timer.start()
         try:
