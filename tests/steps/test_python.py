@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from pitstop.events.outcome import Status
 from pitstop.steps import python_call
+from pitstop.steps.python import PythonConfig
 from tests.steps.bench import Bench, open_bench
 
 HERE = "tests.steps.functions"
@@ -27,6 +28,12 @@ async def bench(tmp_path: Path, is_far: bool) -> AsyncIterator[Bench]:
 @pytest.mark.parametrize("function", ["add", "add_async", "Calculator.add"])
 async def test_a_function_is_called_with_its_arguments(bench: Bench, function: str) -> None:
     assert await bench.outputs("python", {"call": f"{HERE}:{function}", "with": {"a": 1}}) == {"sum": 1}
+
+
+def test_editors_accept_an_interpreter_as_text_and_as_a_list() -> None:
+    interpreter = PythonConfig.model_json_schema()["properties"]["interpreter"]
+
+    assert [kind["type"] for kind in interpreter["anyOf"]] == ["string", "array"]
 
 
 async def test_returning_nothing_is_no_outputs(bench: Bench) -> None:

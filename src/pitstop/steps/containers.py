@@ -2,7 +2,6 @@
 
 import math
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from pitstop.engine.container import ContainerOptions, Health, PullPolicy, Service
 from pitstop.steps.config import field_names
-from pitstop.steps.fields import Duration, StepConfig
+from pitstop.steps.fields import Duration, StepConfig, Words
 from pitstop.steps.workplace import as_text, checked_name
 
 _BYTES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -30,10 +29,6 @@ def parse_memory(value: object) -> int:
     return int(size)
 
 
-def _as_words(value: Any) -> Any:
-    return tuple(shlex.split(value)) if isinstance(value, str) else value
-
-
 Memory = Annotated[
     int,
     BeforeValidator(parse_memory),
@@ -45,7 +40,6 @@ Check = Annotated[
         lambda value: ("sh", "-c", value) if isinstance(value, str) else value, json_schema_input_type=str | list[str]
     ),
 ]
-Words = Annotated[tuple[str, ...], BeforeValidator(_as_words, json_schema_input_type=str | list[str])]
 
 
 class HealthConfig(StepConfig):

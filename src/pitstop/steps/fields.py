@@ -1,5 +1,6 @@
 """The kinds of fields that configurations of steps are made of."""
 
+import shlex
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
@@ -19,6 +20,11 @@ def _as_tuple(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
 
+def _as_words(value: Any) -> Any:
+    """The words of a command that may be written as one text."""
+    return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+
 Duration = Annotated[
     float,
     BeforeValidator(parse_duration),
@@ -32,5 +38,6 @@ Duration = Annotated[
         }
     ),
 ]
+Words = Annotated[tuple[str, ...], BeforeValidator(_as_words, json_schema_input_type=str | list[str])]
 OneOrMoreTexts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple, json_schema_input_type=str | list[str])]
 OneOrMoreCodes = Annotated[tuple[int, ...], BeforeValidator(_as_tuple, json_schema_input_type=int | list[int])]

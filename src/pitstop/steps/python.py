@@ -1,12 +1,11 @@
 """`python`: a function called in a process of its own."""
 
 import json
-import shlex
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pitstop.engine.executor import PITSTOP_PACKAGE, PITSTOP_PYTHON, Command
 from pitstop.engine.frame import Activation
@@ -16,7 +15,7 @@ from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.config import read_config
 from pitstop.steps.entering import entrance
 from pitstop.steps.failures import BadCall, CommandFailed
-from pitstop.steps.fields import StepConfig
+from pitstop.steps.fields import StepConfig, Words
 from pitstop.steps.workplace import Workplace
 
 CALLER = f"{PITSTOP_PACKAGE}steps/python_call.py"
@@ -29,17 +28,12 @@ class PythonConfig(StepConfig):
         pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$",
     )
     arguments: dict[str, Any] = Field({}, alias="with", description="Keyword arguments of the function.")
-    interpreter: tuple[str, ...] = Field(
+    interpreter: Words = Field(
         (PITSTOP_PYTHON,),
         description="Python interpreter, such as `.venv/bin/python`; defaults to the one that runs Pitstop.",
         json_schema_extra={"default": None},
     )
     env: dict[str, Any] = Field({}, description="Additional environment variables.")
-
-    @field_validator("interpreter", mode="before")
-    @classmethod
-    def _is_a_command(cls, written: object) -> object:
-        return tuple(shlex.split(written)) if isinstance(written, str) else written
 
 
 class PythonStep:
