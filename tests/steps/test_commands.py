@@ -47,7 +47,7 @@ async def test_the_end_is_found_in_many_small_chunks(bench: Bench) -> None:
     for number in range(100_000):
         tail.add(f"line {number}\n".encode())
 
-    assert tail.last_lines(bench.workplace, 2) == ("line 99998", "line 99999")
+    assert tail.last_lines(bench.workplace)[-2:] == ("line 99998", "line 99999")
 
 
 async def test_a_command_is_read_no_faster_than_what_it_writes_can_be_kept(bench: Bench) -> None:

@@ -179,7 +179,7 @@ def read_document(file: str, data: str | bytes, mistakes: Mistakes) -> Document 
         if document.root is None:
             mistakes.add(file, 1, 1, "the file is empty: a flow needs at least `steps:`")
         elif "*" in text and "&" in text:
-            document.size = _Measurement().measure(document.root)[0]
+            document.size = _measure(document.root, {})[0]
     except _BeyondLimits as beyond:
         mistakes.add(file, beyond.line, beyond.column, beyond.reason)
         return None
@@ -225,33 +225,27 @@ _TOO_DEEP = f"nested more than {MOST_LEVELS} levels deep"
 _TOO_MANY = f"more than {MOST_NODES:,} values after resolving aliases"
 
 
-class _Measurement:
-    """How large a document is with its aliases replaced. Nothing is copied: each node is measured once."""
-
-    def __init__(self) -> None:
-        self._known: dict[Node, tuple[int, int] | None] = {}  # None for those that we are inside of
-
-    def measure(self, node: Node) -> tuple[int, int]:
-        """Nodes and levels. An alias comes after its anchor, so this is no deeper than the file is nested."""
-        if isinstance(node, ScalarNode):
-            return 1, 1
-        if node in self._known:
-            known = self._known[node]
-            if known is None:
-                raise _BeyondLimits(node, "recursive alias: the anchor contains itself")
-            return known
-        self._known[node] = None
-        nodes, levels = 1, 0
-        for child in _children(node):
-            child_nodes, child_levels = self.measure(child)
-            nodes += child_nodes
-            levels = max(levels, child_levels)
-        if nodes > MOST_NODES:
-            raise _BeyondLimits(node, _TOO_MANY)
-        if levels >= MOST_LEVELS:
-            raise _BeyondLimits(node, _TOO_DEEP)
-        self._known[node] = nodes, levels + 1
-        return nodes, levels + 1
+def _measure(node: Node, known: dict[Node, tuple[int, int] | None]) -> tuple[int, int]:
+    """Nodes and levels with aliases replaced. `known` has each node once it is measured, None while we are inside."""
+    if isinstance(node, ScalarNode):
+        return 1, 1
+    if node in known:
+        size = known[node]
+        if size is None:
+            raise _BeyondLimits(node, "recursive alias: the anchor contains itself")
+        return size
+    known[node] = None
+    nodes, levels = 1, 0
+    for child in _children(node):
+        child_nodes, child_levels = _measure(child, known)
+        nodes += child_nodes
+        levels = max(levels, child_levels)
+    if nodes > MOST_NODES:
+        raise _BeyondLimits(node, _TOO_MANY)
+    if levels >= MOST_LEVELS:
+        raise _BeyondLimits(node, _TOO_DEEP)
+    known[node] = nodes, levels + 1
+    return nodes, levels + 1
 
 
 def _children(node: Node) -> Iterator[Node]:

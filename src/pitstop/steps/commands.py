@@ -80,14 +80,14 @@ class Tail:
             self._size -= len(self._chunks.popleft())
             self._is_cut = True
 
-    def last_lines(self, workplace: Workplace, count: int = LAST_LINES) -> tuple[str, ...]:
+    def last_lines(self, workplace: Workplace) -> tuple[str, ...]:
         """The last lines for a message: no escape sequences, no secrets, nothing that was written over."""
         text = workplace.mask(b"".join(self._chunks).decode(errors="replace"))
         lines = [shown for line in text.split("\n") if (shown := shown_line(line))]
         if not self._is_cut:
-            return tuple(_beginning(line) for line in lines[-count:])
+            return tuple(_beginning(line) for line in lines[-LAST_LINES:])
         # The first line may begin in the middle, and so in the middle of a secret
-        whole = lines[1:][-count:]
+        whole = lines[1:][-LAST_LINES:]
         return tuple(map(_beginning, whole)) or tuple("…" + line[-_LINE_CHARACTERS:] for line in lines)
 
 

@@ -1,7 +1,7 @@
 """The step types that there are: our own, and those that other packages have added."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -90,8 +90,8 @@ class StepTypes:
         return make(step_type, workplace, self._added[name][0])
 
 
-def find_step_types(search: "Callable[..., Iterable[EntryPoint]] | None" = None) -> StepTypes:
+def find_step_types() -> StepTypes:
     """Our own step types, and those that installed packages have as entry points."""
     from importlib.metadata import entry_points
 
-    return StepTypes((search or entry_points)(group=GROUP))
+    return StepTypes(entry_points(group=GROUP))
