@@ -64,11 +64,10 @@ class Gate:
         is_unsafe = not is_socket and scope["method"] not in SAFE_METHODS
         if not is_socket and not is_unsafe and (path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)):
             return
-        bearer, cookie = bearer_in(headers), cookie_in(headers)
-        key = headers.get("idempotency-key")
-        caller = await self._access.who(bearer=bearer, session=None if bearer else cookie, key=key)
-        by_cookie = bearer is None and cookie is not None
-        needs_our_page = (is_socket and origin is not None) or (by_cookie and (is_unsafe or is_socket))
+        bearer = bearer_in(headers)
+        cookie = cookie_in(headers) if bearer is None else None
+        caller = await self._access.who(bearer=bearer, session=cookie, key=headers.get("idempotency-key"))
+        needs_our_page = (is_socket and origin is not None) or (cookie is not None and (is_unsafe or is_socket))
         if needs_our_page and not is_our_page(origin or "", host):
             raise Foreign("Origin", origin or "")
         if caller is None:

@@ -1,6 +1,5 @@
 """Headers that keep a browser from doing with our answers what nobody wants."""
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONTENT_POLICY = "; ".join(
@@ -19,14 +18,15 @@ CONTENT_POLICY = "; ".join(
     ]
 )
 
-ALWAYS = {
-    "Content-Security-Policy": CONTENT_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
+ALWAYS = [
+    (b"content-security-policy", CONTENT_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+OF_THE_API = [*ALWAYS, (b"cache-control", b"no-store")]
 
 
 class SafeHeaders:
@@ -39,14 +39,12 @@ class SafeHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        safe = OF_THE_API if scope["path"].startswith("/api/") else ALWAYS
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in ALWAYS.items():
-                    headers.setdefault(name, value)
-                if scope["path"].startswith("/api/"):
-                    headers.setdefault("Cache-Control", "no-store")
+                given = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(each for each in safe if each[0] not in given)]
             await send(message)
 
         await self._app(scope, receive, send_safely)

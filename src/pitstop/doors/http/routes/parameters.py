@@ -35,12 +35,12 @@ IdempotencyKey = Annotated[
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)]
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     caller: Caller = request.state.caller
     return caller
 
 
-def _run_id(request: Request) -> str | None:
+async def _run_id(request: Request) -> str | None:
     return getattr(request.state, "run_id", None)
 
 
