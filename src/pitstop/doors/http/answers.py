@@ -18,6 +18,7 @@ from pitstop.service.wire import Problem
 LOGGER = logging.getLogger("pitstop.http")
 RETRY_AFTER_SECONDS = 5
 MOST_PROBLEMS = 50
+BUG = problem("internal", "Internal error", "this is a bug in Pitstop: see the server log", 500)
 
 _TOLD = {
     401: "Missing or invalid token or session.",
@@ -96,5 +97,4 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
 async def answer_bug(_request: Request, error: Exception) -> Response:
     """Ours, and nobody else's business: told to the log, not to the client."""
     LOGGER.error("internal error in a request", exc_info=error)
-    told = problem("internal", "Internal error", "this is a bug in Pitstop: see the server log", 500)
-    return Response(encode(told), 500, {}, MEDIA_TYPE)
+    return Response(encode(BUG), 500, {}, MEDIA_TYPE)

@@ -1,10 +1,10 @@
 """The HTTP app: every family of routes, behind the gate."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -14,8 +14,8 @@ from pitstop.doors.http.gate.headers import SafeHeaders
 from pitstop.doors.http.gate.limits import BodyLimit, Limits, Places
 from pitstop.doors.http.metrics import CountRequests, Metrics
 from pitstop.doors.http.openapi import describe
-from pitstop.doors.http.routes import audit as audits
 from pitstop.doors.http.routes import (
+    audit,
     breakpoints,
     debug,
     events,
@@ -24,13 +24,14 @@ from pitstop.doors.http.routes import (
     login,
     logs,
     runs,
+    secrets,
     shell,
     socket,
     steps,
     tokens,
     website,
 )
-from pitstop.doors.http.routes import secrets as secret_routes
+from pitstop.doors.http.routes.route import API
 from pitstop.doors.http.streams.shell_sessions import ShellSessions
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError
@@ -38,8 +39,6 @@ from pitstop.service.access import Access
 from pitstop.service.desks import Service
 from pitstop.service.idempotency import Idempotency, MemoryAnswers
 from pitstop.service.operations import AlwaysReady, Operations
-
-API = "/api/v1"
 
 
 def create_app(
@@ -55,8 +54,7 @@ def create_app(
 
     Requests may be for `hosts` and this machine's loopback names.
     """
-    access, secrets, audit = service.access, service.secrets, service.audit
-    if access is None or secrets is None or audit is None:
+    if service.access is None or service.secrets is None or service.audit is None:
         raise TypeError("a service without access, secrets and an audit log cannot be served over HTTP")
     limits = limits or Limits()
     metrics = Metrics()
@@ -84,31 +82,27 @@ def create_app(
     app.state.streams = streams
     app.state.idempotency = idempotency or Idempotency(MemoryAnswers())
     for router in (
-        tokens.routes(access),
-        secret_routes.routes(secrets),
-        audits.routes(audit),
+        tokens.routes(service.access),
+        secrets.routes(service.secrets),
+        audit.routes(service.audit),
         shell.routes(service, streams, shells, sockets),
         socket.routes(service, streams, sockets, limits),
-        *_service_routes(service, streams, limits),
+        runs.routes(service, streams),
+        events.routes(service, streams),
+        logs.routes(service, limits),
+        debug.routes(service, limits),
+        breakpoints.flow_routes(service),
+        flows.routes(service),
+        steps.routes(service),
+        health.routes(operations or AlwaysReady(), metrics),
+        login.routes(service.access),
     ):
-        app.include_router(router, prefix=API)
-    app.include_router(health.routes(operations or AlwaysReady(), metrics))
-    app.include_router(login.routes(access))
+        app.router.routes += router.routes  # to include a router would match a request twice
     app.router.default = website.Website(web)
     app.add_route(f"{API}/openapi.json", openapi.answer_description, include_in_schema=False)
     describe(app, lambda: create_app(service, web=None))
-    _guard(app, access, hosts, limits, metrics)
+    _guard(app, service.access, hosts, limits, metrics)
     return app
-
-
-def _service_routes(service: Service, streams: Streams, limits: Limits) -> Iterator[APIRouter]:
-    yield runs.routes(service, streams)
-    yield events.routes(service, streams)
-    yield logs.routes(service, limits)
-    yield debug.routes(service, limits)
-    yield breakpoints.flow_routes(service)
-    yield flows.routes(service)
-    yield steps.routes(service)
 
 
 def _guard(app: FastAPI, access: Access, hosts: Iterable[str], limits: Limits, metrics: Metrics) -> None:

@@ -35,9 +35,7 @@ class Metrics:
         self._durations.labels(route, method).observe(seconds)
 
     def text(self, figures: Figures) -> bytes:
-        server = CollectorRegistry()
-        server.register(_Told(figures))
-        return generate_latest(self.registry) + generate_latest(server)
+        return generate_latest(self.registry) + generate_latest(_Told(figures))
 
 
 class _Told:
@@ -72,8 +70,7 @@ class CountRequests:
 
         async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                found = scope.get("route")
-                route = getattr(found, "operation_id", None) or getattr(found, "name", None) or "none"
+                route = getattr(scope.get("route"), "name", "none")
                 method = scope["method"] if scope["method"] in _METHODS else "other"
                 self._metrics.count(route, method, message["status"], time.perf_counter() - started)
             await send(message)

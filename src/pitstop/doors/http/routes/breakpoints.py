@@ -10,7 +10,7 @@ from starlette.responses import Response
 from pitstop.doors.http.answers import answer, encode, problem_responses
 from pitstop.doors.http.routes.parameters import FlowName, IfMatch, Who
 from pitstop.doors.http.routes.reading import read_value
-from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.routes.route import api_router
 from pitstop.doors.http.routes.verb_schemas import REF, json_content
 from pitstop.errors import Changed
 from pitstop.service.desks import Service
@@ -31,28 +31,26 @@ def check_etag(value: Any, wanted: str | None) -> None:
 
 
 def flow_routes(service: Service) -> APIRouter:
-    router = APIRouter(prefix="/flows", tags=["breakpoints"], route_class=DoorRoute)
+    router = api_router("/flows", "breakpoints")
     lock = asyncio.Lock()
 
     @router.get(
-        "/{name:path}/breakpoints",
-        operation_id="get_flow_breakpoints",
-        summary="List the breakpoints stored with a flow, for its next debugged run",
-        responses=problem_responses(404),
-        openapi_extra={"responses": {"200": _LISTED}},
+        "/{name:path}/breakpoints", responses=problem_responses(404), openapi_extra={"responses": {"200": _LISTED}}
     )
-    async def get(caller: Who, name: FlowName) -> Response:
+    async def get_flow_breakpoints(caller: Who, name: FlowName) -> Response:
+        """List the breakpoints stored with a flow, for its next debugged run."""
         kept = await service.flows.breakpoints(caller, name)
         return answer(kept, ETag=etag_of(kept))
 
     @router.put(
         "/{name:path}/breakpoints",
-        operation_id="keep_flow_breakpoints",
-        summary="Replace the breakpoints stored with a flow",
         responses=problem_responses(404, 412),
         openapi_extra={"requestBody": _GIVEN, "responses": {"200": _LISTED}},
     )
-    async def put(caller: Who, name: FlowName, body: Annotated[Any, Body()], if_match: IfMatch = None) -> Response:
+    async def keep_flow_breakpoints(
+        caller: Who, name: FlowName, body: Annotated[Any, Body()], if_match: IfMatch = None
+    ) -> Response:
+        """Replace the breakpoints stored with a flow."""
         breakpoints = read_value(body, list[BreakpointRequest], "body")
         async with lock:
             check_etag(await service.flows.breakpoints(caller, name), if_match)

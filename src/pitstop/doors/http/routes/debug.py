@@ -16,10 +16,9 @@ from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.routes.breakpoints import check_etag, etag_of
 from pitstop.doors.http.routes.cutting import cut_to_size
 from pitstop.doors.http.routes.parameters import RunId
-from pitstop.doors.http.routes.reading import read_text, read_value
-from pitstop.doors.http.routes.route import DoorRoute, is_described
+from pitstop.doors.http.routes.reading import invalid, read_text, read_value
+from pitstop.doors.http.routes.route import api_router, is_described
 from pitstop.doors.http.routes.verb_schemas import describe_verb, is_about_breakpoints
-from pitstop.errors import BadRequest
 from pitstop.service import debugging
 from pitstop.service.debugging import (
     VERBS,
@@ -58,7 +57,7 @@ async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limit
 
 
 def routes(service: Service, limits: Limits) -> APIRouter:
-    router = APIRouter(prefix="/runs/{run}/debug", route_class=DoorRoute)
+    router = api_router("/runs/{run}/debug")
     locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # between a check of an ETag and its change
 
     async def respond(request: Request, run: str, verb: Verb, body: Any) -> Response:
@@ -93,7 +92,6 @@ def _add_route(router: APIRouter, verb: Verb, respond: Respond) -> None:
         f"/{verb.place}".rstrip("/"),
         without_body if verb.method in WITHOUT_BODY else with_body,
         methods=[verb.method],
-        operation_id=verb.operation_id,
         name=verb.operation_id,
         summary=verb.summary,
         tags=["breakpoints" if is_about_breakpoints(verb) else look],
@@ -110,13 +108,13 @@ def status_of(verb: Verb) -> int:
 def read_request(verb: Verb, request: Request, body: Any) -> debugging.Request[Any]:
     """What a request says: fields in its path, and in its query or its body; BadRequest."""
     if not isinstance(body, dict):
-        raise BadRequest("invalid request: body: must be a JSON object", ["body: must be a JSON object"])
+        raise invalid("body: must be a JSON object")
     given = dict(body)
     for field in verb.fields:
         name = field.encode_name
         if name in verb.path_fields:
             if name in body:
-                raise BadRequest(f"invalid request: body.{name}: is in the path", [f"body.{name}: is in the path"])
+                raise invalid(f"body.{name}: is in the path")
             given[name] = read_text(request.path_params[name], field.type, f"path.{name}")
         elif verb.method in WITHOUT_BODY and name in request.query_params:
             given[name] = read_text(request.query_params[name], field.type, f"query.{name}")

@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import problem_responses
 from pitstop.doors.http.routes.parameters import LastEventId, RunId, Who
-from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.routes.route import api_router
 from pitstop.doors.http.streams.streaming import MEDIA_TYPE
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.service.desks import Service
@@ -34,40 +34,41 @@ _EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in 
 Number = Annotated[int | None, Query(ge=0, lt=2**53)]
 
 
+async def _position(after: Number = None, last_event_id: LastEventId = None) -> int | None:
+    """The number to continue after. A Last-Event-ID that is no number is from another stream, and says nothing."""
+    text = (last_event_id or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else after
+
+
+Position = Annotated[int | None, Depends(_position)]
+
+
 def routes(service: Service, streams: Streams) -> APIRouter:
-    router = APIRouter(prefix="/runs/{run}", tags=["events"], route_class=DoorRoute)
+    router = api_router("/runs/{run}", "events")
 
     @router.get(
         "/events",
-        operation_id="follow_events",
-        summary="Stream the events above a number, until the run ends",
         description="While workspace files are stored or restored for more than a second, `workspace.progress` events "
         "are sent, up to four per second and one at the end. They are not in the log and have no number.",
         response_class=Response,
         responses=_streamed(_EVENTS),
     )
-    async def events(
-        caller: Who, request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None
-    ) -> Response:
+    async def follow_events(caller: Who, run: RunId, after: Position) -> Response:
+        """Stream the events above a number, until the run ends."""
         found = await service.runs.get(caller, run)
-        number = _number(last_event_id)
-        return streams.send(request, streams.events.blocks(found, (after or 0) if number is None else number))
+        return streams.send(caller, streams.events.blocks(found, after or 0))
 
     @router.get(
         "/output",
-        operation_id="follow_output",
-        summary="Stream the output of steps, from now on or after a number",
         description="An event `lost` has the number of dropped chunks. `told` is sent when a step ends, after all its "
         "output, with the number of that event. `end` is sent when the run has ended.",
         response_class=Response,
         responses=_streamed(_OUTPUT),
     )
-    async def output(
-        caller: Who, request: Request, run: RunId, after: Number = None, last_event_id: LastEventId = None
-    ) -> Response:
+    async def follow_output(caller: Who, run: RunId, after: Position) -> Response:
+        """Stream the output of steps, from now on or after a number."""
         found = await service.runs.get(caller, run)
-        number = _number(last_event_id)
-        return streams.send(request, streams.output.blocks(found, after if number is None else number))
+        return streams.send(caller, streams.output.blocks(found, after))
 
     return router
 
@@ -75,9 +76,3 @@ def routes(service: Service, streams: Streams) -> APIRouter:
 def _streamed(example: str) -> dict[int | str, dict[str, object]]:
     content = {MEDIA_TYPE: {"schema": _EVENT, "example": example.lstrip()}}
     return {200: {"description": "Server-sent events.", "content": content}, **problem_responses(404, 429, 503)}
-
-
-def _number(last_event_id: str | None) -> int | None:
-    """The number in a Last-Event-ID header; one that is none is from another stream, and says nothing."""
-    text = (last_event_id or "").strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

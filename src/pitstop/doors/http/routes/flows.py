@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.routes.parameters import FlowName, Who
-from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.routes.route import api_router
 from pitstop.errors import BadFlow, UnknownFlow
 from pitstop.service.caller import Caller
 from pitstop.service.desks import Service
@@ -17,7 +17,7 @@ from pitstop.service.wire import CheckedFlow, CheckForm, FlowChoice, FlowDetail,
 
 
 def routes(service: Service) -> APIRouter:
-    router = APIRouter(prefix="/flows", tags=["flows"], route_class=DoorRoute)
+    router = api_router("/flows", "flows")
 
     async def checked(caller: Caller, flow: str, text: str | None = None) -> CheckedFlow:
         try:
@@ -25,55 +25,30 @@ def routes(service: Service) -> APIRouter:
         except BadFlow as error:
             return CheckedFlow(None, error.found)
 
-    @router.get(
-        "",
-        operation_id="list_flows",
-        summary="List the stored flows",
-        response_model=list[StoredFlow],
-        responses=problem_responses(),
-    )
-    async def find(caller: Who) -> Response:
+    @router.get("", response_model=list[StoredFlow])
+    async def list_flows(caller: Who) -> Response:
+        """List the stored flows."""
         return answer(await service.flows.list(caller))
 
-    @router.get(
-        "/schema",
-        operation_id="get_flow_schema",
-        summary="The JSON Schema of flow files",
-        response_model=dict[str, Any],
-        responses=problem_responses(),
-    )
-    async def schema(caller: Who) -> Response:
+    @router.get("/schema", response_model=dict[str, Any])
+    async def get_flow_schema(caller: Who) -> Response:
+        """The JSON Schema of flow files."""
         return answer(await service.flows.schema(caller))
 
-    @router.post(
-        "/check",
-        operation_id="check_flow",
-        summary="Validate a flow: its errors, or its steps",
-        response_model=CheckedFlow,
-        responses=problem_responses(404),
-    )
-    async def check(caller: Who, form: CheckForm) -> Response:
+    @router.post("/check", response_model=CheckedFlow, responses=problem_responses(404))
+    async def check_flow(caller: Who, form: CheckForm) -> Response:
+        """Validate a flow: its errors, or its steps."""
         return answer(await checked(caller, await named_flow(service, caller, form), form.text))
 
-    @router.post(
-        "/resolve",
-        operation_id="resolve_flow",
-        summary="Preview a flow with the given inputs",
-        response_model=FlowInfo,
-        responses=problem_responses(404, 409),
-    )
-    async def resolve(caller: Who, form: RunForm) -> Response:
+    @router.post("/resolve", response_model=FlowInfo, responses=problem_responses(404, 409))
+    async def resolve_flow(caller: Who, form: RunForm) -> Response:
+        """Preview a flow with the given inputs."""
         request = replace(form.to_request(), flow=await named_flow(service, caller, form.flow))
         return answer(await service.flows.resolve(caller, request))
 
-    @router.get(
-        "/{name:path}",
-        operation_id="get_flow",
-        summary="A stored flow",
-        response_model=FlowDetail,
-        responses=problem_responses(404),
-    )
-    async def get(caller: Who, name: FlowName) -> Response:
+    @router.get("/{name:path}", response_model=FlowDetail, responses=problem_responses(404))
+    async def get_flow(caller: Who, name: FlowName) -> Response:
+        """A stored flow."""
         text = await service.flows.text(caller, name)
         file = await _file_of(service, caller, name)
         known = await checked(caller, file)

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.routes.parameters import After, IdempotencyKey, Limit, Occurrence, RunId, Search, Who
-from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.routes.route import api_router
 from pitstop.errors import UnknownArtifact
 from pitstop.service.desks import Service
 from pitstop.service.runs import ArtifactInfo, LogPage, Question, TestCase, TestedRun
@@ -25,18 +25,16 @@ _BYTES: dict[int | str, dict[str, Any]] = {
 
 
 def routes(service: Service, limits: Limits) -> APIRouter:
-    router = APIRouter(prefix="/runs/{run}", tags=["logs"], route_class=DoorRoute)
+    router = api_router("/runs/{run}", "logs")
     known = problem_responses(404)
 
     @router.get(
         "/log",
-        operation_id="get_log",
-        summary="Page of a step's log",
         description="A page may have fewer lines than requested if they are long; continue with `next`.",
         response_model=LogPage,
         responses=known,
     )
-    async def log(
+    async def get_log(
         caller: Who,
         run: RunId,
         occurrence: Occurrence,
@@ -44,97 +42,62 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         limit: Limit = 1000,
         search: Search = None,
     ) -> Response:
+        """Page of a step's log."""
         page = await (await service.runs.get(caller, run)).log(occurrence, after=after, limit=limit, search=search)
         return answer(cut_page(page, limits.page_bytes))
 
-    @router.get(
-        "/log/tail",
-        operation_id="get_log_tail",
-        summary="Last lines of a step's log, without escape sequences",
-        response_model=list[str],
-        responses=known,
-    )
-    async def tail(
+    @router.get("/log/tail", response_model=list[str], responses=known)
+    async def get_log_tail(
         caller: Who, run: RunId, occurrence: Occurrence, lines: Annotated[int, Query(ge=1, le=1000)] = 20
     ) -> Response:
+        """Last lines of a step's log, without escape sequences."""
         return answer(await (await service.runs.get(caller, run)).log_tail(occurrence, lines))
 
     @router.get(
         "/log/download",
-        operation_id="download_log",
-        summary="Download a step's log",
         response_class=Response,
         responses={200: {"description": "The bytes.", "content": {"text/plain; charset=utf-8": {}}}, **known},
     )
-    async def download(caller: Who, run: RunId, occurrence: Occurrence) -> Response:
+    async def download_log(caller: Who, run: RunId, occurrence: Occurrence) -> Response:
+        """Download a step's log."""
         found = await service.runs.get(caller, run)
         return await _download(found.log_bytes(occurrence), f"{run}-{occurrence}.log", "text/plain; charset=utf-8")
 
-    @router.get(
-        "/artifacts",
-        operation_id="list_artifacts",
-        summary="List the artifacts",
-        response_model=list[ArtifactInfo],
-        responses=known,
-    )
-    async def artifacts(caller: Who, run: RunId) -> Response:
+    @router.get("/artifacts", response_model=list[ArtifactInfo], responses=known)
+    async def list_artifacts(caller: Who, run: RunId) -> Response:
+        """List the artifacts."""
         return answer(await (await service.runs.get(caller, run)).artifacts())
 
-    @router.get(
-        "/artifacts/{path:path}",
-        operation_id="get_artifact",
-        summary="Download an artifact",
-        response_class=Response,
-        responses={**_BYTES, **known},
-    )
-    async def artifact(
+    @router.get("/artifacts/{path:path}", response_class=Response, responses={**_BYTES, **known})
+    async def get_artifact(
         caller: Who, run: RunId, path: Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
     ) -> Response:
+        """Download an artifact."""
         found = await service.runs.get(caller, run)
         if path.startswith("/") or "\0" in path or {"..", "."} & set(path.split("/")):
             raise UnknownArtifact(path)
         return await _download(found.artifact(path), path.rpartition("/")[2], "application/octet-stream")
 
-    @router.get(
-        "/tests",
-        operation_id="list_tests",
-        summary="Test results, compared with the previous run",
-        response_model=list[TestCase],
-        responses=known,
-    )
-    async def tests(caller: Who, run: RunId) -> Response:
+    @router.get("/tests", response_model=list[TestCase], responses=known)
+    async def list_tests(caller: Who, run: RunId) -> Response:
+        """Test results, compared with the previous run."""
         return answer(await (await service.runs.get(caller, run)).tests())
 
-    @router.get(
-        "/tests/history",
-        operation_id="list_test_history",
-        summary="Test history: this run and earlier runs of its flow, newest first",
-        response_model=list[TestedRun],
-        responses=known,
-    )
-    async def test_history(caller: Who, run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:
+    @router.get("/tests/history", response_model=list[TestedRun], responses=known)
+    async def list_test_history(caller: Who, run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:
+        """Test history: this run and earlier runs of its flow, newest first."""
         return answer(await (await service.runs.get(caller, run)).test_history(limit))
 
-    @router.get(
-        "/questions",
-        operation_id="list_questions",
-        summary="List the open questions of steps",
-        response_model=list[Question],
-        responses=known,
-    )
-    async def questions(caller: Who, run: RunId) -> Response:
+    @router.get("/questions", response_model=list[Question], responses=known)
+    async def list_questions(caller: Who, run: RunId) -> Response:
+        """List the open questions of steps."""
         return answer(await (await service.runs.get(caller, run)).questions())
 
-    @router.post(
-        "/questions/{occurrence:path}",
-        operation_id="answer_question",
-        summary="Answer a question",
-        status_code=204,
-        responses=problem_responses(404, 409),
-    )
+    @router.post("/questions/{occurrence:path}", status_code=204, responses=problem_responses(404, 409))
     async def answer_question(
         caller: Who, run: RunId, occurrence: str, form: AnswerForm, key: IdempotencyKey = None
     ) -> Response:
+        """Answer a question."""
         by = form.by or caller.name
         await service.runs.answer(caller, run, occurrence, approved=form.approved, by=by, comment=form.comment)
         return Response(status_code=204)

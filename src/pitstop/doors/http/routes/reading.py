@@ -17,7 +17,7 @@ def read_value(value: Any, kind: type[T], place: str) -> T:
 def read_text(text: str, kind: Any, place: str) -> Any:
     """The text of a parameter as a value of a type; BadRequest."""
     if "\0" in text:
-        raise _refusal(f"{place}: must not contain a NUL character")
+        raise invalid(f"{place}: must not contain a NUL character")
     return _read(text, kind, place, strict=False)
 
 
@@ -26,8 +26,8 @@ def _read(value: Any, kind: Any, place: str, *, strict: bool) -> Any:
         return msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as error:
         reason, _, inner = str(error).partition(" - at `$")
-        raise _refusal(f"{place}{inner.rstrip('`')}: {reason}") from None
+        raise invalid(f"{place}{inner.rstrip('`')}: {reason}") from None
 
 
-def _refusal(problem: str) -> BadRequest:
+def invalid(problem: str) -> BadRequest:
     return BadRequest(f"invalid request: {problem}", [problem])

@@ -7,13 +7,15 @@ from contextvars import ContextVar
 from typing import Any
 
 import msgspec
-from fastapi import Request
+from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from pitstop.doors.http.answers import problem_responses
 from pitstop.service.caller import Caller
 from pitstop.service.idempotency import Answer, Idempotency
 
+API = "/api/v1"
 DEEPEST = 100
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -70,18 +72,25 @@ is_described: ContextVar[bool] = ContextVar("is_described", default=False)
 
 
 class DoorRoute(APIRoute):
-    """A route that answers for itself. What its answers look like is told only where somebody asks for a description:
-    to make the models for it takes longer than all the rest of a server's start.
+    """A route that answers for itself. Its function is named after the operation, and its docstring is the summary.
+
+    The models of its answers are made only for a description: that takes longer than the rest of a server's start.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        if not is_described.get():
+        if is_described.get():
+            options["responses"] = options["responses"] or problem_responses()
+        else:
             options |= {"response_model": None, "responses": None}
+        options["operation_id"] = options["name"] or endpoint.__name__
         super().__init__(path, endpoint, **options)
+        self.summary = self.summary or (endpoint.__doc__ or "").removesuffix(".")
+        if options["description"] is None:
+            self.description = ""  # FastAPI would take the docstring
 
     def get_route_handler(self) -> Handler:
         handle = super().get_route_handler()
-        operation = self.operation_id or self.name
+        operation = self.name
 
         async def handle_request(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
@@ -91,6 +100,11 @@ class DoorRoute(APIRoute):
             return await _act_once(handle, request, operation)
 
         return handle_request
+
+
+def api_router(prefix: str, *tags: str) -> APIRouter:
+    """For the routes of one family, below `/api/v1`."""
+    return APIRouter(prefix=API + prefix, tags=[*tags], route_class=DoorRoute)
 
 
 async def _act_once(handle: Handler, request: Request, operation: str) -> Response:

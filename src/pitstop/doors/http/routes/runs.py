@@ -9,7 +9,7 @@ from starlette.responses import Response
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.routes.flows import named_flow
 from pitstop.doors.http.routes.parameters import Cursor, IdempotencyKey, Plain, ReservedRunId, RunId, Search, Who
-from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.routes.route import API, api_router
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.service.desks import Service
 from pitstop.service.runs import ActiveRun, RunInfo, RunPage, RunQuery, RunStatus
@@ -20,37 +20,25 @@ Hear = Annotated[bool, Query(description="Buffer the output of steps for the nex
 
 
 def routes(service: Service, streams: Streams) -> APIRouter:
-    router = APIRouter(prefix="/runs", tags=["runs"], route_class=DoorRoute)
+    router = api_router("/runs", "runs")
     known = problem_responses(404)
 
     async def started(run: ActiveRun, hear: bool) -> Response:
         if hear:
             streams.output.await_listener(run)
-        return answer(await run.info(), 201, Location=f"/api/v1/runs/{run.id}")
+        return answer(await run.info(), 201, Location=f"{API}/runs/{run.id}")
 
-    @router.post(
-        "",
-        operation_id="start_run",
-        summary="Start a run",
-        status_code=201,
-        response_model=RunInfo,
-        responses=problem_responses(404, 409, 413),
-    )
-    async def start(
+    @router.post("", status_code=201, response_model=RunInfo, responses=problem_responses(404, 409, 413))
+    async def start_run(
         caller: Who, form: RunForm, run_id: ReservedRunId, key: IdempotencyKey = None, hear: Hear = False
     ) -> Response:
+        """Start a run."""
         flow = await named_flow(service, caller, form.flow)
         request = dataclasses.replace(form.to_request(), flow=flow, run_id=run_id)
         return await started(await service.runs.start(caller, request), hear)
 
-    @router.get(
-        "",
-        operation_id="list_runs",
-        summary="List runs, newest first",
-        response_model=RunPage,
-        responses=problem_responses(),
-    )
-    async def find(
+    @router.get("", response_model=RunPage)
+    async def list_runs(
         caller: Who,
         status: Annotated[list[RunStatus], Query(max_length=7)] = [],  # noqa: B006 - FastAPI makes a new one each time
         flow: Plain = None,
@@ -58,58 +46,40 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         cursor: Cursor = None,
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
     ) -> Response:
+        """List runs, newest first."""
         query = RunQuery(status=tuple(status), flow=flow, search=search, cursor=cursor, limit=limit)
         return answer(await service.runs.list(caller, query))
 
-    @router.get("/{run}", operation_id="get_run", summary="Get a run", response_model=RunDetail, responses=known)
-    async def get(caller: Who, run: RunId) -> Response:
+    @router.get("/{run}", response_model=RunDetail, responses=known)
+    async def get_run(caller: Who, run: RunId) -> Response:
+        """Get a run."""
         found = await service.runs.get(caller, run)
         info = await found.info()
         fields = {each.name: getattr(info, each.name) for each in dataclasses.fields(RunInfo)}
         return answer(RunDetail(**fields, flow_info=found.flow, texts=found.texts))
 
-    @router.delete(
-        "/{run}",
-        operation_id="delete_run",
-        summary="Delete a run that has ended",
-        status_code=204,
-        responses=problem_responses(404, 409),
-    )
-    async def delete(caller: Who, run: RunId) -> Response:
+    @router.delete("/{run}", status_code=204, responses=problem_responses(404, 409))
+    async def delete_run(caller: Who, run: RunId) -> Response:
+        """Delete a run that has ended."""
         await service.runs.delete(caller, run)
         return Response(status_code=204)
 
-    @router.post(
-        "/{run}/cancel",
-        operation_id="cancel_run",
-        summary="Cancel a run and clean up; with `now`, kill it",
-        response_model=RunInfo,
-        responses=problem_responses(404, 409),
-    )
-    async def cancel(caller: Who, run: RunId, form: CancelForm | None = None, key: IdempotencyKey = None) -> Response:
+    @router.post("/{run}/cancel", response_model=RunInfo, responses=problem_responses(404, 409))
+    async def cancel_run(
+        caller: Who, run: RunId, form: CancelForm | None = None, key: IdempotencyKey = None
+    ) -> Response:
+        """Cancel a run and clean up; with `now`, kill it."""
         found, form = await service.runs.get(caller, run), form or CancelForm()
         await (service.runs.kill(caller, run) if form.now else service.runs.cancel(caller, run, form.reason))
         return answer(await found.info())
 
-    @router.post(
-        "/{run}/pin",
-        operation_id="pin_run",
-        summary="Keep the run and its workspace until it is unpinned",
-        response_model=RunInfo,
-        responses=known,
-    )
-    async def pin(caller: Who, run: RunId, form: PinForm, key: IdempotencyKey = None) -> Response:
+    @router.post("/{run}/pin", response_model=RunInfo, responses=known)
+    async def pin_run(caller: Who, run: RunId, form: PinForm, key: IdempotencyKey = None) -> Response:
+        """Keep the run and its workspace until it is unpinned."""
         await service.runs.pin(caller, run, pinned=form.pinned)
         return answer(await (await service.runs.get(caller, run)).info())
 
-    @router.post(
-        "/{run}/rerun",
-        operation_id="rerun",
-        summary="Re-run a run",
-        status_code=201,
-        response_model=RunInfo,
-        responses=problem_responses(404, 409, 413),
-    )
+    @router.post("/{run}/rerun", status_code=201, response_model=RunInfo, responses=problem_responses(404, 409, 413))
     async def rerun(
         caller: Who,
         run: RunId,
@@ -118,17 +88,13 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         key: IdempotencyKey = None,
         hear: Hear = False,
     ) -> Response:
+        """Re-run a run."""
         request = dataclasses.replace(form.to_request(), run_id=run_id)
         return await started(await service.runs.rerun(caller, run, request), hear)
 
-    @router.get(
-        "/{run}/steps",
-        operation_id="list_steps",
-        summary="List all occurrences of steps",
-        response_model=list[OccurrenceInfo],
-        responses=known,
-    )
-    async def steps(caller: Who, run: RunId) -> Response:
+    @router.get("/{run}/steps", response_model=list[OccurrenceInfo], responses=known)
+    async def list_steps(caller: Who, run: RunId) -> Response:
+        """List all occurrences of steps."""
         return answer(await occurrences(await service.runs.get(caller, run)))
 
     return router

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.routes.parameters import Who
-from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.routes.route import api_router
 from pitstop.service.secret_scopes import SERVER
 from pitstop.service.secrets import SecretInfo, Secrets
 from pitstop.service.wire import SecretForm
@@ -17,37 +17,22 @@ Scope = Annotated[str, Query(description="`server`, `repo:<repo>`, `flow:<repo>:
 
 
 def routes(secrets: Secrets) -> APIRouter:
-    router = APIRouter(prefix="/secrets", tags=["secrets"], route_class=DoorRoute)
+    router = api_router("/secrets", "secrets")
 
-    @router.get(
-        "",
-        operation_id="list_secrets",
-        summary="List stored secrets, without their values",
-        response_model=list[SecretInfo],
-        responses=problem_responses(),
-    )
-    async def find(caller: Who) -> Response:
+    @router.get("", response_model=list[SecretInfo])
+    async def list_secrets(caller: Who) -> Response:
+        """List stored secrets, without their values."""
         return answer(await secrets.all(caller))
 
-    @router.put(
-        "/{name}",
-        operation_id="put_secret",
-        summary="Set the secret of that name and scope",
-        status_code=204,
-        responses=problem_responses(),
-    )
-    async def put(caller: Who, name: SecretName, form: SecretForm, scope: Scope = SERVER) -> Response:
+    @router.put("/{name}", status_code=204)
+    async def put_secret(caller: Who, name: SecretName, form: SecretForm, scope: Scope = SERVER) -> Response:
+        """Set the secret of that name and scope."""
         await secrets.put(caller, name, scope, form.value, form.repos)
         return Response(status_code=204)
 
-    @router.delete(
-        "/{name}",
-        operation_id="delete_secret",
-        summary="Delete the secret of that name and scope",
-        status_code=204,
-        responses=problem_responses(404),
-    )
-    async def delete(caller: Who, name: SecretName, scope: Scope = SERVER) -> Response:
+    @router.delete("/{name}", status_code=204, responses=problem_responses(404))
+    async def delete_secret(caller: Who, name: SecretName, scope: Scope = SERVER) -> Response:
+        """Delete the secret of that name and scope."""
         await secrets.delete(caller, name, scope)
         return Response(status_code=204)
 

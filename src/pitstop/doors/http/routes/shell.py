@@ -1,7 +1,6 @@
 """A shell in the browser, or any terminal: a token opens it once, a socket carries it."""
 
 import asyncio
-from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -12,7 +11,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from pitstop.doors.http.answers import answer, problem_responses, refusal
 from pitstop.doors.http.gate.limits import Places
 from pitstop.doors.http.routes.parameters import RunId, Who
-from pitstop.doors.http.routes.route import DoorRoute
+from pitstop.doors.http.routes.route import api_router
+from pitstop.doors.http.routes.socket import GOING_AWAY, close_when
 from pitstop.doors.http.streams.shell_sessions import ShellSession, ShellSessions, ShellTokens
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError, StaleStop
@@ -21,7 +21,6 @@ from pitstop.service.debugging import verbs
 from pitstop.service.desks import Service
 from pitstop.service.wire import ShellForm, ShellToken
 
-GOING_AWAY = 1012
 HOW_TO_CONNECT = """\
 Connect to `/api/v1/runs/{run}/shell?token=...&rows=24&cols=80` with a WebSocket. Binary frames are the terminal, both
 ways. Text frames are controls: `{"resize": {"rows": 40, "cols": 120}}` changes its size, `{"close": true}` ends it. The
@@ -32,19 +31,18 @@ Given = Annotated[str, Query(max_length=200)]
 
 
 def routes(service: Service, streams: Streams, sessions: ShellSessions, places: Places) -> APIRouter:
-    router = APIRouter(prefix="/runs/{run}", tags=["shell"], route_class=DoorRoute)
+    router = api_router("/runs/{run}", "shell")
     tokens = ShellTokens()
 
     @router.post(
         "/shell-tokens",
-        operation_id="open_shell",
-        summary="Create a one-time token for a shell at a stop, valid for a minute",
         description=HOW_TO_CONNECT,
         status_code=201,
         response_model=ShellToken,
         responses=problem_responses(404, 409, 429),
     )
-    async def make_token(caller: Who, run: RunId, form: ShellForm) -> Response:
+    async def open_shell(caller: Who, run: RunId, form: ShellForm) -> Response:
+        """Create a one-time token for a shell at a stop, valid for a minute."""
         state = await service.debugging.say(caller, run, verbs.State())
         if not any(each.id == form.stop for each in state.stops):
             raise StaleStop(form.stop)
@@ -86,8 +84,8 @@ async def _serve(socket: WebSocket, session: ShellSession, streams: Streams) -> 
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(_type(socket, session)),
-            group.create_task(_end(socket, session.over, 1000, "the shell has ended")),
-            group.create_task(_end(socket, streams.closing, GOING_AWAY, "the server is shutting down")),
+            group.create_task(close_when(session.over, socket, 1000, "the shell has ended")),
+            group.create_task(close_when(streams.closing, socket, GOING_AWAY, "the server is shutting down")),
         ]
         tasks[0].add_done_callback(lambda _: [task.cancel() for task in tasks[1:]])
         try:
@@ -125,9 +123,3 @@ class _Resize(msgspec.Struct):
 class _Control(msgspec.Struct):
     resize: _Resize | None = None
     close: bool = False
-
-
-async def _end(socket: WebSocket, when: asyncio.Event, code: int, reason: str) -> None:
-    await when.wait()
-    with suppress(WebSocketDisconnect, RuntimeError):  # the client has left by itself, or is let go already
-        await socket.close(code, reason)

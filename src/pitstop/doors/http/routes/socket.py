@@ -8,24 +8,24 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from pitstop.doors.http.answers import LOGGER, encode, refusal
+from pitstop.doors.http.answers import BUG, LOGGER, encode, refusal
 from pitstop.doors.http.gate.limits import Limits, Places
 from pitstop.doors.http.routes.debug import say
 from pitstop.doors.http.routes.reading import read_value
-from pitstop.doors.http.routes.route import parse_json
+from pitstop.doors.http.routes.route import API, parse_json
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import BadRequest, PitstopError
 from pitstop.service.caller import Caller
 from pitstop.service.debugging import VERBS, Debugger
 from pitstop.service.desks import Service
-from pitstop.service.problems import problem, to_problem
+from pitstop.service.problems import to_problem
 from pitstop.service.runs import ActiveRun
 
 GOING_AWAY = 1012
 
 
 def routes(service: Service, streams: Streams, places: Places, limits: Limits) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(prefix=API)
 
     @router.websocket("/runs/{run}/debug/socket")
     async def debug(socket: WebSocket, run: str, after: Annotated[int | None, Query(ge=0, lt=2**53)] = None) -> None:
@@ -65,8 +65,7 @@ class Messages:
             return encode({"id": number, "problem": to_problem(error)})
         except Exception as error:
             LOGGER.error("internal error in a message", exc_info=error)
-            told = problem("internal", "Internal error", "this is a bug in Pitstop: see the server log", 500)
-            return encode({"id": number, "problem": told})
+            return encode({"id": number, "problem": BUG})
 
     async def _carry_out(self, message: dict[str, Any]) -> Any:
         name = message.pop("verb", None)
@@ -92,7 +91,7 @@ async def _serve(socket: WebSocket, messages: Messages, streams: Streams, after:
         tasks = [
             group.create_task(_answer_messages(socket, messages)),
             group.create_task(_tell_events(socket, messages.run, streams, after)),
-            group.create_task(_leave(socket, streams)),
+            group.create_task(close_when(streams.closing, socket, GOING_AWAY, "the server is shutting down")),
         ]
         tasks[0].add_done_callback(lambda _: [task.cancel() for task in tasks[1:]])
 
@@ -118,10 +117,10 @@ async def _tell_events(socket: WebSocket, run: ActiveRun, streams: Streams, afte
                 await _send(socket, b'{"event":%s}' % event.json)
 
 
-async def _leave(socket: WebSocket, streams: Streams) -> None:
-    await streams.closing.wait()
-    with suppress(WebSocketDisconnect, RuntimeError):  # the client has left by itself
-        await socket.close(GOING_AWAY, "the server is shutting down")
+async def close_when(event: asyncio.Event, socket: WebSocket, code: int, reason: str) -> None:
+    await event.wait()
+    with suppress(WebSocketDisconnect, RuntimeError):  # the client has left by itself, or is let go already
+        await socket.close(code, reason)
 
 
 async def _send(socket: WebSocket, data: bytes) -> None:

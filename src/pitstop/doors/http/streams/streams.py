@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from starlette.requests import HTTPConnection
-
 from pitstop.doors.http.gate.limits import Limits, Places
 from pitstop.doors.http.metrics import Metrics
 from pitstop.doors.http.streams.events import EventFeed
 from pitstop.doors.http.streams.feeds import Feeds
 from pitstop.doors.http.streams.outputs import OutputFeed
 from pitstop.doors.http.streams.streaming import EventStream
+from pitstop.service.caller import Caller
 
 
 class Streams:
@@ -46,6 +45,6 @@ class Streams:
         self.events.close()
         self.output.close()
 
-    def send(self, request: HTTPConnection, blocks: AsyncGenerator[bytes, None]) -> EventStream:
+    def send(self, caller: Caller, blocks: AsyncGenerator[bytes, None]) -> EventStream:
         """The stream of one client; ServerBusy or TooMany when there are as many as there may be."""
-        return EventStream(blocks, self._places, request.state.caller.name, self._limits)
+        return EventStream(blocks, self._places, caller.name, self._limits)
