@@ -27,7 +27,7 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
         return Evaluated(result=await carry_out(adapter, expression, arguments.frame_id), variables_reference=0)
     session = adapter.session()
     debugger, conductor = session.live()
-    is_moving = arguments.frame_id is None and conductor.current is None and session.is_here
+    is_moving = arguments.frame_id is None and conductor.current is None and session.origin.is_local
     stop = None if is_moving else await stop_for(adapter, arguments.frame_id)
     if context == "hover":
         expression = await _meant(adapter, stop, expression)

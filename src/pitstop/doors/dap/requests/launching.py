@@ -44,9 +44,8 @@ async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debugg
     if arguments.run is None or arguments.server is None:
         raise RequestFailed("attach needs `run` (the run ID) and `server` (its URL)")
     service = await _service(adapter, arguments.server, arguments.token)
-    return Debuggee(
-        adapter.editor, Attachment(service=service, run=await service.runs.get(LOCAL, arguments.run)), arguments
-    )
+    run = await service.runs.get(LOCAL, arguments.run)
+    return Debuggee(adapter.editor, Attachment(service=service, run=run, flow=run.flow), arguments)
 
 
 async def _service(adapter: Adapter, server: str | None, token: str | None) -> Service:
@@ -104,5 +103,4 @@ def _secrets(given: dict[str, str] | list[str] | None, environment: Mapping[str,
 
 def _show_mistakes(adapter: Adapter, error: BadFlow) -> None:
     for mistake in error.found:
-        source = adapter.editor.sources.tell(mistake.file, adapter.editor.client)
-        adapter.editor.say(str(mistake), "stderr", source, mistake.line)
+        adapter.editor.say(str(mistake), "stderr", mistake.file, mistake.line)

@@ -10,8 +10,9 @@ from pitstop.doors.dap.protocol.messages import StoppedEvent
 from pitstop.doors.dap.session.announcing import description_of, has_news, is_only_paused, reason_of, text_of
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.exceptions import is_wanted
-from pitstop.doors.dap.session.outputs import Outputs, Placed
+from pitstop.doors.dap.session.outputs import Outputs
 from pitstop.doors.dap.session.patience import patiently
+from pitstop.doors.dap.session.places import Places
 from pitstop.errors import CommandRefused, PitstopError
 from pitstop.service.debugging import Debugger, DebugState, FrameInfo, StopInfo, verbs
 from pitstop.service.runs import EventInfo
@@ -28,14 +29,14 @@ class Conductor:
     """
 
     def __init__(
-        self, editor: Editor, debugger: Debugger, placed: Placed, outputs: Outputs, *, stops_all: bool
+        self, editor: Editor, debugger: Debugger, places: Places, outputs: Outputs, *, stops_all: bool
     ) -> None:
         self.stops_all = stops_all
         self.current: StopInfo | None = None  # the one that the client was told of last
         self.is_stopped = False  # whether the client takes the run for stopped
         self._editor = editor
         self._debugger = debugger
-        self._placed = placed
+        self._places = places
         self._outputs = outputs
         self._told: set[int] = set()
         self._heard: set[int] = set()  # what the run has by now may be further than what we have heard of it
@@ -138,7 +139,7 @@ class Conductor:
         marks = self._editor.breakpoints.hit(stop.breakpoints)
         if not marks or any(mark.kind != "exception" for mark in marks):
             return True
-        return await is_wanted(stop, self._editor.wanted_failures, self._placed.places, self._debugger)
+        return await is_wanted(stop, self._editor.wanted_failures, self._places, self._debugger)
 
     async def _announce(self, stop: StopInfo, state: DebugState, description: str | None = None) -> None:
         editor = self._editor

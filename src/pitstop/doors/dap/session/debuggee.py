@@ -2,10 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
 from pitstop.doors.dap.protocol.arguments import Mode, SessionOptions
 from pitstop.doors.dap.protocol.failures import not_stopped
@@ -48,6 +47,9 @@ class Attachment:
 
     service: Service
     run: ActiveRun
+    flow: FlowInfo
+    is_local: bool = False
+    debugs: bool = True
 
 
 class Debuggee:
@@ -58,16 +60,16 @@ class Debuggee:
         self.options = options
         self.run: ActiveRun | None = None
         self.is_over = False
-        self.places = Places(origin.flow if isinstance(origin, Launch) else origin.run.flow)
+        self.places = Places(origin.flow)
         self.planned = frozenset(self.places.by_path)  # the steps that can run, whatever the file has now
-        self.outputs = Outputs(editor, self)
+        self.outputs = Outputs(editor, self.places)
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._editor = editor
         self._conductor: Conductor | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._is_wanted = True
         self._stop_hearing: Callable[[], None] = lambda: None
-        self._news = StepNews(editor, self, self.outputs, tells_ends=bool(options.tell_steps))
+        self._news = StepNews(editor, self.places, self.outputs, tells_ends=bool(options.tell_steps))
         self._is_restarting = False
         self._is_ending_told = False
         self._is_left_to_itself = False
@@ -76,41 +78,13 @@ class Debuggee:
     # What others ask
 
     @property
-    def start_method(self) -> Literal["launch", "attach"]:
-        return "launch" if isinstance(self.origin, Launch) else "attach"
-
-    @property
-    def flow_file(self) -> str | None:
-        """The file of the flow, if it is one of ours that can be read again; code is not imported while it runs."""
-        origin = self.origin
-        is_ours = isinstance(origin, Launch) and origin.is_local and read_target(origin.request.flow) is None
-        return origin.request.flow if isinstance(origin, Launch) and is_ours else None
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """Each file as it was read when the run began."""
-        return {} if self.run is None else self.run.texts
-
-    async def read_again(self, flow: str) -> FlowInfo:
-        return await self.origin.service.flows.check(LOCAL, flow)
-
-    @property
-    def is_here(self) -> bool:
-        """Whether the run is in this process."""
-        return isinstance(self.origin, Launch) and self.origin.is_local
-
-    @property
     def default_mode(self) -> Mode:
         return self.options.breakpoint_mode or "before"
 
     @property
-    def is_debugged(self) -> bool:
-        return not isinstance(self.origin, Launch) or self.origin.debugs
-
-    @property
     def debugger(self) -> Debugger | None:
         """The debugger of a run that lives."""
-        return self._debugger(self.run) if self.run is not None and not self.is_over and self.is_debugged else None
+        return self._debugger(self.run) if self.run is not None and not self.is_over and self.origin.debugs else None
 
     def _debugger(self, run: ActiveRun) -> Debugger:
         return Debugger(self.origin.service.debugging, LOCAL, run.id)
@@ -139,11 +113,6 @@ class Debuggee:
         """Where in the code the failure of a step was raised, if it was."""
         return self._news.traces.get(occurrence)
 
-    def renew(self, flow: FlowInfo) -> None:
-        """The files have changed: the same steps may be at other lines."""
-        self.places = self.places.renewed(flow)
-        self._editor.sources.forget_lines()
-
     # Its life
 
     def begin(self) -> None:
@@ -169,11 +138,20 @@ class Debuggee:
                 self._tell_end(1)
             return
         self._tell_begun()
-        watch = self._editor.spawn(watch_files(self._editor, self), name="files")
+        watch = self._editor.spawn(self._watch_files(), name="files")
         try:
             await self._follow(state)
         finally:
             watch.cancel()
+
+    async def _watch_files(self) -> None:
+        """Only a file of ours is read again: code is not imported while it runs."""
+        origin, run = self.origin, self.run
+        if run is not None and isinstance(origin, Launch) and origin.is_local:
+            file = origin.request.flow
+            if read_target(file) is None:
+                read = partial(origin.service.flows.check, LOCAL, file)
+                await watch_files(self._editor, self.places, run.texts, read)
 
     def _tell_begun(self, error: Exception | None = None) -> None:
         if self.begun.done():
@@ -199,12 +177,12 @@ class Debuggee:
             await self._kill(run)
         state = await patiently(lambda: self._debugger(run).say(verbs.State()))
         self._editor.breakpoints.bind(state.breakpoints)
-        self._prepare(run, is_local=launch.is_local)
+        self._prepare(run)
         return replace(state, last_event=run.carried_over)
 
     async def _attach(self, attachment: Attachment) -> DebugState:
         run = self.run = attachment.run
-        self._prepare(run, is_local=False)
+        self._prepare(run)
         state = await self._debugger(run).say(verbs.State())
         for frame in state.frames:
             if frame.state != "done":
@@ -215,10 +193,10 @@ class Debuggee:
             await self.conductor.begin(state)
         return state
 
-    def _prepare(self, run: ActiveRun, *, is_local: bool) -> None:
-        self._editor.sources.take(run.texts, is_local=is_local)
+    def _prepare(self, run: ActiveRun) -> None:
+        self._editor.sources.take(run.texts, is_local=self.origin.is_local)
         self._conductor = Conductor(
-            self._editor, self._debugger(run), self, self.outputs, stops_all=self.options.stop_mode != "one"
+            self._editor, self._debugger(run), self.places, self.outputs, stops_all=self.options.stop_mode != "one"
         )
         self._stop_hearing = run.hear_output(self.outputs.hear)
         run.hear_progress(self._hear_progress)
@@ -226,8 +204,8 @@ class Debuggee:
             "process",
             {
                 "name": run.flow.file or run.flow.name,
-                "isLocalProcess": is_local,
-                "startMethod": self.start_method,
+                "isLocalProcess": self.origin.is_local,
+                "startMethod": "launch" if isinstance(self.origin, Launch) else "attach",
             },
         )
 
@@ -272,7 +250,7 @@ class Debuggee:
                 self._editor.say("the stop timed out", "stderr")
             case kind if kind in _CHANGES:
                 self.tell_variables_changed()
-            case _ if self.is_debugged:
+            case _ if self.origin.debugs:
                 await self.conductor.hear(event)
 
     def tell_variables_changed(self) -> None:
@@ -364,7 +342,7 @@ class Debuggee:
         still on its way ends here, or has to come about on its server to be ended there. A server is not asked any more
         then, for there is soon nobody to ask with.
         """
-        if not self.is_here:
+        if not self.origin.is_local:
             await self.wait_begun()
             if self._beginning is not None:
                 self._beginning.cancel()

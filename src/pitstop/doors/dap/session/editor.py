@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from pitstop.doors.dap.protocol.arguments import FunctionBreakpoint, SourceBreakpoint
-from pitstop.doors.dap.protocol.messages import Body, Event, GivenSource, Message, OutputEvent, Response, Source
+from pitstop.doors.dap.protocol.messages import Body, Event, GivenSource, Message, OutputEvent, Response
 from pitstop.doors.dap.protocol.wire import to_frame
 from pitstop.doors.dap.session.breakpoint_book import BreakpointBook
 from pitstop.doors.dap.session.client import Client
@@ -15,6 +15,7 @@ from pitstop.doors.dap.session.progress import Progress
 from pitstop.doors.dap.session.references import References
 from pitstop.doors.dap.session.sources import Sources
 from pitstop.doors.dap.session.threads import Threads
+from pitstop.service.flows import StepInfo
 
 Category = Literal["console", "stdout", "stderr"]
 
@@ -54,12 +55,15 @@ class Editor:
         response.seq = self._last_seq
         self._send(to_frame(_ENCODER.encode(response)))
 
-    def say(
-        self, text: str, category: Category = "console", source: Source | None = None, line: int | None = None
-    ) -> None:
-        """A line in the console of the client."""
+    def say(self, text: str, category: Category = "console", file: str | None = None, line: int | None = None) -> None:
+        """A line in the console of the client, which may be about a place in a file."""
+        source = None if file is None else self.sources.tell(file, self.client)
         told_line = None if line is None else self.client.line_out(line)
         self.tell("output", OutputEvent(category=category, output=f"{text}\n", source=source, line=told_line))
+
+    def say_at(self, step: StepInfo | None, text: str, category: Category = "console") -> None:
+        """The same, about a step, if it is known."""
+        self.say(text, category, None if step is None else step.file, None if step is None else step.line)
 
     def tell_thread(self, frame: str, reason: Literal["started", "exited"]) -> None:
         if self.client.quirks.hears_threads:

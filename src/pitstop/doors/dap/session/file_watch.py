@@ -1,13 +1,12 @@
 """Files that are edited while their flow runs: steps move, and breakpoints move with them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from pitstop.doors.dap.session.editor import Editor
-from pitstop.doors.dap.session.outputs import Placed
+from pitstop.doors.dap.session.places import Places
 from pitstop.errors import PitstopError
 from pitstop.service.flows import FlowInfo
 
@@ -16,53 +15,37 @@ LOOK_SECONDS = 0.5
 Stamps = dict[str, tuple[int, int]]
 
 
-class Watched(Placed, Protocol):
-    """What is debugged, as far as its files go."""
-
-    @property
-    def flow_file(self) -> str | None: ...
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """Each file as it was read when the run began."""
-        ...
-
-    async def read_again(self, flow: str) -> FlowInfo: ...
-
-    def renew(self, flow: FlowInfo) -> None: ...
-
-
-async def watch_files(editor: Editor, debuggee: Watched) -> None:
-    """Look at the files of a flow that was launched here, again and again."""
-    flow = debuggee.flow_file
-    if flow is None:
-        return
-    stamps = _stamps(debuggee.places.files)
-    seen = stamps if _are_as_they_were_read(debuggee) else {}  # it may be edited before this looks for the first time
+async def watch_files(
+    editor: Editor, places: Places, texts: Mapping[str, str], read: Callable[[], Awaitable[FlowInfo]]
+) -> None:
+    """Read a flow again whenever its files change, from what they were in `texts` on."""
+    stamps = _stamps(places.files)
+    seen = stamps if _are_as_they_were_read(texts) else {}  # it may be edited before this looks for the first time
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        now = _stamps(debuggee.places.files)
+        now = _stamps(places.files)
         if now != seen:
             seen = now
             with suppress(PitstopError):  # it is being edited: until it is a flow again, steps are where they were
-                told = await debuggee.read_again(flow)
+                flow = await read()
                 async with editor.turn:
-                    debuggee.renew(told)
-                    _move_breakpoints(editor, debuggee)
+                    places.renew(flow)
+                    editor.sources.forget_lines()
+                    _move_breakpoints(editor, places)
 
 
-def _are_as_they_were_read(debuggee: Watched) -> bool:
+def _are_as_they_were_read(texts: Mapping[str, str]) -> bool:
     try:
-        return all(Path(file).read_text(encoding="utf-8") == text for file, text in debuggee.texts.items())
+        return all(Path(file).read_text(encoding="utf-8") == text for file, text in texts.items())
     except (OSError, ValueError):
         return False
 
 
-def _move_breakpoints(editor: Editor, debuggee: Watched) -> None:
+def _move_breakpoints(editor: Editor, places: Places) -> None:
     for name, (_, asked) in editor.asked_at_lines.items():
         marks = [mark for file, mark in editor.breakpoints.at_lines() if file == name]
         for mark, each in zip(marks, asked, strict=True):
-            step = None if mark.step is None else debuggee.places.step(mark.step)
+            step = None if mark.step is None else places.step(mark.step)
             if step is None:
                 continue
             told = editor.sources.place(step, editor.client)

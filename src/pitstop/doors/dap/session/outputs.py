@@ -2,9 +2,8 @@
 
 import codecs
 import re
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from pitstop.doors.dap.protocol.messages import OutputEvent
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.places import Places
 from pitstop.service.runs import Output, Stream, without_escapes
@@ -12,13 +11,6 @@ from pitstop.service.runs import Output, Stream, without_escapes
 LONGEST_PART = 16 * 1024  # of a line that does not end
 
 _INDICES = re.compile(r"[@#]\d+|\[\d+\]")
-
-
-class Placed(Protocol):
-    """What knows where its steps are written."""
-
-    @property
-    def places(self) -> Places: ...
 
 
 class _Pending(NamedTuple):
@@ -29,9 +21,9 @@ class _Pending(NamedTuple):
 class Outputs:
     """Lines are told whole: what has no end yet waits until the step is over or somebody looks at a stop."""
 
-    def __init__(self, editor: Editor, placed: Placed) -> None:
+    def __init__(self, editor: Editor, places: Places) -> None:
         self._editor = editor
-        self._placed = placed
+        self._places = places
         self._pending: dict[tuple[str, Stream], _Pending] = {}
 
     def hear(self, output: Output) -> None:
@@ -68,12 +60,5 @@ class Outputs:
             self._tell(occurrence, stream, text)
 
     def _tell(self, occurrence: str, stream: Stream, text: str) -> None:
-        client = self._editor.client
-        shown = text if client.shows_colours else without_escapes(text)
-        step = self._placed.places.step(_INDICES.sub("", occurrence))
-        source = None if step is None or step.file is None else self._editor.sources.tell(step.file, client)
-        line = None if step is None or step.line is None else client.line_out(step.line)
-        self._editor.tell(
-            "output",
-            OutputEvent(category=stream, output=shown.replace("\r\n", "\n") + "\n", source=source, line=line),
-        )
+        shown = text if self._editor.client.shows_colours else without_escapes(text)
+        self._editor.say_at(self._places.step(_INDICES.sub("", occurrence)), shown.replace("\r\n", "\n"), stream)

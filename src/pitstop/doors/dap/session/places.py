@@ -13,8 +13,13 @@ class Places:
     """The steps of a flow by file and line. Files are compared as they are on disk, whatever they are called."""
 
     def __init__(self, flow: FlowInfo) -> None:
+        self.by_path: dict[str, StepInfo] = {}
+        self.renew(flow)
+
+    def renew(self, flow: FlowInfo) -> None:
+        """The files have changed. Steps that are no longer in them are where they were."""
         self.flow = flow
-        self.by_path: dict[str, StepInfo] = {step.path: step for step in flow.steps}
+        self.by_path |= {step.path: step for step in flow.steps}
         self._names: dict[str, str] = {realpath(flow.file): flow.file}  # what the flow calls a file
         self._steps: dict[str, list[StepInfo]] = {}
         for step in flow.steps:
@@ -25,12 +30,6 @@ class Places:
         for file, steps in self._steps.items():
             steps.sort(key=_line)
             self._lines[file] = [_line(step) for step in steps]
-
-    def renewed(self, flow: FlowInfo) -> "Places":
-        """The same steps where they are now; those that are written no more are where they were."""
-        renewed = Places(flow)
-        renewed.by_path = {**self.by_path, **renewed.by_path}
-        return renewed
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pitstop.doors.dap.session.editor import Editor
-from pitstop.doors.dap.session.outputs import Outputs, Placed
+from pitstop.doors.dap.session.outputs import Outputs
+from pitstop.doors.dap.session.places import Places
 from pitstop.service.runs import EventInfo
 
 IN_PYTHON = ("node", "python")  # kinds whose failures were raised in the code of a user
@@ -17,10 +18,10 @@ class StepNews:
     With `tells_ends` the end of each step is an event of its own, `pitstop/step`.
     """
 
-    def __init__(self, editor: Editor, placed: Placed, outputs: Outputs, *, tells_ends: bool) -> None:
+    def __init__(self, editor: Editor, places: Places, outputs: Outputs, *, tells_ends: bool) -> None:
         self.traces: dict[str, str] = {}
         self._editor = editor
-        self._placed = placed
+        self._places = places
         self._outputs = outputs
         self._tells_ends = tells_ends
         self._started: dict[str, float] = {}
@@ -35,7 +36,7 @@ class StepNews:
                 self._editor.progress.end(fields["occurrence"])
                 self._hear_finished(fields, event.at)
             case "debug.logged":
-                self._say_at(fields["step"], fields["message"])
+                self._editor.say_at(self._places.step(fields["step"]), fields["message"])
             case "debug.python_waited":
                 self._tell_python(fields)
 
@@ -43,17 +44,17 @@ class StepNews:
         self._outputs.end(fields["occurrence"])
         outcome = fields["outcome"]
         error = outcome.get("error")
-        step = self._placed.places.step(fields["step"])
+        step = self._places.step(fields["step"])
         if error and error.get("trace") and step is not None and step.kind in IN_PYTHON:
             self.traces[fields["occurrence"]] = error["trace"]
         if self._tells_ends:
             self._tell_step(fields, at)
         if outcome["status"] in ("failed", "timed_out") and error and error["origin"] in ("", fields["occurrence"]):
-            self._say_at(fields["step"], f"{fields['occurrence']} {outcome['status']}: {error['message']}", "stderr")
+            self._editor.say_at(step, f"{fields['occurrence']} {outcome['status']}: {error['message']}", "stderr")
 
     def _tell_step(self, fields: Mapping[str, Any], at: float) -> None:
         """A custom event: how a step ended, for a client that shows it beside the step."""
-        step, error = self._placed.places.step(fields["step"]), fields["outcome"].get("error")
+        step, error = self._places.step(fields["step"]), fields["outcome"].get("error")
         started = self._started.pop(fields["occurrence"], None)
         self._editor.tell(
             "pitstop/step",
@@ -72,7 +73,8 @@ class StepNews:
         """The VS Code extension attaches by itself; users of other editors are shown how to."""
         host, port, line = fields["host"], fields["port"], fields["line"]
         attach = json.dumps({"type": "debugpy", "request": "attach", "connect": {"host": host, "port": port}})
-        self._say_at(fields["step"], f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}")
+        waiting = f"{fields['occurrence']} is waiting for a Python debugger; attach with {attach}"
+        self._editor.say_at(self._places.step(fields["step"]), waiting)
         self._editor.tell(
             "pitstop/python",
             {
@@ -82,10 +84,3 @@ class StepNews:
                 "line": None if line is None else self._editor.client.line_out(line),
             },
         )
-
-    def _say_at(self, path: str, text: str, category: Literal["console", "stderr"] = "console") -> None:
-        step = self._placed.places.step(path)
-        source = (
-            None if step is None or step.file is None else self._editor.sources.tell(step.file, self._editor.client)
-        )
-        self._editor.say(text, category, source, None if step is None else step.line)
