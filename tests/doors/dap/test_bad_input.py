@@ -244,6 +244,22 @@ def test_a_request_is_answered_also_when_its_client_is_gone_before_it_is_met(fol
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_client_may_leave_without_reading_its_answers(folder: Path) -> None:
+    asked = [{"seq": number, "type": "request", "command": "initialize"} for number in range(1, 3000)]
+    (folder / "said").write_bytes(b"".join(frame(json.dumps(request).encode()) for request in asked))
+    command = [sys.executable, "-m", "pitstop", "dap"]
+    with (
+        (folder / "said").open("rb") as said,
+        (folder / "errors").open("wb") as errors,
+        subprocess.Popen(command, stdin=said, stdout=subprocess.PIPE, stderr=errors) as adapter,
+    ):
+        assert adapter.stdout is not None
+        adapter.stdout.read(1)
+        adapter.stdout.close()  # more was written by now than a pipe holds, or will be
+        assert adapter.wait(PATIENCE_SECONDS) == 0
+    assert (folder / "errors").read_bytes() == b""
+
+
 @pytest.mark.parametrize("state", ["connected", "initialized", "launched", "running", "stopped", "ended"])
 @pytest.mark.parametrize("way", ["closes its input", "is killed"])
 async def test_a_client_that_dies_in_any_state_leaves_nothing_behind(folder: Path, state: str, way: str) -> None:

@@ -85,7 +85,7 @@ async def _serve_stdio(options: argparse.Namespace, open_service: "OpenService",
 
 async def _serve_port(options: argparse.Namespace, open_service: "OpenService") -> None:
     """One client that knows the token. Whoever does not is sent away, and the next one may try."""
-    from pitstop.doors.dap.protocol.pipes import SocketWriter
+    from pitstop.doors.dap.protocol.pipes import ClientWriter
     from pitstop.doors.dap.protocol.wire import LONGEST_LINE
     from pitstop.doors.dap.serving import serve_client
 
@@ -95,7 +95,7 @@ async def _serve_port(options: argparse.Namespace, open_service: "OpenService") 
     turn = asyncio.Lock()
 
     async def serve(reader: asyncio.StreamReader, stream: asyncio.StreamWriter) -> None:
-        writer = SocketWriter(stream)
+        writer = ClientWriter(stream)
         async with turn:
             is_served = False
             try:

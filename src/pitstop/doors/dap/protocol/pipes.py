@@ -4,7 +4,6 @@ import asyncio
 import os
 import stat
 from io import FileIO
-from typing import cast
 
 from pitstop.doors.dap.protocol.wire import LONGEST_LINE
 
@@ -34,37 +33,30 @@ def _is_waited_for(number: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number)
 
 
-class PipeWriter(asyncio.Protocol):
+class ClientWriter:
     """Writes in order and never waits; what cannot be written any more is dropped."""
 
-    def __init__(self) -> None:
-        self._closed = asyncio.Event()
-        self._transport: asyncio.WriteTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.WriteTransport, transport)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._closed.set()
+    def __init__(self, stream: asyncio.StreamWriter) -> None:
+        self._stream = stream
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
+        if not self._stream.is_closing():
+            self._stream.write(data)
 
     async def close(self) -> None:
-        """When all is written, or nobody reads it."""
-        if self._transport is None:
-            return
-        self._transport.close()
+        """When all is written, or the client no longer reads."""
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
-                await self._closed.wait()
+                self._stream.close()
+                await self._stream.wait_closed()
         except TimeoutError:
-            self._transport.abort()
+            self._stream.transport.abort()
+        except OSError:
+            return  # it is lost already
 
 
 class FileWriter:
-    """The same where nobody ever reads too slowly."""
+    """The same for a file, which is written at once."""
 
     def __init__(self, file: FileIO) -> None:
         self._file = file
@@ -76,28 +68,11 @@ class FileWriter:
         self._file.close()
 
 
-async def open_writer(number: int) -> PipeWriter | FileWriter:
+async def open_writer(number: int) -> ClientWriter | FileWriter:
     file = FileIO(number, "w")
     if not _is_waited_for(number):
         return FileWriter(file)
-    _, writer = await asyncio.get_running_loop().connect_write_pipe(PipeWriter, file)
-    return writer
-
-
-class SocketWriter:
-    """The same on a connection."""
-
-    def __init__(self, stream: asyncio.StreamWriter) -> None:
-        self._stream = stream
-
-    def write(self, data: bytes) -> None:
-        if not self._stream.is_closing():
-            self._stream.write(data)
-
-    async def close(self) -> None:
-        try:
-            async with asyncio.timeout(DRAIN_SECONDS):
-                self._stream.close()
-                await self._stream.wait_closed()
-        except (TimeoutError, OSError):
-            self._stream.transport.abort()
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()  # StreamWriter needs one, although nothing is read here
+    transport, protocol = await loop.connect_write_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+    return ClientWriter(asyncio.StreamWriter(transport, protocol, None, loop))

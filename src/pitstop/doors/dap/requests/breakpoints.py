@@ -45,8 +45,7 @@ async def _set_at_lines(adapter: Adapter, name: str, *, is_same: bool = False) -
     source, asked = adapter.editor.asked_at_lines[name]
     debuggee = adapter.debuggee
     drafts = [_unknown_yet() if debuggee is None else _at_line(adapter, debuggee, source, each) for each in asked]
-    debugger = None if debuggee is None else debuggee.debugger
-    return await adapter.editor.breakpoints.replace(("line", name), drafts, debugger, is_same=is_same)
+    return await adapter.editor.breakpoints.replace(("line", name), drafts, adapter.debugger, is_same=is_same)
 
 
 def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: given.SourceBreakpoint) -> Draft:
@@ -94,15 +93,9 @@ async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLoca
 
 async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctionBreakpointsArguments) -> Body:
     debuggee = adapter.debuggee
-    adapter.editor.asked_by_name = arguments.breakpoints or []
-    drafts = [
-        _unknown_yet() if debuggee is None else _at_name(adapter, debuggee, each)
-        for each in adapter.editor.asked_by_name
-    ]
-    told = await adapter.editor.breakpoints.replace(
-        ("function", ""), drafts, None if debuggee is None else debuggee.debugger
-    )
-    return {"breakpoints": told}
+    asked = arguments.breakpoints or []
+    drafts = [_unknown_yet() if debuggee is None else _at_name(adapter, debuggee, each) for each in asked]
+    return {"breakpoints": await adapter.editor.breakpoints.replace(("function", ""), drafts, adapter.debugger)}
 
 
 def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoint) -> Draft:
@@ -143,14 +136,10 @@ async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExcept
     asked += [(each.filter_id, each.condition or None) for each in arguments.filter_options or ()]
     known = {name: condition for name, condition in asked if name in NAMES}
     drafts = [Draft((BreakpointRequest(position="error"),), Breakpoint(verified=True))] if known else []
-    debuggee = adapter.debuggee
     adapter.editor.wanted_failures = known
-    await adapter.editor.breakpoints.replace(("exception", ""), drafts, None if debuggee is None else debuggee.debugger)
+    await adapter.editor.breakpoints.replace(("exception", ""), drafts, adapter.debugger)
     told = [
-        Breakpoint(verified=True)
-        if name in NAMES
-        else Breakpoint(verified=False, message=f"there is no filter {name}", reason="failed")
-        for name, _ in asked
+        Breakpoint(verified=True) if name in NAMES else _failed(f"there is no filter {name}").told for name, _ in asked
     ]
     return {"breakpoints": told}
 
@@ -166,12 +155,8 @@ async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpoint
 
 
 async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpointsArguments) -> Body:
-    debuggee = adapter.debuggee
     drafts = [_at_value(each) for each in arguments.breakpoints or ()]
-    told = await adapter.editor.breakpoints.replace(
-        ("data", ""), drafts, None if debuggee is None else debuggee.debugger
-    )
-    return {"breakpoints": told}
+    return {"breakpoints": await adapter.editor.breakpoints.replace(("data", ""), drafts, adapter.debugger)}
 
 
 def _at_value(asked: given.DataBreakpoint) -> Draft:

@@ -1,14 +1,15 @@
 """Commands of the debug console: what a flow can be told at a stop, and editors have no button for."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
 from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.requests.variables import read_json, stop_for
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.errors import CommandRefused
-from pitstop.service.debugging import Debugger, Request, StopInfo, verbs
+from pitstop.service.debugging import Debugger, StopInfo, verbs
 from pitstop.service.runs import BreakpointRequest
 
 
@@ -120,58 +121,51 @@ async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     outputs = read_json(rest) if rest else None
-    return await _move(adapter, frame_id, _saying(lambda stop: verbs.Skip(stop, outputs, pauses=True)), "skipped")
+    async with _moving(adapter, frame_id) as (debugger, stop):
+        await debugger.say(verbs.Skip(stop.id, outputs, pauses=True))
+    return f"{stop.occurrence} skipped"
 
 
 async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """And stop when it has ended, whichever way."""
-
-    async def again(debugger: Debugger, stop: StopInfo) -> None:
+    async with _moving(adapter, frame_id) as (debugger, stop):
         after = await debugger.say(BreakpointRequest(step=stop.step, position="after", once=True))
         try:
             await debugger.say(verbs.Retry(stop.id))
         except CommandRefused:
             await debugger.say(verbs.RemoveBreakpoint(after.id))
             raise
-
-    return await _move(adapter, frame_id, again, "retried")
+    return f"{stop.occurrence} retried"
 
 
 async def _force(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     status: Any
     status, _, outputs = rest.partition(" ")  # any other than the known ones is refused
     given = read_json(outputs) if outputs.strip() else None
-    act = _saying(lambda stop: verbs.Force(stop, status, given, pauses=True))
-    return await _move(adapter, frame_id, act, f"forced to {status}")
+    async with _moving(adapter, frame_id) as (debugger, stop):
+        await debugger.say(verbs.Force(stop.id, status, given, pauses=True))
+    return f"{stop.occurrence} forced to {status}"
 
 
 async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    is_agreed = rest == "external"
-    act = _saying(lambda stop: verbs.Step(stop, "back", external=is_agreed))
-    return await _move(adapter, frame_id, act, "rewound")
+    async with _moving(adapter, frame_id) as (debugger, stop):
+        await debugger.say(verbs.Step(stop.id, "back", external=rest == "external"))
+    return f"{stop.occurrence} rewound"
 
 
-Move = Callable[[Debugger, StopInfo], Awaitable[None]]
-
-
-def _saying(make: Callable[[int], Request[None]]) -> Move:
-    return lambda debugger, stop: debugger.say(make(stop.id))
-
-
-async def _move(adapter: Adapter, frame_id: int | None, act: Move, done: str) -> str:
-    """Carry out what lets the branch go on, and stops it again."""
-    session = adapter.session()
-    debugger, conductor = session.live()
+@asynccontextmanager
+async def _moving(adapter: Adapter, frame_id: int | None) -> AsyncIterator[tuple[Debugger, StopInfo]]:
+    """For a command that resumes the branch, which stops again."""
+    debugger, conductor = adapter.session().live()
     number = await stop_for(adapter, frame_id)
     async with adapter.editor.turn:
         stop = next((each for each in (await debugger.say(verbs.State())).stops if each.id == number), None)
         if stop is None:
             raise RequestFailed("that stop has ended", show_user=False)
         with conductor.moving(stop, (number,), is_step=True, expected="step"):
-            await act(debugger, stop)
+            yield debugger, stop
         thread = adapter.editor.threads.number(stop.frame)
         adapter.editor.tell("continued", {"threadId": thread, "allThreadsContinued": False})
-    return f"{stop.occurrence} {done}"
 
 
 COMMANDS = {

@@ -1,19 +1,17 @@
 """Moving: continue, next, into, out, pause. A step moves its own branch; the others stay where they are."""
 
 import contextlib
-from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 from pitstop.doors.dap.protocol import arguments as given
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
 from pitstop.doors.dap.protocol.messages import Body, Target
-from pitstop.doors.dap.requests.variables import stop_at
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.threads import MAIN
 from pitstop.errors import CommandRefused
-from pitstop.service.debugging import Request, StopInfo, verbs
-
-Make = Callable[[int], Request[None]]  # what to say of a stop
+from pitstop.service.debugging import verbs
 
 
 async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Body:
@@ -29,25 +27,19 @@ async def continue_(adapter: Adapter, arguments: given.MoveArguments) -> Body:
     return {"allThreadsContinued": False}
 
 
-async def next_(adapter: Adapter, arguments: given.MoveArguments) -> None:
-    await step(adapter, arguments, lambda stop: verbs.Step(stop, "over"))
-
-
 async def step_in(adapter: Adapter, arguments: given.StepInArguments) -> None:
     target = None if arguments.target_id is None else adapter.targets.get(arguments.target_id)
     if arguments.target_id is not None and target is None:
         raise RequestFailed("this target belongs to a stop that has ended", show_user=False)
-    if target is not None:
-        await step(adapter, arguments, lambda stop: verbs.Step(stop, "to", target))
-    else:
-        await step(adapter, arguments, lambda stop: verbs.Step(stop, "into", code=True))
+    await step(adapter, arguments, "into" if target is None else "to", target)
 
 
-async def step_out(adapter: Adapter, arguments: given.MoveArguments) -> None:
-    await step(adapter, arguments, lambda stop: verbs.Step(stop, "out"))
-
-
-async def step(adapter: Adapter, arguments: given.MoveArguments, make: Make) -> None:
+async def step(
+    adapter: Adapter,
+    arguments: given.MoveArguments,
+    kind: Literal["over", "out", "into", "to"],
+    target: str | None = None,
+) -> None:
     """Step the branch that is named, or the one that was told of last when that one is no more."""
     session = adapter.session()
     debugger, conductor = session.live()
@@ -63,7 +55,7 @@ async def step(adapter: Adapter, arguments: given.MoveArguments, make: Make) -> 
     moves_others = bool(session.options.stepping_resumes_all_branches) and not arguments.single_thread
     moved = (stop.id, *others) if moves_others else (stop.id,)
     with conductor.moving(stop, moved, is_step=not moves_others):
-        await debugger.say(make(stop.id))
+        await debugger.say(verbs.Step(stop.id, kind, target, code=kind == "into"))
     for each in others if moves_others and conductor.stops_all else ():
         with contextlib.suppress(CommandRefused):
             await debugger.say(verbs.Continue(each))
@@ -123,7 +115,7 @@ async def terminate_threads(adapter: Adapter, arguments: given.TerminateThreadsA
 async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> Body:
     """The steps directly inside the one that is stopped before: for a parallel step its branches."""
     frame = adapter.editor.references.frame(arguments.frame_id)
-    stop: StopInfo | None = await stop_at(adapter, frame)
+    stop = await adapter.session().stop(frame.stop)
     if stop is None or frame.depth or stop.position != "before":
         return {"targets": []}
     places, client = adapter.session().places, adapter.editor.client
@@ -142,9 +134,9 @@ async def step_in_targets(adapter: Adapter, arguments: given.FrameArguments) -> 
 
 ROUTES = {
     "continue": Route(given.MoveArguments, continue_),
-    "next": Route(given.MoveArguments, next_),
+    "next": Route(given.MoveArguments, partial(step, kind="over")),
     "stepIn": Route(given.StepInArguments, step_in),
-    "stepOut": Route(given.MoveArguments, step_out),
+    "stepOut": Route(given.MoveArguments, partial(step, kind="out")),
     "stepInTargets": Route(given.FrameArguments, step_in_targets),
     "terminateThreads": Route(given.TerminateThreadsArguments, terminate_threads),
     "pause": Route(given.ThreadArguments, pause),

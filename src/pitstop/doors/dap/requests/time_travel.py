@@ -1,6 +1,7 @@
 """Going back, starting again, and going ahead without running what is between."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from pitstop.doors.dap.protocol import arguments as given
 from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
@@ -9,42 +10,32 @@ from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.service.debugging import Debugger, PointInfo, StopInfo, verbs
 
-Travel = Callable[[Debugger, StopInfo], Awaitable[None]]
-
 
 async def step_back(adapter: Adapter, arguments: given.MoveArguments) -> None:
-    async def travel(debugger: Debugger, stop: StopInfo) -> None:
+    async with _travel(adapter, arguments.thread_id, "step") as (debugger, stop):
         if "step_back" not in stop.allowed:
             raise RequestFailed("cannot step back: this is the first stop of its frame")
         await debugger.say(verbs.Step(stop.id, "back"))
 
-    await _travel(adapter, arguments.thread_id, travel, "step")
-
 
 async def reverse_continue(adapter: Adapter, arguments: given.MoveArguments) -> None:
     """Back to the breakpoint that was hit before, or to the first step."""
-
-    async def travel(debugger: Debugger, stop: StopInfo) -> None:
+    async with _travel(adapter, arguments.thread_id, "breakpoint") as (debugger, stop):
         points = [point for point in await debugger.say(verbs.History()) if _is_before(point, stop)]
         hit = [point for point in points if point.stop is not None and point.stop in adapter.editor.breakpoint_stops]
         if not points:
             raise RequestFailed("this is the start of the run")
         await debugger.say(verbs.Rewind(stop.id, (hit[-1] if hit else points[0]).number))
 
-    await _travel(adapter, arguments.thread_id, travel, "breakpoint")
-
 
 async def restart_frame(adapter: Adapter, arguments: given.FrameArguments) -> None:
     """Run the step of a stack frame again, with everything as it was before it."""
     frame = adapter.editor.references.frame(arguments.frame_id)
-
-    async def travel(debugger: Debugger, stop: StopInfo) -> None:
+    async with _travel(adapter, adapter.editor.threads.number(frame.branch), "restart") as (debugger, stop):
         point = _beginning(await debugger.say(verbs.History()), stop, frame.step)
         if point is None:
             raise RequestFailed(f"{frame.step or 'the run'} has not started, so it cannot be restarted")
         await debugger.say(verbs.Rewind(stop.id, point.number))
-
-    await _travel(adapter, adapter.editor.threads.number(frame.branch), travel, "restart")
 
 
 def _is_before(point: PointInfo, stop: StopInfo) -> bool:
@@ -83,18 +74,19 @@ async def goto(adapter: Adapter, arguments: given.GotoArguments) -> None:
     step = adapter.targets.get(arguments.target_id)
     if step is None:
         raise RequestFailed("there is no such target", show_user=False)
-    await _travel(adapter, arguments.thread_id, lambda debugger, stop: debugger.say(verbs.Goto(stop.id, step)), "goto")
+    async with _travel(adapter, arguments.thread_id, "goto") as (debugger, stop):
+        await debugger.say(verbs.Goto(stop.id, step))
 
 
-async def _travel(adapter: Adapter, thread: int, travel: Travel, expected: str) -> None:
-    """Do it, and tell the stop that it leads to with the word that the client expects."""
-    session = adapter.session()
-    _, conductor = session.live()
-    stop = await session.stop_of(thread)
+@asynccontextmanager
+async def _travel(adapter: Adapter, thread: int, expected: str) -> AsyncIterator[tuple[Debugger, StopInfo]]:
+    """For a command to a thread: the stop that it leads to is reported with the word that the client expects."""
+    debugger, conductor = adapter.session().live()
+    stop = await adapter.session().stop_of(thread)
     if stop is None:
         raise not_stopped()
     with conductor.moving(stop, (stop.id,), is_step=True, expected=expected):
-        await travel(session.live()[0], stop)
+        yield debugger, stop
 
 
 ROUTES = {

@@ -12,7 +12,6 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.holders import PathHolder, ValueHolder, tell_value
 from pitstop.doors.dap.session.references import FrameRef
 from pitstop.service.debugging import Debugger, StopInfo, verbs
-from pitstop.service.runs import type_name
 
 NAMED_SCOPES = (("inputs", "Inputs", "arguments"), ("vars", "Vars", None), ("matrix", "Matrix", None))
 LOOKED_AT = 200
@@ -21,24 +20,22 @@ LOOKED_AT = 200
 async def scopes(adapter: Adapter, arguments: given.FrameArguments) -> Body:
     debugger = _stopped(adapter)
     frame = adapter.editor.references.frame(arguments.frame_id)
-    stop = await stop_at(adapter, frame)
+    stop = await adapter.session().stop(frame.stop)
     if stop is None:  # a long step that is at work: nothing can be seen until it ends
         return {"scopes": []}
     if frame.depth:
-        return {"scopes": [_facts(adapter, stop, "Step", _step_facts(adapter, frame), "locals")]}
+        facts = ValueHolder(adapter, _step_facts(adapter, frame), stop.id)
+        return {"scopes": [_scope("Step", facts, "locals")]}
     page = await debugger.say(verbs.Variables(stop.id, ".", limit=LOOKED_AT))
-    told = [_scope(adapter, debugger, stop, "State", ".", "object", page.total, "locals")]
-    top = {each.name: each for each in page.variables}
-    for name, title, hint in NAMED_SCOPES:
-        if name in top and top[name].size is not None:
-            each = top[name]
-            told.append(_scope(adapter, debugger, stop, title, each.path, each.type, each.size or 0, hint))
-    told.append(_facts(adapter, stop, "Step", await _config_facts(adapter, debugger, stop, frame)))
+    state = PathHolder(adapter, debugger, stop.id, ".", "object", page.total)
+    top = {each.name: state.child(each) for each in page.variables if each.size is not None}
+    told = [_scope("State", state, "locals")]
+    told += [_scope(title, top[name], hint) for name, title, hint in NAMED_SCOPES if name in top]
+    told.append(_scope("Step", ValueHolder(adapter, await _config_facts(adapter, debugger, stop, frame), stop.id)))
     if stop.outcome is not None and stop.outcome.outputs is not None:
-        told.append(_facts(adapter, stop, "Outputs", stop.outcome.outputs, "returnValue"))
-    env = top.get("env")
-    if env is not None and env.size is not None:
-        told.append(_scope(adapter, debugger, stop, "Env", env.path, env.type, env.size, None, expensive=True))
+        told.append(_scope("Outputs", ValueHolder(adapter, stop.outcome.outputs, stop.id), "returnValue"))
+    if "env" in top:
+        told.append(_scope("Env", top["env"], is_expensive=True))
     return {"scopes": told}
 
 
@@ -50,44 +47,16 @@ def _stopped(adapter: Adapter) -> Debugger:
     return debugger
 
 
-async def stop_at(adapter: Adapter, frame: FrameRef) -> StopInfo | None:
-    debugger, _ = adapter.session().live()
-    return next((stop for stop in (await debugger.say(verbs.State())).stops if stop.id == frame.stop), None)
-
-
 def _scope(
-    adapter: Adapter,
-    debugger: Debugger,
-    stop: StopInfo,
-    name: str,
-    path: str,
-    kind: str,
-    size: int,
-    hint: str | None,
-    *,
-    expensive: bool = False,
+    name: str, holder: PathHolder | ValueHolder, hint: str | None = None, *, is_expensive: bool = False
 ) -> Scope:
-    reference = adapter.editor.references.number_holder(PathHolder(adapter, debugger, stop.id, path, kind, size))
     return Scope(
         name=name,
         presentation_hint=hint,
-        variables_reference=reference,
-        expensive=expensive,
-        named_variables=values.named(kind, size),
-        indexed_variables=values.indexed(kind, size),
-    )
-
-
-def _facts(adapter: Adapter, stop: StopInfo, name: str, facts: Any, hint: str | None = None) -> Scope:
-    reference = adapter.editor.references.number_holder(ValueHolder(adapter, facts, stop.id))
-    kind, size = type_name(facts), values.size_of(facts)
-    return Scope(
-        name=name,
-        presentation_hint=hint,
-        variables_reference=reference,
-        expensive=False,
-        named_variables=values.named(kind, size),
-        indexed_variables=values.indexed(kind, size),
+        variables_reference=holder.adapter.editor.references.number_holder(holder),
+        expensive=is_expensive,
+        named_variables=values.named(holder.kind, holder.size),
+        indexed_variables=values.indexed(holder.kind, holder.size),
     )
 
 

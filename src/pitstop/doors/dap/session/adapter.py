@@ -11,10 +11,11 @@ from pitstop.doors.dap.protocol.messages import Incoming
 from pitstop.doors.dap.session.debuggee import Debuggee
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.services import OpenService, Services
+from pitstop.service.debugging import Debugger
 
 
 class Adapter:
-    """What all requests of a client share. `turn` is held while one is met, so that nothing overtakes its answer."""
+    """What all requests of a client share."""
 
     def __init__(
         self,
@@ -44,6 +45,11 @@ class Adapter:
         if self.debuggee is None:
             raise not_stopped("nothing is being debugged: launch or attach first")
         return self.debuggee
+
+    @property
+    def debugger(self) -> Debugger | None:
+        """The debugger of the run, if that is live."""
+        return None if self.debuggee is None else self.debuggee.debugger
 
     def number_target(self, step: str) -> int:
         number = len(self.targets) + 1

@@ -109,6 +109,11 @@ class Debuggee:
         stops = (await debugger.say(verbs.State())).stops
         return next((stop for stop in stops if stop.frame == frame and conductor.has_heard(stop.id)), None)
 
+    async def stop(self, number: int | None) -> StopInfo | None:
+        """A stop by its number; None when it has ended."""
+        debugger, _ = self.live()
+        return next((stop for stop in (await debugger.say(verbs.State())).stops if stop.id == number), None)
+
     def trace_of(self, occurrence: str) -> str | None:
         """Where in the code the failure of a step was raised, if it was."""
         return self._news.traces.get(occurrence)

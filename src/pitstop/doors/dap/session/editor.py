@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from pitstop.doors.dap.protocol.arguments import FunctionBreakpoint, SourceBreakpoint
+from pitstop.doors.dap.protocol.arguments import SourceBreakpoint
 from pitstop.doors.dap.protocol.messages import Body, Event, GivenSource, Message, OutputEvent, Response
 from pitstop.doors.dap.protocol.wire import to_frame
 from pitstop.doors.dap.session.breakpoint_book import BreakpointBook
@@ -33,7 +33,6 @@ class Editor:
         self.sources = Sources()
         self.breakpoints = BreakpointBook()
         self.asked_at_lines: dict[str, tuple[GivenSource, list[SourceBreakpoint]]] = {}  # by file, as the client has it
-        self.asked_by_name: list[FunctionBreakpoint] = []
         self.wanted_failures: Mapping[str, str | None] = {}  # the filters that are on, and their conditions
         self.breakpoint_stops: set[int] = set()  # the stops at which a breakpoint was hit
         self.cancellable: dict[str, int] = {}  # the requests behind the progress that is shown

@@ -33,17 +33,17 @@ class PathHolder:
             shown.append(values.more(page.total - page.next, self.adapter.editor.references.number_holder(rest)))
         return shown
 
+    def child(self, variable: VariableInfo) -> "PathHolder":
+        return PathHolder(self.adapter, self.debugger, self.stop, variable.path, variable.type, variable.size or 0)
+
     def _tell(self, variable: VariableInfo) -> Variable:
-        client, reference = self.adapter.editor.client, 0
-        if variable.size:
-            holder = PathHolder(self.adapter, self.debugger, self.stop, variable.path, variable.type, variable.size)
-            reference = self.adapter.editor.references.number_holder(holder)
+        editor = self.adapter.editor
         return Variable(
             name=variable.name,
             value=variable.preview,
-            type=variable.type if client.shows_types else None,
+            type=variable.type if editor.client.shows_types else None,
             evaluate_name=variable.path,
-            variables_reference=reference,
+            variables_reference=editor.references.number_holder(self.child(variable)) if variable.size else 0,
             named_variables=values.named(variable.type, variable.size),
             indexed_variables=values.indexed(variable.type, variable.size),
         )
@@ -62,6 +62,10 @@ class ValueHolder:
     @property
     def kind(self) -> str:
         return type_name(self.value)
+
+    @property
+    def size(self) -> int | None:
+        return values.size_of(self.value)
 
     async def children(self, start: int, count: int | None) -> list[Variable]:
         children, start = values.children_of(self.value), start + self.first
