@@ -161,8 +161,6 @@ LATER = {"asAddress", "mode", "breakpointModes", "supportsANSIStyling"}  # of ve
 NAMES = {
     "InitializeArguments": "InitializeRequestArguments",
     "GivenSource": "Source",
-    "ErrorMessage": "Message",
-    "ExceptionFilter": "ExceptionBreakpointsFilter",
     "FilterOptions": "ExceptionFilterOptions",
     "Target": "StepInTarget",
 }

@@ -77,7 +77,6 @@ class DisconnectArguments(Incoming, kw_only=True):
 
 class CancelArguments(Incoming, kw_only=True):
     request_id: int | None = None
-    progress_id: str | None = None
 
 
 # --- Breakpoints -----------------------------------------------------------------------------------------------------
@@ -85,7 +84,6 @@ class CancelArguments(Incoming, kw_only=True):
 
 class SourceBreakpoint(Incoming, kw_only=True):
     line: int
-    column: int | None = None
     condition: str | None = None
     hit_condition: str | None = None
     log_message: str | None = None
@@ -121,7 +119,6 @@ class SetExceptionBreakpointsArguments(Incoming, kw_only=True):
 class DataBreakpointInfoArguments(Incoming, kw_only=True):
     name: str
     variables_reference: int | None = None
-    frame_id: int | None = None
     as_address: bool | None = None
 
 

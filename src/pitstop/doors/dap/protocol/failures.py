@@ -1,16 +1,14 @@
 """Requests that come to nothing, and how a client is told."""
 
-from pitstop.doors.dap.protocol.messages import ErrorBody, ErrorMessage
 from pitstop.errors import PitstopError
 
-NOT_STOPPED = "notStopped"  # these two words are reserved by the protocol; any other message is for people
-CANCELLED = "cancelled"
+NOT_STOPPED = "notStopped"  # like "cancelled", a word of the protocol; any other message is for people
 
 FAILED_ID, UNKNOWN_ID, ARGUMENTS_ID, NOT_STOPPED_ID, CANCELLED_ID, BUG_ID = range(1, 7)
 
 
 class RequestFailed(PitstopError):
-    """A request that cannot be met, and changed nothing. With `show_user` the client shows why."""
+    """Why a request has failed. With `show_user` the client shows it."""
 
     code = "dap"
 
@@ -24,6 +22,10 @@ class RequestFailed(PitstopError):
         return NOT_STOPPED if self.number == NOT_STOPPED_ID else str(self)
 
 
+def cancelled() -> RequestFailed:
+    return RequestFailed("cancelled", number=CANCELLED_ID, show_user=False)
+
+
 def not_stopped(reason: str = "the run is not paused") -> RequestFailed:
     return RequestFailed(reason, number=NOT_STOPPED_ID, show_user=False)
 
@@ -31,7 +33,3 @@ def not_stopped(reason: str = "the run is not paused") -> RequestFailed:
 def stale(what: str) -> RequestFailed:
     """For what belongs to a stop that is over; editors ask for it all the time, and nobody has to see that."""
     return RequestFailed(f"{what} belongs to a stop that has ended", show_user=False)
-
-
-def error_body(number: int, text: str, *, show_user: bool) -> ErrorBody:
-    return ErrorBody(error=ErrorMessage(id=number, format=text, show_user=show_user))

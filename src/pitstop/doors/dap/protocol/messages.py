@@ -43,16 +43,6 @@ class Event(msgspec.Struct, omit_defaults=True, tag_field="type", tag="event"):
     body: Any = None
 
 
-class ErrorMessage(Message, kw_only=True):
-    id: int
-    format: str
-    show_user: bool
-
-
-class ErrorBody(Message, kw_only=True):
-    error: ErrorMessage
-
-
 # --- Things ----------------------------------------------------------------------------------------------------------
 
 
@@ -66,7 +56,6 @@ class Source(Message, kw_only=True):
     name: str
     path: str | None = None
     source_reference: int = 0
-    presentation_hint: str | None = None
     origin: str | None = None
 
 
@@ -109,8 +98,7 @@ class Scope(Message, kw_only=True):
 
 
 class PresentationHint(Message, kw_only=True):
-    kind: str | None = None
-    attributes: tuple[str, ...] | None = None
+    attributes: tuple[str, ...]
 
 
 class Variable(Message, kw_only=True):
@@ -131,43 +119,15 @@ class Target(Message, kw_only=True):
     label: str
     line: int | None = None
     column: int | None = None
-    end_line: int | None = None
-    end_column: int | None = None
 
 
 class CompletionItem(Message, kw_only=True):
     label: str
-    text: str | None = None
     detail: str | None = None
     type: str | None = None
-    start: int | None = None
-    length: int | None = None
-
-
-class ExceptionFilter(Message, kw_only=True):
-    filter: str
-    label: str
-    description: str
-    default: bool
-    supports_condition: bool
-    condition_description: str
-
-
-class BreakpointMode(Message, kw_only=True):
-    mode: str
-    label: str
-    description: str
-    applies_to: tuple[str, ...]
 
 
 # --- Answers ---------------------------------------------------------------------------------------------------------
-
-
-class DataBreakpointInfo(Message, kw_only=True):
-    data_id: str | None  # null, and not absent, when there can be no breakpoint
-    description: str
-    access_types: tuple[str, ...] = ()
-    can_persist: bool = False
 
 
 class ValueSet(Message, kw_only=True):

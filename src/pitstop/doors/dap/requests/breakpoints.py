@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pitstop.doors.dap.protocol import arguments as given
-from pitstop.doors.dap.protocol.messages import Body, Breakpoint, DataBreakpointInfo, GivenSource
+from pitstop.doors.dap.protocol.messages import Body, Breakpoint, GivenSource
 from pitstop.doors.dap.requests.variables import path_of
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.breakpoint_book import Draft
@@ -147,11 +147,11 @@ async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExcept
 # --- At values -------------------------------------------------------------------------------------------------------
 
 
-async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpointInfoArguments) -> DataBreakpointInfo:
+async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpointInfoArguments) -> Body:
     path = None if arguments.as_address else path_of(adapter, arguments.variables_reference, arguments.name)
     if path is None:
-        return DataBreakpointInfo(data_id=None, description=f"cannot watch {arguments.name}")
-    return DataBreakpointInfo(data_id=path, description=path, access_types=("write",), can_persist=True)
+        return {"dataId": None, "description": f"cannot watch {arguments.name}"}
+    return {"dataId": path, "description": path, "accessTypes": ["write"], "canPersist": True}
 
 
 async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpointsArguments) -> Body:

@@ -71,23 +71,19 @@ def _begin_if_ready(adapter: Adapter) -> None:
 async def restart(adapter: Adapter, arguments: RestartArguments) -> None:
     """A new run in the same session, with the arguments that the client has now."""
     async with adapter.restarting:
-        await _restart(adapter, arguments)
-
-
-async def _restart(adapter: Adapter, arguments: RestartArguments) -> None:
-    old = adapter.session()
-    if not isinstance(old.origin, Launch) or not isinstance(old.options, LaunchArguments):
-        raise RequestFailed("cannot restart an attached run: launch it instead")
-    options = old.options
-    if arguments.arguments is not None:
-        options = msgspec.convert(arguments.arguments, LaunchArguments)
-    new = await prepare_launch(adapter, options)
-    await old.kill_for_restart()
-    async with adapter.editor.turn:
-        old.give_way()
-        adapter.debuggee = new
-        await look_up_again(adapter)
-    _begin_if_ready(adapter)
+        old = adapter.session()
+        if not isinstance(old.origin, Launch) or not isinstance(old.options, LaunchArguments):
+            raise RequestFailed("cannot restart an attached run: launch it instead")
+        options = old.options
+        if arguments.arguments is not None:
+            options = msgspec.convert(arguments.arguments, LaunchArguments)
+        new = await prepare_launch(adapter, options)
+        await old.kill_for_restart()
+        async with adapter.editor.turn:
+            old.give_way()
+            adapter.debuggee = new
+            await look_up_again(adapter)
+        _begin_if_ready(adapter)
 
 
 async def terminate(adapter: Adapter, arguments: NoArguments) -> None:
@@ -118,11 +114,8 @@ async def leave(adapter: Adapter, *, terminates: bool | None, suspends: bool) ->
 
 
 async def cancel(adapter: Adapter, arguments: CancelArguments) -> None:
-    """Give a request up, or what is shown as progress; one that is answered already is no mistake."""
-    number = arguments.request_id
-    if arguments.progress_id is not None:
-        number = adapter.editor.cancellable.get(arguments.progress_id, number)
-    task = adapter.open_requests.get(number) if number is not None else None
+    """Give a request up. One that is answered already is no mistake."""
+    task = None if arguments.request_id is None else adapter.open_requests.get(arguments.request_id)
     if task is not None:
         task.cancel()
 

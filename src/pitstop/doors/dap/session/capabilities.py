@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from pitstop.doors.dap.protocol.messages import Body, BreakpointMode
+from pitstop.doors.dap.protocol.messages import Body
 from pitstop.doors.dap.session.client import Client
 from pitstop.doors.dap.session.exceptions import FILTERS
 
 MODES = [
-    BreakpointMode(mode=mode, label=label, description=description, applies_to=("source",))
+    {"mode": mode, "label": label, "description": description, "appliesTo": ["source"]}
     for mode, label, description in (
         ("before", "Before the step", "Pause before the step runs"),
         ("after", "After the step", "Pause when the step has ended, before its outcome takes effect"),

@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from pitstop.doors.dap.protocol import failures, messages
-from pitstop.doors.dap.protocol.failures import RequestFailed, error_body
-from pitstop.doors.dap.protocol.messages import Body, Incoming, Message, Request
+from pitstop.doors.dap.protocol.failures import ARGUMENTS_ID, BUG_ID, UNKNOWN_ID, RequestFailed, cancelled
+from pitstop.doors.dap.protocol.messages import Body, Incoming, Message, Request, Response
 from pitstop.doors.dap.protocol.wire import BadFrame, read_frame
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.errors import PitstopError
@@ -72,9 +71,11 @@ class Dispatcher:
     async def _meet(self, request: Request) -> None:
         route = self._routes.get(request.command)
         if route is None:
-            self._fail(request, f"unknown request {request.command!r}", failures.UNKNOWN_ID, show_user=False)
+            unknown = f"unknown request {request.command!r}"
+            self._fail(request, RequestFailed(unknown, number=UNKNOWN_ID, show_user=False))
         elif not self._adapter.is_initialized and request.command not in FIRST:
-            self._fail(request, f"{request.command} was sent before initialize", failures.ARGUMENTS_ID, show_user=False)
+            early = f"{request.command} was sent before initialize"
+            self._fail(request, RequestFailed(early, number=ARGUMENTS_ID, show_user=False))
         elif route.is_aside:
             task = self._adapter.editor.spawn(self._answer(request, route), name=request.command)
             self._adapter.open_requests[request.seq] = task
@@ -86,7 +87,7 @@ class Dispatcher:
     def _close(self, request: Request, task: "asyncio.Task[None]") -> None:
         self._adapter.open_requests.pop(request.seq, None)
         if task.cancelled():  # before it began: then nobody was there to answer
-            self._refuse(request, failures.CANCELLED, "cancelled", failures.CANCELLED_ID, show_user=False)
+            self._fail(request, cancelled())
 
     async def _answer(self, request: Request, route: Route) -> None:
         try:
@@ -96,26 +97,23 @@ class Dispatcher:
             self._adapter.check_token(request.command, arguments)
             body = await route.handle(self._adapter, arguments)
         except asyncio.CancelledError:
-            self._refuse(request, failures.CANCELLED, "cancelled", failures.CANCELLED_ID, show_user=False)
+            self._fail(request, cancelled())
         except RequestFailed as error:
-            self._refuse(request, error.message, str(error), error.number, show_user=error.show_user)
+            self._fail(request, error)
         except PitstopError as error:
-            self._fail(request, str(error), failures.FAILED_ID)
+            self._fail(request, RequestFailed(str(error)))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._fail(request, f"invalid arguments for {request.command}: {error}", failures.ARGUMENTS_ID)
+            invalid = f"invalid arguments for {request.command}: {error}"
+            self._fail(request, RequestFailed(invalid, number=ARGUMENTS_ID))
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
-            self._fail(request, f"{request.command} failed: {type(error).__name__}: {error}", failures.BUG_ID)
+            bug = f"{request.command} failed: {type(error).__name__}: {error}"
+            self._fail(request, RequestFailed(bug, number=BUG_ID))
         else:
-            self._adapter.editor.answer(
-                messages.Response(0, request.seq, success=True, command=request.command, body=body)
-            )
+            self._adapter.editor.answer(Response(0, request.seq, success=True, command=request.command, body=body))
 
-    def _fail(self, request: Request, text: str, number: int, *, show_user: bool = True) -> None:
-        self._refuse(request, text, text, number, show_user=show_user)
-
-    def _refuse(self, request: Request, message: str, text: str, number: int, *, show_user: bool) -> None:
-        body = error_body(number, text, show_user=show_user)
+    def _fail(self, request: Request, error: RequestFailed) -> None:
+        body = {"error": {"id": error.number, "format": str(error), "showUser": error.show_user}}
         self._adapter.editor.answer(
-            messages.Response(0, request.seq, success=False, command=request.command, message=message, body=body)
+            Response(0, request.seq, success=False, command=request.command, message=error.message, body=body)
         )

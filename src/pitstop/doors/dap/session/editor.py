@@ -35,8 +35,7 @@ class Editor:
         self.asked_at_lines: dict[str, tuple[GivenSource, list[SourceBreakpoint]]] = {}  # by file, as the client has it
         self.wanted_failures: Mapping[str, str | None] = {}  # the filters that are on, and their conditions
         self.breakpoint_stops: set[int] = set()  # the stops at which a breakpoint was hit
-        self.cancellable: dict[str, int] = {}  # the requests behind the progress that is shown
-        self.progress = Progress(lambda: self.client.shows_progress, self.tell, self.cancellable)
+        self.progress = Progress(lambda: self.client.shows_progress, self.tell)
         self._send = send
         self._tasks = tasks
         self._work: set[asyncio.Task[None]] = set()

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 
-from pitstop.doors.dap.protocol.messages import ExceptionFilter
 from pitstop.doors.dap.session.places import Places
 from pitstop.errors import BadExpression, CommandRefused
 from pitstop.service.debugging import Debugger, StopInfo, verbs
@@ -14,14 +13,14 @@ _CONDITION = 'jq on the error, such as .type == "CommandFailed" or (.message | t
 _ATTEMPT = re.compile(r"#(\d+)$")
 
 FILTERS = [
-    ExceptionFilter(
-        filter=name,
-        label=label,
-        description=description,
-        default=name == "failed",
-        supports_condition=True,
-        condition_description=_CONDITION,
-    )
+    {
+        "filter": name,
+        "label": label,
+        "description": description,
+        "default": name == "failed",
+        "supportsCondition": True,
+        "conditionDescription": _CONDITION,
+    }
     for name, label, description in (
         ("failed", "Any failure", "Pause where a step fails, before the failure takes effect"),
         ("uncaught", "Unhandled failures", "Pause where a failure would end the run"),
@@ -29,7 +28,7 @@ FILTERS = [
         ("timeout", "Timeouts", "Pause where a step timed out"),
     )
 ]
-NAMES = tuple(each.filter for each in FILTERS)
+NAMES = tuple(each["filter"] for each in FILTERS)
 
 Wanted = Mapping[str, str | None]  # the filters that are on, and their conditions
 

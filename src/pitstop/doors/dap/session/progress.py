@@ -1,7 +1,7 @@
 """Progress: what takes long enough to be asked about is told, if the client shows such things."""
 
 import asyncio
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from itertools import count
 
 from pitstop.doors.dap.protocol.messages import Body
@@ -12,31 +12,25 @@ STEP_SECONDS = 1.0
 class Progress:
     """Each has an id of its own, and an end whatever becomes of it."""
 
-    def __init__(
-        self,
-        is_shown: Callable[[], bool],
-        tell: Callable[[str, Body], None],
-        cancellable: MutableMapping[str, int],
-    ) -> None:
+    def __init__(self, is_shown: Callable[[], bool], tell: Callable[[str, Body], None]) -> None:
         self._is_shown = is_shown
         self._tell = tell
-        self._cancellable = cancellable
         self._numbers = count(1)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._shown: dict[str, str] = {}
 
-    def begin(self, key: str, title: str, *, seconds: float = STEP_SECONDS, request: int | None = None) -> None:
-        """Tell of it if it is not over in so many seconds. One that a request makes can be cancelled with it."""
+    def begin(self, key: str, title: str) -> None:
+        """Tell of it if it is not over in a second."""
         if self._is_shown() and key not in self._timers:
             loop = asyncio.get_running_loop()
-            self._timers[key] = loop.call_later(seconds, self._show, key, title, request)
+            self._timers[key] = loop.call_later(STEP_SECONDS, self._show, key, title)
 
     def report(self, key: str, title: str, message: str, percentage: float | None) -> None:
         """Tell at once how far something is that has taken long already; it lasts until its `end`."""
         if not self._is_shown():
             return
         if key not in self._shown:
-            self._show(key, title, None, message, percentage)
+            self._show(key, title, message, percentage)
             return
         update = {"progressId": self._shown[key], "message": message, "percentage": percentage}
         self._tell("progressUpdate", update)
@@ -53,25 +47,15 @@ class Progress:
         for key in [*dict.fromkeys((*self._timers, *self._shown))]:
             self.end(key)
 
-    def _show(
-        self,
-        key: str,
-        title: str,
-        request: int | None,
-        message: str | None = None,
-        percentage: float | None = None,
-    ) -> None:
+    def _show(self, key: str, title: str, message: str | None = None, percentage: float | None = None) -> None:
         progress_id = f"progress-{next(self._numbers)}"
         self._shown[key] = progress_id
-        if request is not None:
-            self._cancellable[progress_id] = request
         self._tell(
             "progressStart",
             {
                 "progressId": progress_id,
                 "title": title,
-                "requestId": request,
-                "cancellable": request is not None,
+                "cancellable": False,
                 "message": message,
                 "percentage": percentage,
             },
