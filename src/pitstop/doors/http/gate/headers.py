@@ -26,7 +26,7 @@ ALWAYS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-OF_THE_API = [*ALWAYS, (b"cache-control", b"no-store")]
+API_HEADERS = [*ALWAYS, (b"cache-control", b"no-store")]
 
 
 class SafeHeaders:
@@ -39,7 +39,7 @@ class SafeHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        safe = OF_THE_API if scope["path"].startswith("/api/") else ALWAYS
+        safe = API_HEADERS if scope["path"].startswith("/api/") else ALWAYS
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 from fastapi import APIRouter, Body, Request
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
@@ -38,7 +39,7 @@ WITHOUT_BODY = ("GET", "DELETE")
 Respond = Callable[[Request, str, Verb, Any], Awaitable[Response]]
 
 
-async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limits, url: str) -> Any:
+async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limits, connection: HTTPConnection) -> Any:
     """The answer of a run's debugger, cut to size; the state after a verb that has no answer of its own."""
     if isinstance(request, verbs.Step) and request.code:
         request = msgspec.structs.replace(request, code=False)  # it would wait where no client of this door can attach
@@ -51,6 +52,8 @@ async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limit
         case WholeScope():
             return WholeScope(*cut_to_size(said.scope, limits.scope_bytes))
         case ContextInfo():
+            scheme = "https" if connection.url.scheme in ("https", "wss") else "http"
+            url = str(connection.base_url.replace(scheme=scheme))
             join = f"pitstop debug {debugger.run} --server {url.rstrip('/')}"
             return replace(said, join=f"{join} --shell", join_sidecar=f"{join} --sidecar")
     return said
@@ -67,7 +70,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         async with locks.setdefault(run, asyncio.Lock()) if is_checked else nullcontext():
             if is_checked and (wanted := request.headers.get("if-match")):
                 check_etag(_definitions(await debugger.say(verbs.Breakpoints())), wanted)
-            result = await say(debugger, said, limits, str(request.base_url))
+            result = await say(debugger, said, limits, request)
         if verb.method == "DELETE":
             return Response(status_code=204)
         headers = _headers(verb, run, result)

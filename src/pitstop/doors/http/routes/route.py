@@ -72,15 +72,12 @@ is_described: ContextVar[bool] = ContextVar("is_described", default=False)
 
 
 class DoorRoute(APIRoute):
-    """A route that answers for itself. Its function is named after the operation, and its docstring is the summary.
-
-    The models of its answers are made only for a description: that takes longer than the rest of a server's start.
-    """
+    """A route that answers for itself. Its function is named after the operation, and its docstring is the summary."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         if is_described.get():
             options["responses"] = options["responses"] or problem_responses()
-        else:
+        else:  # to make the models of the answers takes longer than the rest of a server's start
             options |= {"response_model": None, "responses": None}
         options["operation_id"] = options["name"] or endpoint.__name__
         super().__init__(path, endpoint, **options)

@@ -30,7 +30,6 @@ def routes(service: Service, streams: Streams, places: Places, limits: Limits) -
     @router.websocket("/runs/{run}/debug/socket")
     async def debug(socket: WebSocket, run: str, after: Annotated[int | None, Query(ge=0, lt=2**53)] = None) -> None:
         caller: Caller = socket.state.caller
-        url = socket.base_url.replace(scheme="https" if socket.url.scheme == "wss" else "http")
         try:
             found = await service.runs.get(caller, run)
             if after is None:  # known before the client can say anything: all that comes of it is told
@@ -38,7 +37,7 @@ def routes(service: Service, streams: Streams, places: Places, limits: Limits) -
             with places.take(caller.name):
                 await socket.accept()
                 debugger = Debugger(service.debugging, caller, run)
-                await _serve(socket, Messages(found, debugger, limits, str(url)), streams, after)
+                await _serve(socket, Messages(found, debugger, limits, socket), streams, after)
         except PitstopError as error:
             await socket.send_denial_response(refusal(error))
 
@@ -48,11 +47,11 @@ def routes(service: Service, streams: Streams, places: Places, limits: Limits) -
 class Messages:
     """Answers the messages of one client."""
 
-    def __init__(self, run: ActiveRun, debugger: Debugger, limits: Limits, url: str) -> None:
+    def __init__(self, run: ActiveRun, debugger: Debugger, limits: Limits, socket: WebSocket) -> None:
         self.run = run
         self._debugger = debugger
         self._limits = limits
-        self._url = url
+        self._socket = socket
 
     async def answer(self, text: str) -> bytes:
         """`{id, result}`, or `{id, problem}`."""
@@ -72,7 +71,7 @@ class Messages:
         verb = VERBS.get(name) if isinstance(name, str) else None
         if verb is None:
             raise BadRequest(f"unknown verb {name!r}; available: {', '.join(VERBS)}")
-        return await say(self._debugger, read_value(message, verb.request, name), self._limits, self._url)
+        return await say(self._debugger, read_value(message, verb.request, name), self._limits, self._socket)
 
 
 def _message(text: str) -> dict[str, Any]:
