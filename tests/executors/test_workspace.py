@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,7 @@ from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.workspaces.epoch import Epoch, begin_epoch, lasts, take_dead
 from pitstop.executors.machine.workspaces.workspace import (
-    MOVES,
-    Workspace,
     WorkspaceBusy,
-    WorkspaceState,
     _locked,
     clean_orphans,
     find_workspaces,
@@ -71,27 +67,7 @@ def test_a_workspace_has_its_four_folders_and_is_gone_when_destroyed(workspaces:
     assert all(folder.is_dir() for folder in folders)
     workspace.destroy()
 
-    assert workspace.state == WorkspaceState.DESTROYED
     assert listed(workspaces) == []
-
-
-def test_the_way_of_a_workspace_is_a_table_and_every_other_move_names_both_states(tmp_path: Path) -> None:
-    for state, target in product(WorkspaceState, WorkspaceState):
-        workspace = Workspace(tmp_path / "w", state=state)
-        if target in MOVES[state]:
-            workspace.move_to(target)
-            assert workspace.state == target
-        else:
-            with pytest.raises(ValueError, match=f"from {state} to {target}"):
-                workspace.move_to(target)
-
-
-def test_every_state_can_be_left_for_destroyed(tmp_path: Path) -> None:
-    for state in WorkspaceState:
-        reachable = {state}
-        while (more := reachable.union(*(MOVES[reached] for reached in reachable))) != reachable:
-            reachable = more
-        assert WorkspaceState.DESTROYED in reachable
 
 
 def test_in_place_the_folder_is_the_repo_and_is_never_removed(tmp_path: Path, workspaces: Path, epoch: Epoch) -> None:
@@ -194,12 +170,12 @@ def test_an_orphan_with_a_name_waits_until_it_is_taken_up_or_removed(workspaces:
     (workspaces / "run-1" / "repo" / "work").write_text("half done")
 
     assert clean_orphans(workspaces) == []
-    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == ["run-1", "run-2"]
+    assert find_workspaces(workspaces, kept=False) == ["run-1", "run-2"]
     remove_workspace(workspaces, "run-2")
     taken = open_workspace(workspaces, epoch.name, "run-1")
 
     assert (taken.repo / "work").read_text() == "half done"
-    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == []
+    assert find_workspaces(workspaces, kept=False) == []
     assert listed(workspaces) == ["run-1", "run-1.lock"]
 
 
@@ -238,7 +214,7 @@ def test_what_was_not_removed_to_the_end_is_not_there_to_be_taken_up(workspaces:
     (workspaces / "run-1" / "repo" / "work").write_text("to be removed")
     (workspaces / "run-1").rename(workspaces / "run-1.removing")  # as far as it came
 
-    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == []
+    assert find_workspaces(workspaces, kept=False) == []
     taken = open_workspace(workspaces, epoch.name, "run-1")
 
     assert [*taken.repo.iterdir()] == []
@@ -265,7 +241,7 @@ def test_what_is_in_use_or_was_kept_is_nobodys_orphan(workspaces: Path, epoch: E
     kept.keep()
 
     assert clean_orphans(workspaces) == []
-    assert find_workspaces(workspaces, WorkspaceState.READY) == [kept.id]
+    assert find_workspaces(workspaces, kept=True) == [kept.id]
     assert in_use.repo.is_dir()
     assert kept.repo.is_dir()
 
@@ -283,7 +259,7 @@ def test_one_with_a_name_is_not_cleaned_whatever_became_of_its_record(workspaces
     (workspaces / "run-1" / ".pitstop" / "workspace.json").write_text("")
 
     assert clean_orphans(workspaces) == []
-    assert find_workspaces(workspaces, WorkspaceState.ORPHANED) == ["run-1"]
+    assert find_workspaces(workspaces, kept=False) == ["run-1"]
     assert open_workspace(workspaces, epoch.name, "run-1").id == "run-1"
 
 
@@ -351,7 +327,7 @@ def test_whoever_stands_still_while_he_ends_what_is_left_keeps_nobody_from_takin
 
     taken = open_workspace(workspaces, epoch.name, "run-1")
 
-    assert taken.state is WorkspaceState.IN_USE
+    assert taken.epoch == epoch.name
     assert not path.exists()
     standing_still.end()  # when he goes on
     assert not lasts(str(path))

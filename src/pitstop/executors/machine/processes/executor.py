@@ -82,10 +82,13 @@ class ProcessExecutor:
         self._env = _encoded(os.environ if env is None else env)
         self._held: dict[str, _Held] = {}
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
-        self._supervisors = Supervisors(lease_seconds, self._workspaces.forget_epoch, new_keeper)
+        self._supervisors = Supervisors(lease_seconds, self._workspaces.notice_lapse, new_keeper)
         self._not_read_only: str | None = None  # why there is no read-only view here; empty if there is
         self._before_release: list[BeforeRelease] = []
         self._closed = asyncio.Event()
+        self.orphans = self._workspaces.orphans
+        self.kept = self._workspaces.kept
+        self.remove_workspace = self._workspaces.remove
 
     async def runners(self) -> list[RunnerInfo]:
         return [RunnerInfo(self._runner, self._labels, used=len(self._held))]
@@ -102,7 +105,7 @@ class ProcessExecutor:
         (here,) = await self.runners()
         if not here.meets(placement.requires):
             raise NoRunner(listed(placement.requires), [str(here)])
-        self._notice_lapse()
+        self._workspaces.notice_lapse()
         workspace = await self._workspaces.acquire(placement)
         epoch = self._workspaces.epoch
         try:
@@ -115,7 +118,7 @@ class ProcessExecutor:
             "PITSTOP_ARTIFACTS": str(workspace.artifacts),
             EPOCH_VARIABLE: epoch.name,
         }
-        self._held[workspace.id] = _Held(workspace, {**self._env, **_encoded(given)}, epoch.name)
+        self._held[workspace.id] = _Held(workspace, {**self._env, **_encoded(given)})
         return workspace.ref(self._runner)
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
@@ -155,15 +158,6 @@ class ProcessExecutor:
                 held.workspace.keep()
             else:
                 await in_thread(held.workspace.destroy)
-
-    async def orphans(self) -> list[str]:
-        return await self._workspaces.orphans()
-
-    async def kept(self) -> list[str]:
-        return await self._workspaces.kept()
-
-    async def remove_workspace(self, workspace: str) -> None:
-        await self._workspaces.remove(workspace)
 
     async def image_digest(self, image: str) -> str:
         return ""
@@ -341,20 +335,14 @@ class ProcessExecutor:
         return held
 
     def _has_lost(self, held: "_Held") -> bool:
-        """Is the epoch over in which it was acquired?"""
-        self._notice_lapse()
-        return not self._workspaces.is_in(held.epoch)
+        """Is the epoch over in which it was acquired? The keeper's message may not have arrived yet."""
+        self._workspaces.notice_lapse()
+        return not self._workspaces.is_in(held.workspace.epoch)
 
     def _why_lost(self) -> str:
         if self._lease_seconds is None:
             return f"the contents of {self._workspaces.folder} were removed"
         return LAPSED.format(seconds=self._lease_seconds)
-
-    def _notice_lapse(self) -> None:
-        """The keeper's word may not have been heard yet."""
-        path = self._workspaces.path_of_ended_epoch()
-        if path is not None:
-            self._workspaces.forget_epoch(path)
 
 
 @dataclass(slots=True)
@@ -363,7 +351,6 @@ class _Held:
 
     workspace: Workspace
     env: dict[bytes, bytes]
-    epoch: str
     started_count: int = 0
     shells: list[Shell] = field(default_factory=list)
     is_left: bool = False

@@ -10,7 +10,7 @@ session or environment. Why it is done this way is told in decisions/0010-ending
     to the keeper    ("epoch", path, lease) and its file   from now on commands may run; a lease of 0 has no end
                      ("fork",) and a socket                a supervisor for it, which is refused when there is no epoch
                      ("beat", lease)                       Pitstop is alive, and its event loop goes round
-    to Pitstop       ("over", path)                        nothing came for the lease: that epoch was ended
+    to Pitstop       ("over",)                             nothing came for the lease: the epoch was ended
 
 To end an epoch is to end every supervisor and command, and then to let go of the lock by which others know that the
 workspaces are in use. So one who was only stopped finds, when he goes on, that he has lost them.
@@ -126,7 +126,7 @@ class _Keeper:
             over, self._epoch = self._epoch, None
             over.end()
             with suppress(OSError):  # it will find out by itself
-                self._control.send(marshal.dumps(("over", over.path)), socket.MSG_DONTWAIT)
+                self._control.send(marshal.dumps(("over",)), socket.MSG_DONTWAIT)
 
 
 def stand_apart(name: str, kept_fd: int) -> int:

@@ -87,13 +87,13 @@ class Supervisors:
     """The keeper, and the supervisors that it forked for us.
 
     With a lease the keeper hears from us several times in it. When it did not, because this process or its loop stood
-    still, it has ended everything, and `on_lapse` is called with the file of the epoch that is over.
+    still, it has ended everything, and `on_lapse` is called.
     """
 
     def __init__(
         self,
         lease_seconds: float | None,
-        on_lapse: Callable[[str], None],
+        on_lapse: Callable[[], None],
         new_keeper: Callable[[], KeeperProcess],
     ) -> None:
         self._lease_seconds = lease_seconds
@@ -218,11 +218,10 @@ class Supervisors:
             return
         except ConnectionError:
             packet = b""
-        if not packet:
+        if packet:
+            self._on_lapse()
+        else:
             self._reap_keeper()
-            return
-        _, path = marshal.loads(packet)
-        self._on_lapse(path)
 
     def _reap_keeper(self) -> None:
         if self._keeper is not None and self._keeper_socket is not None:

@@ -13,7 +13,6 @@ from pitstop.executors.machine.workspaces.leftovers import sweep_epochs
 from pitstop.executors.machine.workspaces.workspace import (
     Workspace,
     WorkspaceBusy,
-    WorkspaceState,
     clean_orphans,
     find_workspaces,
     open_workspace,
@@ -61,13 +60,9 @@ class Workspaces:
             self._epoch.end()
             self._epoch = None
 
-    def path_of_ended_epoch(self) -> str | None:
-        """The file that the epoch had, if the keeper has ended it."""
-        return self._epoch.path if self._epoch is not None and self._epoch.is_over() else None
-
-    def forget_epoch(self, path: str) -> None:
-        """Give the epoch with that file up, if it is not another one that lasts now."""
-        if self._epoch is not None and self._epoch.path == path:
+    def notice_lapse(self) -> None:
+        """Give the epoch up if the keeper has ended it."""
+        if self._epoch is not None and self._epoch.is_over():
             self._end_epoch()
 
     def is_in(self, epoch: str) -> bool:
@@ -115,15 +110,15 @@ class Workspaces:
 
     async def orphans(self) -> list[str]:
         """The ids of the named ones whose users died."""
-        return await asyncio.to_thread(find_workspaces, self.folder, WorkspaceState.ORPHANED)
+        return await asyncio.to_thread(find_workspaces, self.folder, kept=False)
 
     async def kept(self) -> list[str]:
         """The ids of those that were released to be kept."""
-        return await asyncio.to_thread(find_workspaces, self.folder, WorkspaceState.READY)
+        return await asyncio.to_thread(find_workspaces, self.folder, kept=True)
 
-    async def remove(self, id: str) -> None:
+    async def remove(self, workspace: str) -> None:
         """Remove one that nobody uses, if there is one. Raises WorkspaceBusy if it is in use."""
-        await in_thread(lambda: remove_workspace(self.folder, id))
+        await in_thread(lambda: remove_workspace(self.folder, workspace))
 
     def _clean(self) -> None:
         with contextlib.suppress(OSError):  # who cannot clean up can still try to work

@@ -21,27 +21,23 @@ LOOK_AGAIN_SECONDS = 0.01
 _sweeping = threading.Lock()  # the first thread of this process does it, and the others find it done
 
 
-def sweep_epochs(workspaces: Path) -> list[int]:
-    """End what is left of every epoch that is over, and forget the epochs. Returns the ids of the processes."""
-    ended = []
+def sweep_epochs(workspaces: Path) -> None:
+    """End what is left of every epoch that is over, and forget the epochs."""
     for path in sorted(workspaces.glob(f"*{SUFFIX}")):
-        ended += sweep_epoch(str(path))
-    return ended
+        sweep_epoch(str(path))
 
 
-def sweep_epoch(path: str) -> list[int]:
+def sweep_epoch(path: str) -> None:
     """The same for one epoch. One that lasts is left alone."""
     with _sweeping:
         epoch = take_dead(path)
-        if epoch is None:
-            return []
-        ended = end_leftovers(epoch)
-        epoch.end()
-        return ended
+        if epoch is not None:
+            _end_leftovers(epoch)
+            epoch.end()
 
 
-def end_leftovers(epoch: Epoch) -> list[int]:
-    """Kill whatever still runs of that epoch, and wait until it has ended. Returns the ids of the processes."""
+def _end_leftovers(epoch: Epoch) -> None:
+    """Kill whatever still runs of that epoch, and wait until it has ended."""
     killed: dict[int, int] = {}
     out_of_reach: set[int] = set()
     give_up_at = time.monotonic() + GIVE_UP_SECONDS
@@ -57,7 +53,6 @@ def end_leftovers(epoch: Epoch) -> list[int]:
         if time.monotonic() > give_up_at:
             break
         time.sleep(LOOK_AGAIN_SECONDS)
-    return sorted(killed)
 
 
 def _left_of(epoch: Epoch, known: dict[int, int], out_of_reach: set[int]) -> dict[int, int]:

@@ -19,7 +19,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -34,31 +33,8 @@ from pitstop.lazy_dataclass import dataclass
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
 FEW_LOGS = 100  # no more are removed without a thread
+KEPT, IN_USE = "ready", "in_use"  # the states that a record can have
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-
-
-class WorkspaceState(StrEnum):
-    """Where in its life a workspace is."""
-
-    CREATING = "creating"
-    READY = "ready"
-    IN_USE = "in_use"
-    CLEANING = "cleaning"
-    DESTROYED = "destroyed"
-    FAILED = "failed"
-    ORPHANED = "orphaned"
-
-
-_S = WorkspaceState
-MOVES = {
-    _S.CREATING: {_S.READY, _S.FAILED, _S.ORPHANED},
-    _S.READY: {_S.IN_USE, _S.CLEANING},
-    _S.IN_USE: {_S.READY, _S.CLEANING, _S.ORPHANED},
-    _S.CLEANING: {_S.DESTROYED, _S.FAILED, _S.ORPHANED},
-    _S.FAILED: {_S.CLEANING},
-    _S.ORPHANED: {_S.IN_USE, _S.CLEANING},
-    _S.DESTROYED: set(),
-}
 
 
 class WorkspaceBusy(Unavailable):
@@ -76,7 +52,7 @@ class WorkspaceBusy(Unavailable):
 class Record:
     """What is written down about a workspace. The owner is a process; `named` is whether somebody gave it its id."""
 
-    state: WorkspaceState
+    state: str
     epoch: str
     owner: int
     owner_started: int | None
@@ -91,9 +67,7 @@ class Record:
 class Workspace:
     """One workspace. Made by `open_workspace`, and then used by nobody else until it is kept or destroyed."""
 
-    def __init__(
-        self, root: Path, *, folder: Path | None = None, state: WorkspaceState = _S.CREATING, named: bool = False
-    ) -> None:
+    def __init__(self, root: Path, *, folder: Path | None = None, named: bool = False) -> None:
         self.root = root
         self.folder = folder
         self.repo = folder or root / "repo"
@@ -102,7 +76,6 @@ class Workspace:
         self.control = root / ".pitstop"
         self.logs = self.control / "logs"
         self.command_files = self.control / COMMAND_FILES
-        self.state = state
         self.named = named
         self.epoch = ""  # in which it is used
 
@@ -123,24 +96,16 @@ class Workspace:
             raise ValueError(f"{relative!r} is outside the workspace")
         return path
 
-    def move_to(self, state: WorkspaceState) -> None:
-        """Go on to another state. Raises ValueError for a move that is not in the table."""
-        if state not in MOVES[self.state]:
-            raise ValueError(f"workspace {self.id} cannot go from {self.state} to {state}")
-        self.state = state
-
     def use(self, epoch: str) -> None:
         """Take it into use, until it is kept or destroyed, or the epoch is over."""
-        self.move_to(_S.IN_USE)
         self.epoch = epoch
-        self._record()
+        self._record(IN_USE)
 
     def keep(self) -> None:
         """Leave it as it is, for whoever takes it up again. It will be nobody's orphan."""
         with self._locked_and_ours():
-            self.move_to(_S.READY)
             self.epoch = ""
-            self._record()
+            self._record(KEPT)
 
     def destroy(self) -> None:
         """Remove what was made for it, which the user's own folder was not."""
@@ -160,8 +125,7 @@ class Workspace:
             yield
 
     def destroy_locked(self) -> None:
-        """The same, for who holds the lock."""
-        self.move_to(_S.CLEANING)  # not recorded: the disk may be full, and the new name tells as much
+        """The same, for who holds the lock. It is not recorded: the disk may be full, and the new name says it."""
         removing = _removing(self.root)
         try:
             remove_tree(removing)
@@ -170,9 +134,7 @@ class Workspace:
             remove_tree(removing)
             _lock_file(self.root).unlink()
         except OSError as error:
-            self.move_to(_S.FAILED)
             raise Unavailable(f"could not remove workspace {self.id}: {error}") from error
-        self.move_to(_S.DESTROYED)
 
     def make_folders(self) -> None:
         """Those that are not there yet."""
@@ -180,9 +142,9 @@ class Workspace:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder)  # noqa: PTH102 (a server takes up thousands at once)
 
-    def _record(self) -> None:
+    def _record(self, state: str) -> None:
         record = {
-            "state": self.state,
+            "state": state,
             "epoch": self.epoch,
             "owner": os.getpid(),
             "owner_started": _start_of_this_process(os.getpid()),
@@ -205,7 +167,8 @@ def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: 
         with _locked(root):
             record = _read_record(root)
             folder = _same_folder(root.name, record, folder and folder.resolve())
-            workspace = Workspace(root, folder=folder, state=_check_free(root, record), named=id is not None)
+            _check_free(root, record)
+            workspace = Workspace(root, folder=folder, named=id is not None)
             _clear_way(root, record)
             workspace.make_folders()
             workspace.use(epoch)
@@ -257,7 +220,7 @@ def remove_workspace(workspaces: Path, id: str) -> None:
         record = _read_record(root)
         _check_free(root, record)
         _end_what_is_left(root, record)
-        Workspace(root, state=_S.ORPHANED).destroy_locked()
+        Workspace(root).destroy_locked()
 
 
 def clean_orphans(workspaces: Path) -> list[str]:
@@ -270,20 +233,23 @@ def clean_orphans(workspaces: Path) -> list[str]:
         root = lock_file.with_suffix("")
         with contextlib.suppress(Unavailable, OSError), _locked(root):
             record = _read_record(root)
-            if _check_free(root, record) is _S.ORPHANED and not _is_named(root, record):
-                Workspace(root, state=_S.ORPHANED).destroy_locked()
+            _check_free(root, record)
+            if not _is_named(root, record):
+                Workspace(root).destroy_locked()
                 cleaned.append(root.name)
     return cleaned
 
 
-def find_workspaces(workspaces: Path, state: WorkspaceState) -> list[str]:
-    """The ids of those that were kept (`ready`), or of the named ones whose users died (`orphaned`)."""
+def find_workspaces(workspaces: Path, *, kept: bool) -> list[str]:
+    """The ids of those that were kept, or else of the named ones whose users died."""
     found = []
     for lock_file in sorted(workspaces.glob("*.lock")):
         root = lock_file.with_suffix("")
         record = _read_record(root)
+        is_kept = record is not None and record.state == KEPT
         with contextlib.suppress(WorkspaceBusy):
-            if root.is_dir() and _check_free(root, record) is state and _is_named(root, record):
+            _check_free(root, record)
+            if root.is_dir() and is_kept is kept and _is_named(root, record):
                 found.append(root.name)
     return found
 
@@ -306,18 +272,15 @@ def remove_tree(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _check_free(root: Path, record: Record | None) -> WorkspaceState:
-    """The state of a workspace that nobody uses, or WorkspaceBusy."""
-    if record is None:  # it was not made to the end, or is removed but for its lock
-        return _S.ORPHANED
-    if record.state == _S.IN_USE and lasts(_epoch_file(root, record)):
+def _check_free(root: Path, record: Record | None) -> None:
+    """Raises WorkspaceBusy if it is in use. One without a record was never finished, or is removed but for its lock."""
+    if record is not None and record.state == IN_USE and lasts(_epoch_file(root, record)):
         by = f"process {record.owner}" if record.owner_lives else f"processes left by process {record.owner}"
         raise WorkspaceBusy(root.name, by, soon_over=not record.owner_lives)
-    return _S.READY if record.state == _S.READY else _S.ORPHANED
 
 
 def _is_named(root: Path, record: Record | None) -> bool:
-    return not root.name.startswith(UNNAMED) if record is None else record.named or record.state == _S.READY
+    return not root.name.startswith(UNNAMED) if record is None else record.named or record.state == KEPT
 
 
 def _same_folder(id: str, record: Record | None, asked: Path | None) -> Path | None:
@@ -336,8 +299,8 @@ def _read_record(root: Path) -> Record | None:
     """None if there is none, or half of one."""
     try:
         fields = json.loads((root / ".pitstop" / "workspace.json").read_text())
-        return Record(**{**fields, "state": _S(fields["state"])})
-    except (OSError, ValueError, TypeError, KeyError):
+        return Record(**fields)
+    except (OSError, ValueError, TypeError):
         return None
 
 
