@@ -20,9 +20,9 @@ async def other(store: SqlStore, database_url: str) -> AsyncIterator[SqlStore]:
     await other.close()
 
 
-async def claim_one(store: SqlStore, run: str, server: str, lease_seconds: float) -> int | None:
-    """The epoch of the claim; None when the run cannot be claimed."""
-    claims = await store.claim(server, lease_seconds, 1, (run,))
+async def claim_one(store: SqlStore, server: str, lease_seconds: float) -> int | None:
+    """The epoch of the claim; None when no run can be claimed."""
+    claims = await store.claim(server, lease_seconds, 1)
     return claims[0].epoch if claims else None
 
 
@@ -36,27 +36,16 @@ async def test_pending_runs_are_claimed_by_priority_and_age(store: SqlStore) -> 
     assert await store.claim("two", 30, 10) == []
 
 
-async def test_a_scheduler_may_name_the_runs_and_their_order(store: SqlStore) -> None:
-    for name in "abcd":
-        await store.create(record(name))
-
-    claims = await store.claim("one", 30, 2, ["d", "nothing", "b", "a"])
-    assert [claim.record.id for claim in claims] == ["d", "b"]
-    assert await claim_one(store, "d", "two", 30) is None
-    assert await claim_one(store, "c", "two", 30) == 1
-    assert await store.claim("one", 30, 2, []) == []
-
-
 async def test_whoever_takes_a_run_over_is_told_when_its_server_was_last_seen(store: SqlStore) -> None:
     await store.register_server("one", "")
-    for name in ("lost", "freed"):
+    for name in ("first", "second"):
         await store.create(record(name, status="running"), owner="one", lease_seconds=0)
     await store.create(record("pending"))
     (one,) = await store.servers()
 
-    (lost,) = await store.claim("two", 30, 1, ["lost"])
+    (lost,) = await store.claim("two", 30, 1)
     await store.forget_server("one")
-    freed, pending = await store.claim("two", 30, 2, ["freed", "pending"])
+    freed, pending = await store.claim("two", 30, 2)
 
     assert (lost.left_at, freed.left_at, pending.left_at) == (one.seen_at, one.seen_at, None)
 
@@ -81,15 +70,16 @@ async def test_a_run_is_claimed_by_one_of_many_that_race_for_it(store: SqlStore,
         run = f"run-{round_number}"
         await store.create(record(run))
         epochs = await asyncio.gather(
-            *(claim_one(place, run, f"server-{n}", 30) for n, place in enumerate([store, other] * 4))
+            *(claim_one(place, f"server-{n}", 30) for n, place in enumerate([store, other] * 4))
         )
         assert sorted(epochs, key=str) == [1, *[None] * 7]
 
 
 async def test_a_run_whose_owner_is_gone_can_be_taken_over(store: SqlStore, other: SqlStore) -> None:
     await store.create(record())
-    assert await claim_one(store, "run-1", "one", 30) == 1
-    await (await store.open("run-1", epoch=1)).update(status="running")
+    (claim,) = await store.claim("one", 30, 1)
+    (run,) = await store.open_claimed([claim])
+    await run.update(status="running")
 
     assert await other.claim("two", 30, 10) == []
     assert await store.renew("one", ["run-1"], 0) == {"run-1"}  # which ends its lease
@@ -103,7 +93,6 @@ async def test_a_run_that_has_ended_is_nobodys(store: SqlStore, status: Status) 
     await store.create(record(status=status))
 
     assert await store.claim("one", 30, 10) == []
-    assert await claim_one(store, "run-1", "one", 30) is None
 
 
 async def test_a_lease_is_over_when_its_time_in_the_database_is(database_url: str) -> None:
@@ -113,7 +102,7 @@ async def test_a_lease_is_over_when_its_time_in_the_database_is(database_url: st
         await store.register_server("one", "http://one")
         await store.create(record("made", status="running"), owner="one", lease_seconds=30)
         await store.create(record("claimed", status="running"))
-        assert await claim_one(store, "claimed", "one", 30) == 1
+        assert await claim_one(store, "one", 30) == 1
         clock.move(29)
         assert await other.claim("two", 30, 10) == []
         assert await store.renew("one", ["claimed"], 30) == {"claimed"}
@@ -133,7 +122,7 @@ async def test_leases_do_not_care_what_time_this_process_thinks_it_is(
     await store.create(record())
     real_time = time.time
     monkeypatch.setattr(time, "time", lambda: real_time() - 1e6)
-    assert await claim_one(store, "run-1", "one", 60) == 1
+    assert await claim_one(store, "one", 60) == 1
     monkeypatch.setattr(time, "time", lambda: real_time() + 1e6)
 
     assert await other.claim("two", 60, 10) == []
@@ -143,7 +132,7 @@ async def test_leases_do_not_care_what_time_this_process_thinks_it_is(
 async def test_a_server_that_has_lost_a_run_writes_nothing_more_of_it(store: SqlStore, other: SqlStore) -> None:
     lost = await store.create(record("lost"), [STARTED])
     ours = await store.create(record("ours"))
-    epoch = await claim_one(other, "lost", "two", 30)
+    (claim,) = await other.claim("two", 30, 1)
     lost.log.append(step(1))
     write(lost, "build", b"too late\n")
     ours.log.append(step(1))
@@ -158,21 +147,22 @@ async def test_a_server_that_has_lost_a_run_writes_nothing_more_of_it(store: Sql
     with pytest.raises(LogLost):
         await lost.update(status="failed")
 
-    taken = await other.open("lost", epoch=epoch)
+    (taken,) = await other.open_claimed([claim])
     assert list(taken.log.read()) == [STARTED]
     assert await lines_of(taken, "build") == []
     assert (await taken.record()).status == "pending"
     await lost.close()
 
 
-async def test_a_stale_epoch_opens_nothing(store: SqlStore) -> None:
+async def test_a_run_that_was_claimed_again_is_lost_at_its_first_write(store: SqlStore) -> None:
     await store.create(record())
-    assert await claim_one(store, "run-1", "one", 0) == 1
-    assert await claim_one(store, "run-1", "two", 0) == 2
+    claims = [*await store.claim("one", 0, 1), *await store.claim("two", 0, 1)]
+    assert [claim.epoch for claim in claims] == [1, 2]
 
+    stale, current = await store.open_claimed(claims)
     with pytest.raises(LogLost):
-        await store.open("run-1", epoch=1)
-    await store.open("run-1", epoch=2)
+        await stale.update(status="running")
+    await current.update(status="running")
 
 
 async def test_a_run_goes_on_elsewhere_with_its_log_and_its_output(store: SqlStore, other: SqlStore) -> None:
@@ -185,7 +175,7 @@ async def test_a_run_goes_on_elsewhere_with_its_log_and_its_output(store: SqlSto
 
     (claim,) = await other.claim("two", 30, 10)
     assert (claim.epoch, claim.record.status) == (2, "paused")
-    again = await other.open("run-1", epoch=claim.epoch)
+    (again,) = await other.open_claimed([claim])
     again.log.append(step(1))
     write(again, "build", b"three\n")
     await again.log.settled()
@@ -222,10 +212,10 @@ async def test_a_follower_stays_when_its_run_goes_on_elsewhere(store: SqlStore, 
         following = group.create_task(collect(run.log.follow()))
         run.log.append(step(1))
         await run.log.settled()
-        epoch = await claim_one(other, "run-1", "two", 30)
+        (claim,) = await other.claim("two", 30, 1)
         with pytest.raises(LogLost):
             await run.update(status="running")
-        taken = await other.open("run-1", epoch=epoch)
+        (taken,) = await other.open_claimed([claim])
         taken.log.append(step(2))
         taken.log.append(ENDED)
         await taken.log.settled()
@@ -261,7 +251,7 @@ async def test_servers_are_known_by_when_they_were_last_seen(store: SqlStore, ot
     assert owner.seen_at > second.seen_at >= second.started_at
     await store.forget_server("two")
     assert await store.owner_of("run-1") is None
-    assert await claim_one(store, "run-1", "one", 30) == 2
+    assert await claim_one(store, "one", 30) == 2
 
 
 async def test_a_long_log_is_opened_without_its_events_and_paged(store: SqlStore) -> None:
@@ -300,5 +290,5 @@ async def test_runs_that_were_claimed_are_opened_together_each_with_its_own_log(
     assert all(run.log.read()[-1] == large(name) for name, run in opened.items())
     opened["short"].log.append(step(99))
     await opened["short"].close()
-    assert await claim_one(store, "short", "two", 30) is None
+    assert await claim_one(store, "two", 30) is None
     assert (await store.open("short")).log.read()[-1] == step(99)

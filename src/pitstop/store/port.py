@@ -203,7 +203,7 @@ class RunStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run that is a server's now: `open` takes its epoch.
+    """A run that is a server's now: `open_claimed` opens it.
 
     `left_at` is when the server that had it before was last seen; None when none had, or nobody knows.
     """
@@ -232,10 +232,6 @@ class ServerStore(RunStore, Protocol):
         """With an owner it is claimed already."""
         ...
 
-    async def open(self, run: str, *, epoch: int | None = None, events: bool = True) -> KeptRun:
-        """With its epoch the run can be written; LogLost when that is not the last one."""
-        ...
-
     async def open_claimed(self, claims: Sequence[Claim]) -> Sequence[KeptRun]:
         """Runs that were just claimed, to be written. One that was claimed again since is lost at its first write."""
         ...
@@ -252,9 +248,7 @@ class ServerStore(RunStore, Protocol):
         """The server whose lease on the run holds."""
         ...
 
-    async def claim(
-        self, server: str, lease_seconds: float, limit: int, among: Sequence[str] | None = None
-    ) -> Sequence[Claim]:
+    async def claim(self, server: str, lease_seconds: float, limit: int) -> Sequence[Claim]:
         """Take runs that nobody has."""
         ...
 

@@ -37,7 +37,7 @@ class SqlLog:
 
     def append(self, event: AnyEvent) -> None:
         if not self._is_written:
-            raise RuntimeError(f"run {self._run!r} was opened read-only: claim it, and open it with its epoch")
+            raise RuntimeError(f"run {self._run!r} was opened read-only: claim it first")
         self._changes.append_event(event)
         self._events.append(event)
 

@@ -1,6 +1,6 @@
 """Which server runs what: leases in the database's time, and epochs that shut out whoever has lost one."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Select, case, delete, func, or_, select, update
@@ -44,17 +44,13 @@ class Ownership:
         rows = await self.database.rows(wanted)
         return tuple(ServerRecord(row.id, row.address, row.started_at, row.seen_at) for row in rows)
 
-    async def claim(
-        self, server: str, lease_seconds: float, limit: int, among: Sequence[str] | None = None
-    ) -> list[Claim]:
+    async def claim(self, server: str, lease_seconds: float, limit: int) -> list[Claim]:
         """Take runs that nobody has: those whose owner was lost first, then pending ones by priority and age.
 
-        With `among` only these, in their order. Two servers never get the same run.
+        Two servers never get the same run.
         """
-        if limit <= 0 or (among is not None and not among):
-            return []
         async with self.database.write() as connection:
-            free = await connection.execute(self._free(limit, among))
+            free = await connection.execute(self._free(limit))
             chosen: dict[str, float | None] = {run: left_at for run, left_at in free}  # noqa: C416 - rows are no pairs
             values = {"owner": server, "epoch": runs.c.epoch + 1, "lease_until": self.database.now + lease_seconds}
             taken = update(runs).where(runs.c.id.in_(list(chosen))).values(values).returning(*RECORD, runs.c.epoch)
@@ -73,19 +69,11 @@ class Ownership:
                 await connection.execute(update(runs).where(runs.c.id.in_(found)).values(lease_until=until))
         return found
 
-    def _free(self, limit: int, among: Sequence[str] | None) -> Select[Any]:
+    def _free(self, limit: int) -> Select[Any]:
         seen_at = select(servers.c.seen_at).where(servers.c.id == runs.c.owner).scalar_subquery()
         left_at = func.coalesce(seen_at, runs.c.lease_until)
         is_free = or_(runs.c.lease_until.is_(None), runs.c.lease_until <= self.database.now)
         free = select(runs.c.id, left_at).where(runs.c.status.in_(_GOING_ON), is_free)
-        if among is None:
-            order = [
-                case((runs.c.status == "pending", 1), else_=0),
-                runs.c.priority.desc(),
-                runs.c.created_at,
-                runs.c.id,
-            ]
-        else:
-            free = free.where(runs.c.id.in_(among))
-            order = [case({run: place for place, run in enumerate(among)}, value=runs.c.id), runs.c.id]
-        return self.database.locked(free.order_by(*order).limit(limit), skip_locked=True)
+        pending_last = case((runs.c.status == "pending", 1), else_=0)
+        ordered = free.order_by(pending_last, runs.c.priority.desc(), runs.c.created_at, runs.c.id)
+        return self.database.locked(ordered.limit(limit), skip_locked=True)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Double, Table, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from pitstop.errors import LogLost, RunExists, StoreUnavailable, UnknownRun
+from pitstop.errors import RunExists, StoreUnavailable, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.port import ENDED, Claim, RunFilter, RunRecord
 from pitstop.store.sql.backup import restore_backup
@@ -64,22 +64,19 @@ class SqlStore(Ownership, Retention):
         changes.keep(taken)
         return self._opened(changes, record, list(events))
 
-    async def open(self, run: str, *, epoch: int | None = None, events: bool = True) -> SqlRun:
-        """With its epoch the run can be written; LogLost when that is not the last one. UnknownRun.
+    async def open(self, run: str, *, events: bool = True) -> SqlRun:
+        """To be read: only its record can be changed. UnknownRun.
 
         Without `events` it is open at once however long its log is, to be paged and followed, but not read.
         """
         async with self.database.read() as connection:
-            row = (await connection.execute(select(*RECORD, runs.c.epoch).where(runs.c.id == run))).one_or_none()
+            row = (await connection.execute(select(*RECORD).where(runs.c.id == run))).one_or_none()
             if row is None:
                 raise UnknownRun(run)
-            if epoch not in (None, row.epoch):
-                raise LogLost(run)
-            record = to_record(row)
-            read = await read_log(connection, run) if events or epoch is not None else None
+            read = await read_log(connection, run) if events else None
             length = await last_number(connection, run) if read is None else len(read)
-        changes = Changes(run, epoch, length, self._writer.wake, is_new=False)
-        return self._opened(changes, record, read)
+        changes = Changes(run, None, length, self._writer.wake, is_new=False)
+        return self._opened(changes, to_record(row), read)
 
     async def open_claimed(self, claims: Sequence[Claim]) -> list[SqlRun]:
         """Runs that were just claimed, to be written. One that was claimed again since is lost at its first write."""
