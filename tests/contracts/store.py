@@ -343,12 +343,13 @@ class StoreContract:
 
     async def test_a_search_in_output_finds_lines_in_any_case(self, store: RunStore) -> None:
         run = await written(
-            store, "Error: Straße\nfine\nan ERROR\nerr\xffor\n".encode("latin-1"), "STRASSE ÄÖ\n".encode()
+            store, "Error: Straße\nfine\nan ERROR\nerr\xffor\n".encode("latin-1"), "STRASSE ÄÖ\nstraße\n".encode()
         )
 
         assert [line.number for line in await lines_of(run, "build", search="error")] == [1, 3]
         assert [line.number for line in await lines_of(run, "build", search="äö")] == [5]
         assert [line.number for line in await lines_of(run, "build", search="error", after=1)] == [3]
+        assert [line.number for line in await lines_of(run, "build", search="Strasse")] == [5, 6]
         assert await lines_of(run, "build", search="nowhere") == []
 
     async def test_a_line_that_never_ends_is_kept_as_several(self, store: RunStore) -> None:

@@ -55,6 +55,7 @@ class FolderRun:
     """A KeptRun. Only the one that `create` gave writes; those that were opened read what it wrote."""
 
     def __init__(self, path: Path, record: RunRecord, events: Sequence[AnyEvent] = (), *, is_own: bool = False) -> None:
+        self.id = path.name
         self.path = path
         self.problem: str | None = None
         self._record = record
@@ -73,10 +74,6 @@ class FolderRun:
             attempt=self._attempt,
             is_alive=self.is_alive,
         )
-
-    @property
-    def id(self) -> str:
-        return self.path.name
 
     def is_alive(self) -> bool:
         """Whether the process that the run is in lives, and has not ended the run."""

@@ -91,14 +91,7 @@ def read_lines(file: Path, after: int, search: str | None, counts: list[int]) ->
             piece = Piece(STREAMS[entry.stream], entry.time, os.pread(data.fileno(), entry.size, entry.offset))
             before = counts[number]
             counts[number + 1 : number + 2] = [before + piece.line_count]
-            if counts[number + 1] <= after or (search is not None and not _has(piece.data, search)):
-                continue
-            lines = [
-                OutputLine(place, piece.stream, piece.time, line)
-                for place, line in enumerate(piece.lines(), before + 1)
-                if place > after and (search is None or _has(line, search))
-            ]
-            if lines:
+            if counts[number + 1] > after and (lines := piece.lines(before + 1, after, search)):
                 yield lines
 
 
@@ -127,12 +120,6 @@ def _entries(fd: int, first: int, count: int) -> Iterator[_Entry]:
         for fields in _ENTRY.iter_unpack(os.pread(fd, some * _ENTRY.size, first * _ENTRY.size)):
             yield _Entry(*fields)
         first += some
-
-
-def _has(data: bytes, text: str) -> bool:
-    if text.isascii():
-        return text.lower().encode() in data.lower()
-    return text.casefold() in data.decode(errors="replace").casefold()
 
 
 def write_all(fd: int, data: bytes) -> None:

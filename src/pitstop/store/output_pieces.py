@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pitstop.engine.executor import LogChunk, Stream
-from pitstop.store.port import LONGEST_LINE
+from pitstop.store.port import LONGEST_LINE, OutputLine
 
 
 class Piece(NamedTuple):
@@ -21,8 +21,16 @@ class Piece(NamedTuple):
     def line_count(self) -> int:
         return self.data.count(b"\n") or 1
 
-    def lines(self) -> list[bytes]:
-        return self.data.removesuffix(b"\n").split(b"\n")
+    def lines(self, first: int, after: int, search: str | None) -> list[OutputLine]:
+        """Its lines above `after`, numbered from `first`; with `search`, those with this text, in any case."""
+        if search is not None and not _has(self.data, search):
+            return []
+        numbered = enumerate(self.data.removesuffix(b"\n").split(b"\n"), first)
+        return [
+            OutputLine(number, self.stream, self.time, line)
+            for number, line in numbered
+            if number > after and (search is None or _has(line, search))
+        ]
 
 
 class LineSplitter:
@@ -56,3 +64,9 @@ class LineSplitter:
         for stream, data in self._begun.items():
             yield Piece(stream, self._begun_at[stream], data)
         self._begun = {}
+
+
+def _has(data: bytes, text: str) -> bool:
+    if text.isascii() and data.isascii():
+        return text.lower().encode() in data.lower()
+    return text.casefold() in data.decode(errors="replace").casefold()

@@ -245,13 +245,16 @@ class ServerStore(RunStore, Protocol):
     async def servers(self) -> tuple[ServerRecord, ...]: ...
 
     async def owner_of(self, run: str) -> ServerRecord | None:
-        """The server whose lease on the run holds."""
+        """The server whose lease on the run holds; None when nobody's does."""
         ...
 
     async def claim(self, server: str, lease_seconds: float, limit: int) -> Sequence[Claim]:
-        """Take runs that nobody has."""
+        """Take runs that nobody has: those whose owner was lost first, then pending ones by priority and age.
+
+        Two servers never get the same run.
+        """
         ...
 
     async def renew(self, server: str, held: Collection[str], lease_seconds: float) -> Set[str]:
-        """Hold on to the runs; those that are still this server's."""
+        """Hold on to the runs; those that are still this server's. It is seen, too."""
         ...

@@ -76,7 +76,6 @@ async def list_artifacts(database: Database, run: str) -> tuple[Artifact, ...]:
 
 
 async def read_artifact(database: Database, run: str, path: str) -> AsyncIterator[bytes]:
-    """UnknownArtifact when there is none at this path."""
     chunks = (await _read_chunks(database, run, path)).get(path)
     if chunks is None:
         raise UnknownArtifact(path)

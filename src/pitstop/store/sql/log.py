@@ -65,7 +65,6 @@ class SqlLog:
                 self._events += [event for number, event in page if number > len(self._events)]
 
     async def page(self, after: int = 0, limit: int = PAGE) -> list[tuple[int, AnyEvent]]:
-        """Events above `after` with their numbers, as they are kept by now."""
         if self._is_here():
             return list(enumerate(self._events[after : min(after + limit, self._changes.kept_events)], after + 1))
         async with self._database.read() as connection:

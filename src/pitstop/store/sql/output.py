@@ -31,13 +31,11 @@ async def read_lines(
     database: Database, run: str, occurrence: str, after: int, search: str | None
 ) -> AsyncIterator[Sequence[OutputLine]]:
     """Lines above `after`; with `search`, those that have it in them. Blocks without any are left out."""
-    folded = None if search is None else search.casefold()
     async for first_line, body in _read_blocks(database, run, occurrence, after):
-        if folded is not None and not _has_text(_bytes_in(body), folded):
-            continue
-        lines = [line for line in _lines_in(body, first_line) if line.number > after]
-        if folded is not None:
-            lines = [line for line in lines if _has_text(line.data, folded)]
+        lines: list[OutputLine] = []
+        for piece in _decode(body):
+            lines += piece.lines(first_line, after, search)
+            first_line += piece.line_count
         if lines:
             yield lines
 
@@ -82,23 +80,8 @@ def _of(run: str, occurrence: str) -> Select[Any]:
     return select(output.c.first_line, output.c.body).where(output.c.run == run, output.c.occurrence == occurrence)
 
 
-def _lines_in(body: bytes, first_line: int) -> list[OutputLine]:
-    lines: list[OutputLine] = []
-    number = first_line
-    for piece in _decode(body):
-        for line in piece.lines():
-            lines.append(OutputLine(number, piece.stream, piece.time, line))
-            number += 1
-    return lines
-
-
 def _bytes_in(body: bytes) -> bytes:
     return b"".join(piece.data for piece in _decode(body))
-
-
-def _has_text(data: bytes, folded: str) -> bool:
-    """Whether the text, folded already, is in these bytes in any case."""
-    return folded in data.decode("utf-8", "replace").casefold()
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -35,7 +35,6 @@ class Ownership:
         return await self._read_servers(select(servers).order_by(servers.c.started_at, servers.c.id))
 
     async def owner_of(self, run: str) -> ServerRecord | None:
-        """The server whose lease on the run holds; None when nobody's does."""
         is_held = (runs.c.id == run, runs.c.lease_until > self.database.now)
         found = await self._read_servers(select(servers).join(runs, runs.c.owner == servers.c.id).where(*is_held))
         return found[0] if found else None
@@ -45,10 +44,6 @@ class Ownership:
         return tuple(ServerRecord(row.id, row.address, row.started_at, row.seen_at) for row in rows)
 
     async def claim(self, server: str, lease_seconds: float, limit: int) -> list[Claim]:
-        """Take runs that nobody has: those whose owner was lost first, then pending ones by priority and age.
-
-        Two servers never get the same run.
-        """
         async with self.database.write() as connection:
             free = await connection.execute(self._free(limit))
             chosen: dict[str, float | None] = {run: left_at for run, left_at in free}  # noqa: C416 - rows are no pairs
@@ -59,7 +54,6 @@ class Ownership:
         return [claimed[run] for run in chosen if run in claimed]
 
     async def renew(self, server: str, held: Collection[str], lease_seconds: float) -> set[str]:
-        """Hold on to the runs; those that are still this server's. It is seen, too."""
         async with self.database.write() as connection:
             await connection.execute(update(servers).where(servers.c.id == server).values(seen_at=self.database.now))
             ours = select(runs.c.id).where(runs.c.id.in_(list(held)), runs.c.owner == server).order_by(runs.c.id)

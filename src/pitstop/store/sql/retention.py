@@ -34,7 +34,6 @@ class Retention:
     _run_tables: Sequence[Table] = ()
 
     async def delete(self, run: str) -> None:
-        """Forget the run and all that is kept of it. UnknownRun."""
         if not await self._hide(run):
             raise UnknownRun(run)
         await self._remove(run)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from pitstop.engine.executor import LogChunk
 from pitstop.store.port import Artifact, FileChunk, OutputLine, RunRecord
 from pitstop.store.sql.artifacts import keep_artifacts, list_artifacts, read_artifact
 from pitstop.store.sql.changes import Changes
@@ -21,19 +20,15 @@ class SqlRun:
     """A KeptRun. With an epoch it is written here; without one it is read, and only its record can be changed."""
 
     def __init__(self, database: Database, news: News, changes: Changes, log: SqlLog) -> None:
+        self.id = changes.run
+        self.epoch = changes.epoch
         self.log = log
         self._database = database
         self._news = news
         self._changes = changes
         self._keeping = asyncio.Lock()
-
-    @property
-    def id(self) -> str:
-        return self._changes.run
-
-    @property
-    def epoch(self) -> int | None:
-        return self._changes.epoch
+        self.append_output = changes.append_output
+        self.end_output = changes.end_output
 
     @property
     def problem(self) -> str | None:
@@ -54,12 +49,6 @@ class SqlRun:
         self._changes.update(checked_changes(changes))
 
     # What steps write
-
-    def append_output(self, occurrence: str, chunk: LogChunk) -> None:
-        self._changes.append_output(occurrence, chunk)
-
-    def end_output(self, occurrence: str) -> None:
-        self._changes.end_output(occurrence)
 
     def output_lines(
         self, occurrence: str, *, after: int = 0, search: str | None = None

@@ -50,7 +50,6 @@ class SqlStore(Ownership, Retention):
     async def create(
         self, record: RunRecord, events: Sequence[AnyEvent] = (), *, owner: str | None = None, lease_seconds: float = 0
     ) -> SqlRun:
-        """Keep a new run that begins with the events of another. With an owner it is claimed already."""
         epoch = 0 if owner is None else 1
         record = replace(record, carried_over=len(events))
         row = to_row(record) | {
@@ -65,10 +64,6 @@ class SqlStore(Ownership, Retention):
         return self._opened(changes, record, list(events))
 
     async def open(self, run: str, *, events: bool = True) -> SqlRun:
-        """To be read: only its record can be changed. UnknownRun.
-
-        Without `events` it is open at once however long its log is, to be paged and followed, but not read.
-        """
         async with self.database.read() as connection:
             row = (await connection.execute(select(*RECORD).where(runs.c.id == run))).one_or_none()
             if row is None:
@@ -79,7 +74,6 @@ class SqlStore(Ownership, Retention):
         return self._opened(changes, to_record(row), read)
 
     async def open_claimed(self, claims: Sequence[Claim]) -> list[SqlRun]:
-        """Runs that were just claimed, to be written. One that was claimed again since is lost at its first write."""
         async with self.database.read() as connection:
             read = await read_logs(connection, [claim.record.id for claim in claims])
         opened: list[SqlRun] = []
