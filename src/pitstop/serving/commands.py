@@ -44,7 +44,8 @@ def up_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
         show_link(house.login_link(), options.no_browser)
         print("Press Ctrl-C to stop. Unfinished runs resume on the next start.", flush=True)
 
-    return _serve(_serving(options), tell)
+    uvloop.run(serve(_serving(options), tell))
+    return 0
 
 
 def serve_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
@@ -52,7 +53,8 @@ def serve_command(words: Sequence[str], open_service: Any, interrupts: Any) -> i
     options = _parser("serve", "Start Pitstop as a service, without a browser and with JSON logs.").parse_args(words)
     log_to_stderr(options.log_level or "info", as_json=True)
     set_up_traces()
-    return _serve(_serving(options), lambda _: None)
+    uvloop.run(serve(_serving(options), lambda _: None))
+    return 0
 
 
 def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
@@ -170,8 +172,3 @@ def _serving(options: argparse.Namespace) -> Serving:
         allowed_hosts=tuple(options.allow_host),
         keep_seconds=keep_seconds,
     )
-
-
-def _serve(serving: Serving, on_open: Any) -> int:
-    uvloop.run(serve(serving, on_open))
-    return 0
