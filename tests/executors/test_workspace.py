@@ -19,6 +19,7 @@ from pitstop.executors.machine.workspaces.workspace import (
     clean_orphans,
     find_workspaces,
     open_workspace,
+    path_in_repo,
     remove_tree,
     remove_workspace,
 )
@@ -109,7 +110,7 @@ def test_no_path_leaves_the_repo(workspaces: Path, epoch: Epoch, path: str) -> N
     (workspace.repo / "deep" / "out").symlink_to("../..")
 
     with pytest.raises(ValueError, match="outside the workspace"):
-        workspace.path_in_repo(path)
+        path_in_repo(workspace.repo, path)
     workspace.destroy()
 
 
@@ -118,9 +119,9 @@ def test_paths_and_links_inside_the_repo_are_followed(workspaces: Path, epoch: E
     (workspace.repo / "deep" / "er").mkdir(parents=True)
     (workspace.repo / "link").symlink_to("deep/er")
 
-    assert workspace.path_in_repo(".") == workspace.repo
-    assert workspace.path_in_repo("deep/../deep/er") == workspace.repo / "deep" / "er"
-    assert workspace.path_in_repo("link") == workspace.repo / "deep" / "er"
+    assert path_in_repo(workspace.repo, ".") == workspace.repo
+    assert path_in_repo(workspace.repo, "deep/../deep/er") == workspace.repo / "deep" / "er"
+    assert path_in_repo(workspace.repo, "link") == workspace.repo / "deep" / "er"
     workspace.destroy()
 
 

@@ -15,8 +15,8 @@ from pitstop.engine.executor import (
     WorkspaceRef,
 )
 from pitstop.errors import Unavailable
-from pitstop.executors.machine.containers.traces import traces_of
 from pitstop.executors.machine.processes.executor import ProcessExecutor
+from pitstop.executors.machine.workspaces.workspace import traces_of
 
 if TYPE_CHECKING:
     from pitstop.executors.machine.containers.launcher import ContainerLauncher

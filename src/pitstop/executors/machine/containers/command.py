@@ -61,6 +61,7 @@ class ContainerCommand:
         self.ended: asyncio.Future[CommandResult] = asyncio.get_running_loop().create_future()
         self._command = command
         self._image_name = image
+        self.workspace = workspace.id
         self._workspace = workspace
         self._labels = labels
         self._seen = Seen(started_at=time.time())
@@ -73,10 +74,6 @@ class ContainerCommand:
         self._kill_at = float("inf")
         self._input: asyncio.Queue[bytes | None] = asyncio.Queue(1)  # what was written to it; None is the end
         self._is_input_closed = command.stdin != LIVE_INPUT
-
-    @property
-    def workspace(self) -> str:
-        return self._workspace.id
 
     async def is_joinable(self) -> bool:
         """Whether others can come to it in its container; one that is just being started is waited for."""

@@ -10,6 +10,7 @@ from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.executors.machine.containers.engine import EngineInfo
 from pitstop.executors.machine.containers.images import Image
+from pitstop.executors.machine.workspaces.workspace import path_in_repo
 
 USER_OF_IMAGE = "image"
 NANO = 1_000_000_000
@@ -87,10 +88,7 @@ def user_of(named: str | None, owner: os.stat_result, info: EngineInfo) -> str:
 
 def folder_in_repo(workspace: WorkspaceRef, relative: str) -> str:
     """The folder to work in, with every link on the way followed. Raises ValueError if it is none of the workspace."""
-    repo = Path(workspace.repo)
-    path = (repo / relative).resolve() if relative != "." else repo
-    if not path.is_relative_to(repo):
-        raise ValueError(f"{relative!r} is outside the workspace")
+    path = path_in_repo(Path(workspace.repo), relative)
     if not path.is_dir():  # the engine would make one, which would be root's
         raise ValueError("there is no such folder")
     return str(path)

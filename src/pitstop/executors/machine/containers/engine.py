@@ -64,23 +64,10 @@ class ContainerEngine:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    async def ask(
-        self,
-        method: str,
-        path: str,
-        query: Query | None = None,
-        body: object = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Any:
+    async def ask(self, method: str, path: str, query: Query | None = None, body: object = None) -> Any:
         """The answer. Raises EngineRefused if it is an error, EngineGone if none came."""
-        async with self._request(method, path, query, body, headers) as answer:
+        async with self.request(method, path, query, body) as answer:
             return await answer.read_json()
-
-    @asynccontextmanager
-    async def begin(self, method: str, path: str, query: Query | None = None) -> AsyncIterator["Answer"]:
-        """As `ask`, in a block that begins when the engine has taken the request; the answer may come later."""
-        async with self._request(method, path, query, None, None) as answer:
-            yield answer
 
     async def make(self, path: str, query: Query | None = None, body: object = None) -> Any:
         """As `ask`, for what has to be removed again: cancelling waits until it is made, and can be."""
@@ -100,17 +87,11 @@ class ContainerEngine:
                 return None
             raise
 
-    async def read(self, method: str, path: str, query: Query | None = None) -> AsyncIterator[bytes]:
-        """The bytes of an answer that is no JSON."""
-        async with self._request(method, path, query, None, None) as answer:
-            async for chunk in answer.chunks():
-                yield chunk
-
     async def stream(
         self, method: str, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[Any]:
         """One message after the other, as they come."""
-        async with self._request(method, path, query, None, headers) as answer:
+        async with self.request(method, path, query, headers=headers) as answer:
             rest = b""
             async for chunk in answer.chunks():
                 *lines, rest = (rest + chunk).split(b"\n")
@@ -156,9 +137,15 @@ class ContainerEngine:
         )
 
     @asynccontextmanager
-    async def _request(
-        self, method: str, path: str, query: Query | None, body: object, headers: Mapping[str, str] | None
+    async def request(
+        self,
+        method: str,
+        path: str,
+        query: Query | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
     ) -> AsyncIterator["Answer"]:
+        """A block that begins when the engine has accepted the request; the body of its answer may come later."""
         connection = await self._connect()
         reader, writer = await asyncio.open_unix_connection(sock=connection, limit=HEAD_LIMIT_BYTES)
         try:
@@ -208,19 +195,15 @@ class Answer:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         with told_gone(self._path):
-            async for chunk in self._parts():
-                yield chunk
-
-    async def _parts(self) -> AsyncIterator[bytes]:
-        if self._headers.get("transfer-encoding") == "chunked":
-            while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
-                yield await self._reader.readexactly(size)
-                await self._reader.readexactly(2)
-        elif "content-length" in self._headers:
-            yield await self._reader.readexactly(int(self._headers["content-length"]))
-        else:
-            while chunk := await self._reader.read(HEAD_LIMIT_BYTES):
-                yield chunk
+            if self._headers.get("transfer-encoding") == "chunked":
+                while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
+                    yield await self._reader.readexactly(size)
+                    await self._reader.readexactly(2)
+            elif "content-length" in self._headers:
+                yield await self._reader.readexactly(int(self._headers["content-length"]))
+            else:
+                while chunk := await self._reader.read(HEAD_LIMIT_BYTES):
+                    yield chunk
 
 
 @contextlib.contextmanager
@@ -258,7 +241,7 @@ async def ask_exit(engine: ContainerEngine, info: EngineInfo, name: str, stack: 
     """
     if info.is_survived:
         return None
-    asking = engine.begin("POST", f"/containers/{name}/wait", {"condition": "next-exit"})
+    asking = engine.request("POST", f"/containers/{name}/wait", {"condition": "next-exit"})
     return await stack.enter_async_context(asking)
 
 

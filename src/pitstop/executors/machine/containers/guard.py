@@ -1,6 +1,6 @@
 """The process beside Pitstop that removes what is left of its containers when Pitstop ends, or dies.
 
-    python container_guard.py SOCKET OWNER        its input is a pipe that Pitstop holds open
+    python guard.py SOCKET OWNER        its input is a pipe that Pitstop holds open
 
 It is started as a plain file, with nothing of the package but this, so that it costs little.
 """

@@ -43,51 +43,47 @@ async def remove_all_in(engine: ContainerEngine, workspace: str) -> None:
         await remove_network(engine, found["Id"])
 
 
-async def remove_orphans(engine: ContainerEngine) -> list[str]:
-    """Remove the containers and networks whose owners died, and return their names.
+async def remove_orphans(engine: ContainerEngine) -> None:
+    """Remove the containers and networks whose owners died.
 
     One that the engine does not remove is left for another time: it holds up nobody.
     """
     wanted = {"filters": {"label": [OWNER]}}
-    removed = []
     for found in await engine.ask("GET", "/containers/json", {"all": True, **wanted}):
         with suppress(EngineRefused):
-            if is_dead(found["Labels"][OWNER]) and await remove_container(engine, found["Id"]):
-                removed.append(found["Names"][0].lstrip("/"))
+            if is_dead(found["Labels"][OWNER]):
+                await remove_container(engine, found["Id"])
     for found in await engine.ask("GET", "/networks", wanted):
         with suppress(EngineRefused):
-            if is_dead(found["Labels"][OWNER]) and await remove_network(engine, found["Id"]):
-                removed.append(found["Name"])
-    return removed
+            if is_dead(found["Labels"][OWNER]):
+                await remove_network(engine, found["Id"])
 
 
-async def remove_container(engine: ContainerEngine, name: str) -> bool:
-    """Remove it with its anonymous volumes, running or not; False if it was not there, or somebody else removes it.
+async def remove_container(engine: ContainerEngine, name: str) -> None:
+    """Remove it with its anonymous volumes, running or not, if it is there.
 
-    He is waited for: as long as it is there, so is the network that it is on.
+    Another program that removes it is waited for: as long as it is there, so is the network that it is on.
     """
     give_up_at = time.monotonic() + OTHERS_SECONDS
     while True:
         try:
-            return await _removed(engine, f"/containers/{name}", {"force": True, "v": True})
+            return await _remove(engine, f"/containers/{name}", {"force": True, "v": True})
         except EngineRefused as error:
             if error.status != ON_ITS_WAY:
                 raise
         if time.monotonic() > give_up_at:
-            return False
+            return None
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def remove_network(engine: ContainerEngine, name: str) -> bool:
-    """Remove it; False if it was not there."""
-    return await _removed(engine, f"/networks/{name}", {})
+async def remove_network(engine: ContainerEngine, name: str) -> None:
+    """Remove it, if it is there."""
+    await _remove(engine, f"/networks/{name}", {})
 
 
-async def _removed(engine: ContainerEngine, path: str, query: dict[str, object]) -> bool:
+async def _remove(engine: ContainerEngine, path: str, query: dict[str, object]) -> None:
     try:
         await engine.ask("DELETE", path, query)
     except EngineRefused as error:
-        if error.status == NOT_THERE:
-            return False
-        raise
-    return True
+        if error.status != NOT_THERE:
+            raise

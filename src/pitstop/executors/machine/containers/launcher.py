@@ -12,7 +12,7 @@ from dataclasses import replace
 from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk, Shell, ShellRequest, WorkspaceRef
 from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable
-from pitstop.executors.machine.containers import guard as container_guard
+from pitstop.executors.machine.containers import guard
 from pitstop.executors.machine.containers.command import ContainerCommand, Yard, attach, make_container
 from pitstop.executors.machine.containers.config import ContainerRequest, folder_in_repo
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineInfo, EngineRefused
@@ -35,7 +35,7 @@ from pitstop.executors.machine.containers.shell import (
     join_container,
     open_streams,
 )
-from pitstop.executors.machine.containers.traces import traces_of
+from pitstop.executors.machine.workspaces.workspace import traces_of
 
 LEAVE_GRACE_SECONDS = 1.0
 TERMINAL = {"TERM": "xterm-256color"}
@@ -53,7 +53,7 @@ class ContainerLauncher:
         self._find = find
         self._owner = new_owner()
         self._yard: Yard | None = None
-        self._guard: Guard | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
         self._is_closed = False
         self._finding = asyncio.Lock()
         self._started: dict[str, ContainerCommand] = {}
@@ -135,9 +135,8 @@ class ContainerLauncher:
         else:
             await started.run(yard, folder)
 
-    async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
-        async for chunk in self._started[command.key].log.read(offset):
-            yield chunk
+    def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
+        return self._started[command.key].log.read(offset)
 
     async def wait(self, command: CommandRef) -> CommandResult:
         return await self._started[command.key].wait_ended()
@@ -233,8 +232,8 @@ class ContainerLauncher:
             self._is_closed = True
             self._yard = None
             if self._guard is not None:
-                guard, self._guard = self._guard, None
-                await in_thread(guard.dismiss)
+                process, self._guard = self._guard, None
+                await in_thread(process.communicate)  # which closes its input, and waits for it
 
     async def _open_yard(self) -> Yard:
         """The engine and what is made with it. What the dead have left there is removed first."""
@@ -243,32 +242,24 @@ class ContainerLauncher:
                 raise Unavailable("this executor is closed")
             if self._yard is None:
                 engine, info = await self._find()
-                self._guard = self._guard or Guard(engine.path, self._owner)
+                self._guard = self._guard or _start_guard(engine.path, self._owner)
                 await remove_orphans(engine)
                 images = Images(engine)
                 self._yard = Yard(engine, info, images, Services(engine, images))
             return self._yard
 
 
-class Guard:
-    """Our end of the pipe to the process that removes our containers if we die."""
-
-    def __init__(self, path: str, owner: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", container_guard.__file__, path, owner],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env={},
-            start_new_session=True,  # what ends Pitstop in a terminal shall not end its guard
-        )
-
-    def dismiss(self) -> None:
-        """Let it look for the last time. Returns when it is gone."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+def _start_guard(path: str, owner: str) -> subprocess.Popen[bytes]:
+    """The process that removes our containers when its input ends, because we closed it or died."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", guard.__file__, path, owner],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={},
+        start_new_session=True,  # what ends Pitstop in a terminal shall not end its guard
+    )
 
 
 def _nobody(_line: str) -> None:

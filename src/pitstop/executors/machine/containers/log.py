@@ -65,7 +65,8 @@ class CommandLog:
         """Raises OSError when the disk does not take it."""
         if not self._is_closed:
             self._writer.append(stream, time.time(), data)
-            self._notice_growth()
+            self._grew.set()  # who waits now goes on,
+            self._grew.clear()  # and who comes later waits
 
     def say(self, text: str) -> None:
         """A line of Pitstop's own."""
@@ -113,7 +114,3 @@ class CommandLog:
                     await self._grew.wait()
         finally:
             reader.close()
-
-    def _notice_growth(self) -> None:
-        self._grew.set()  # who waits now goes on,
-        self._grew.clear()  # and who comes later waits

@@ -173,10 +173,10 @@ class _Group:
 
     async def _last_lines(self, service: Service) -> str:
         path = f"/containers/{self._container(service.name)}/logs"
-        said = b""
+        query = {"stdout": True, "stderr": True, "tail": LAST_LINES}
         try:
-            async for chunk in self._engine.read("GET", path, {"stdout": True, "stderr": True, "tail": LAST_LINES}):
-                said += chunk
+            async with self._engine.request("GET", path, query) as answer:
+                said = await answer.read_all()
         except EngineRefused:
             return ""
         return b"".join(data for _, data in Frames().feed(memoryview(said))).decode(errors="replace").rstrip()

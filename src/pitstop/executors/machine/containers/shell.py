@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from pitstop.engine.executor import CommandResult
 from pitstop.executors.machine.characters import whole_characters
@@ -23,22 +23,6 @@ MARK = "PITSTOP_SHELL"
 SIGNAL_MARKED = 'for p in /proc/[0-9]*; do grep -qs "$1" "$p/environ" && kill -"$2" "${p#/proc/}"; done 2>/dev/null'
 
 
-class ShellPlace(Protocol):
-    """Where a shell runs, and how it is ended there."""
-
-    async def resize(self, rows: int, cols: int) -> None: ...
-
-    async def exit_code(self) -> int | None:
-        """How it ended; None while it runs, or when nobody can tell any more."""
-        ...
-
-    async def wait_exit(self) -> None: ...
-
-    async def end(self) -> None:
-        """Returns when nothing of it is left. It may have ended already."""
-        ...
-
-
 class OwnContainer:
     """A container whose one command is the shell. `remains` is what has to be undone when it has ended."""
 
@@ -51,6 +35,7 @@ class OwnContainer:
         await self._engine.ask("POST", f"/containers/{self._name}/resize", {"h": rows, "w": cols})
 
     async def exit_code(self) -> int | None:
+        """How the shell ended; None while it runs, or if it is unknown."""
         found = await self._engine.find(f"/containers/{self._name}/json")
         return None if found is None or found["State"]["Running"] else int(found["State"]["ExitCode"])
 
@@ -58,6 +43,7 @@ class OwnContainer:
         await self._engine.ask("POST", f"/containers/{self._name}/wait")
 
     async def end(self) -> None:
+        """Returns when nothing of the shell is left. It may have ended already."""
         await self._remains.aclose()
 
 
@@ -101,7 +87,11 @@ class ContainerShell:
     """A shell on a terminal of the engine's. One reader and one writer at a time."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, place: ShellPlace, digest: str = ""
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        place: OwnContainer | JoinedContainer,
+        digest: str = "",
     ) -> None:
         self._reader = reader
         self._writer = writer

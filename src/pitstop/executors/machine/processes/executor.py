@@ -37,7 +37,7 @@ from pitstop.executors.machine.spill import STDERR, SpillReader, write_all
 from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.machine.workspaces.held import Workspaces
 from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
-from pitstop.executors.machine.workspaces.workspace import Workspace
+from pitstop.executors.machine.workspaces.workspace import Workspace, path_in_repo
 from pitstop.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:  # what a run without snapshots need not pay for
@@ -194,7 +194,7 @@ class ProcessExecutor:
         if command.image is not None:
             return refused(log, f"image {command.image}: this executor cannot run containers")
         try:
-            cwd = held.workspace.path_in_repo(command.cwd)
+            cwd = path_in_repo(held.workspace.repo, command.cwd)
         except ValueError as error:
             return refused(log, f"cannot run in the folder {command.cwd}: {error}")
         request = Request(
@@ -263,7 +263,7 @@ class ProcessExecutor:
         if request.image is not None:
             raise NoRunner(f"image {request.image}", [f"{self._runner}, which cannot run containers"])
         held = self._find(workspace)
-        folder = os.fsencode(held.workspace.path_in_repo(request.cwd))
+        folder = os.fsencode(path_in_repo(held.workspace.repo, request.cwd))
         words = [os.fsencode(word) for word in request.argv] or [held.env.get(b"SHELL", b"/bin/sh")]
         if request.read_only:
             await self._check_read_only(workspace, held)

@@ -27,10 +27,7 @@ class Epoch:
     def __init__(self, path: str, fd: int) -> None:
         self.path = path
         self.fd = fd
-
-    @property
-    def name(self) -> str:
-        return os.path.basename(self.path).removesuffix(SUFFIX)  # noqa: PTH119 (pathlib is heavy)
+        self.name = os.path.basename(path).removesuffix(SUFFIX)  # noqa: PTH119 (pathlib is heavy)
 
     def is_over(self) -> bool:
         """Was it ended? Who finds his own epoch over may use nothing any more that he had in it."""
@@ -97,12 +94,9 @@ def take_dead(path: str) -> Epoch | None:
     except FileNotFoundError:
         return None
     epoch = Epoch(path, fd)
-    try:
+    with suppress(BlockingIOError):
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
-    if epoch.is_over():
-        os.close(fd)
-        return None
-    return epoch
+        if not epoch.is_over():
+            return epoch
+    os.close(fd)
+    return None

@@ -68,6 +68,7 @@ class Workspace:
     """One workspace. Made by `open_workspace`, and then used by nobody else until it is kept or destroyed."""
 
     def __init__(self, root: Path, *, folder: Path | None = None, named: bool = False) -> None:
+        self.id = root.name
         self.root = root
         self.folder = folder
         self.repo = folder or root / "repo"
@@ -79,22 +80,9 @@ class Workspace:
         self.named = named
         self.epoch = ""  # in which it is used
 
-    @property
-    def id(self) -> str:
-        return self.root.name
-
     def ref(self, runner: str) -> WorkspaceRef:
         folders = (self.repo, self.home, self.artifacts, self.control)
         return WorkspaceRef(self.id, runner, *map(str, folders))
-
-    def path_in_repo(self, relative: str) -> Path:
-        """The path with every link on the way followed. Raises ValueError if that is outside the repo."""
-        if relative == ".":
-            return self.repo
-        path = (self.repo / relative).resolve()
-        if not path.is_relative_to(self.repo):
-            raise ValueError(f"{relative!r} is outside the workspace")
-        return path
 
     def use(self, epoch: str) -> None:
         """Take it into use, until it is kept or destroyed, or the epoch is over."""
@@ -152,6 +140,21 @@ class Workspace:
             "folder": None if self.folder is None else str(self.folder),
         }
         _write_over(f"{self.control}/workspace.json", json.dumps(record).encode())
+
+
+def path_in_repo(repo: Path, relative: str) -> Path:
+    """The path with every link on the way followed. Raises ValueError if that is outside the repo."""
+    if relative == ".":
+        return repo
+    path = (repo / relative).resolve()
+    if not path.is_relative_to(repo):
+        raise ValueError(f"{relative!r} is outside the workspace")
+    return path
+
+
+def traces_of(workspace: WorkspaceRef) -> Path:
+    """The folder with the logs of its containers, which exists if there may be containers."""
+    return Path(workspace.control, "containers")
 
 
 def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: Path | None = None) -> Workspace:
