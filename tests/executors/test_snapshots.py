@@ -1,4 +1,5 @@
 import asyncio
+import math
 import os
 import random
 import shutil
@@ -16,8 +17,8 @@ from hypothesis import strategies as st
 from pitstop.engine.amount import Amount
 from pitstop.errors import SnapshotTooLarge, Unavailable, UnknownSnapshot
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects, Stored
-from pitstop.executors.machine.snapshots.store import FileChange, LeftOut, SnapshotStore
-from tests.executors.trees import SPOILINGS, description, make_something_of_everything
+from pitstop.executors.machine.snapshots.store import FileChange, SnapshotStore
+from tests.executors.trees import SPOILINGS, description, make_something_of_everything, size_of
 from tests.held_files import HeldFiles, make_files
 
 
@@ -107,7 +108,7 @@ async def test_what_is_left_alone_is_neither_kept_nor_touched(folder: Path, stor
 
     assert (own / "log").read_text() == "after"
     assert (folder / "file").read_text() == "1"
-    assert await store.size() == 1
+    assert size_of(store) == 1
 
 
 async def test_sockets_and_devices_are_left_out_and_left_alone(folder: Path, store: SnapshotStore) -> None:
@@ -121,7 +122,7 @@ async def test_sockets_and_devices_are_left_out_and_left_alone(folder: Path, sto
 
         await store.restore(folder, first.id)
 
-    assert first.left_out == second.left_out == (LeftOut("device", "a device"), LeftOut("socket", "a socket"))
+    assert first.left_out == second.left_out == {"device": "a device", "socket": "a socket"}
     assert (folder / "file").read_text() == "1"
     assert (folder / "socket").is_socket()
     assert (folder / "device").is_char_device()
@@ -315,12 +316,15 @@ async def walk_through(store: SnapshotStore, folder: Path, steps: list[tuple[str
                 change(folder, *each)
         elif verb == "take":
             here = description(folder)
-            taken[(await store.take(folder)).id] = here
+            id = (await store.take(folder)).id
+            await store.own([id], owner=id)
+            taken[id] = here
         elif taken and isinstance(what, int):
             id = [*taken][what % len(taken)]
             if verb == "collect" and len(taken) > 1:
                 del taken[id]
-                await store.gc(keep=taken)
+                await store.disown([id])
+                await store.gc(unowned_before=math.inf)
             elif verb == "restore":
                 await store.restore(folder, id)
                 assert description(folder) == taken[id]
@@ -419,7 +423,7 @@ async def test_the_same_content_is_kept_once(folder: Path, store: SnapshotStore)
 
     first = await store.take(folder)
 
-    assert (first.bytes, first.new_bytes, await store.size()) == (40_000, 4000, 4000)
+    assert (first.bytes, first.new_bytes, size_of(store)) == (40_000, 4000, 4000)
 
 
 async def test_a_change_that_nobody_can_see_from_outside_is_noticed_all_the_same(
@@ -517,7 +521,7 @@ async def test_what_is_too_large_is_refused_before_anything_is_kept(tmp_path: Pa
     with pytest.raises(SnapshotTooLarge, match=r"190 bytes.*limited to 100.*SNAPSHOT_LIMIT_BYTES"):
         await small.take(folder)
 
-    assert (await few.size(), await few.snapshots()) == (0, [])
+    assert (size_of(few), await few.snapshots()) == (0, [])
 
 
 async def test_snapshots_are_kept_for_as_long_as_one_of_their_owners_needs_them(
@@ -535,7 +539,7 @@ async def test_snapshots_are_kept_for_as_long_as_one_of_their_owners_needs_them(
     await store.disown(["one"])
 
     assert await store.owners() == {"another"}
-    assert await store.gc() == len("second")
+    assert await store.gc(unowned_before=0.0) == len("second")
     assert [each.id for each in await store.snapshots()] == [first.id, third.id]
     assert await store.gc(unowned_before=third.taken_at) == 0  # it may be about to get an owner
     assert await store.gc(unowned_before=third.taken_at + 1) == len("nobody's")
@@ -546,12 +550,12 @@ async def test_snapshots_are_kept_for_as_long_as_one_of_their_owners_needs_them(
 async def test_what_no_snapshot_needs_is_removed_and_the_next_one_is_whole(folder: Path, store: SnapshotStore) -> None:
     (folder / "a").write_text("first")
     (folder / "b").write_text("stays")
-    first = await store.take(folder)
+    first = await store.take(folder, owner="one")
     (folder / "a").write_text("second one")
     second = await store.take(folder, first.id)
     before = description(folder)
 
-    assert await store.gc(keep=[first.id]) == len("second one")
+    assert await store.gc(unowned_before=math.inf) == len("second one")
     with pytest.raises(UnknownSnapshot):
         await store.restore(folder, second.id)
     third = await store.take(folder)
@@ -559,8 +563,9 @@ async def test_what_no_snapshot_needs_is_removed_and_the_next_one_is_whole(folde
     await store.restore(folder, third.id)
     assert description(folder) == before
 
-    assert await store.gc(keep=[]) == len("first" + "second one" + "stays")
-    assert await store.size() == 0
+    await store.disown(["one"])
+    assert await store.gc(unowned_before=math.inf) == len("first" + "second one" + "stays")
+    assert size_of(store) == 0
 
 
 # --- Trouble
@@ -631,7 +636,7 @@ async def test_on_a_full_disk_no_snapshot_is_taken_and_those_that_are_there_stay
     await store.restore(folder, first.id)
 
     assert names_in(folder) == ["a"]
-    assert await store.size() == len("small")
+    assert size_of(store) == len("small")
     store.close()
 
 
@@ -734,7 +739,7 @@ async def main(place):
     (folder / "secret").chmod(0)
     (folder / "closed").mkdir(0)
     for _ in range(2):
-        print(*(left.path + " " + left.reason for left in (await store.take(folder)).left_out), sep=";")
+        print(*(path + " " + reason for path, reason in (await store.take(folder)).left_out.items()), sep=";")
 asyncio.run(main(Path(sys.argv[1])))
 """
 

@@ -4,6 +4,13 @@ import os
 import stat
 from pathlib import Path
 
+from pitstop.executors.machine.snapshots.store import SnapshotStore
+
+
+def size_of(store: SnapshotStore) -> int:
+    """How many bytes the objects have. Those that share blocks are counted whole."""
+    return sum(path.stat().st_size for path in store._root.glob("objects/??/*"))
+
 
 def description(folder: Path) -> dict[str, tuple[object, ...]]:
     """Everything about every path that a snapshot is to keep: mode, owner, time, content, and who shares the file."""

@@ -16,6 +16,7 @@ from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import MemorySecrets, Secrets
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
+from tests.executors.trees import size_of
 from tests.moved_clock import MovedClock
 
 KEEP_SECONDS = 3600.0
@@ -81,7 +82,7 @@ async def test_then_they_go_unless_the_run_is_pinned(tmp_path: Path) -> None:
         removed, freed = await collect(service, tmp_path, later)
         assert removed == 1
         assert freed > 0
-        assert (await snapshots.snapshots(), await snapshots.size()) == ([], 0)
+        assert (await snapshots.snapshots(), size_of(snapshots)) == ([], 0)
         assert await service.owned._executor.kept() == []
 
 

@@ -35,8 +35,8 @@ class SnapshotKeeping(SnapshotReading, Protocol):
 
     async def disown(self, owners: Collection[str]) -> None: ...
 
-    async def gc(self, keep: Collection[str] | None = None, *, unowned_before: float | None = None) -> int:
-        """Delete all snapshots without an owner but the newest, and return how many bytes that freed."""
+    async def gc(self, *, unowned_before: float) -> int:
+        """Delete the snapshots without an owner that were taken before, and return how many bytes that freed."""
         ...
 
 

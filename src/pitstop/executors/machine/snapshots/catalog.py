@@ -106,11 +106,6 @@ class Catalog:
     def snapshots(self) -> list[tuple[Any, ...]]:
         return self._database.execute("SELECT * FROM snapshots ORDER BY taken_at, id").fetchall()
 
-    def delete_snapshots(self, ids: Iterable[str]) -> None:
-        gone = [(id,) for id in ids]
-        self._database.executemany("DELETE FROM snapshots WHERE id = ?", gone)
-        self._database.executemany("DELETE FROM owners WHERE snapshot = ?", gone)
-
     # --- Whom they are kept for
 
     def add_owner(self, snapshots: Iterable[str], owner: str) -> None:
@@ -129,10 +124,10 @@ class Catalog:
                 "DELETE FROM snapshots WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM owners WHERE snapshot = ?1)", theirs
             )
 
-    def unowned(self, before: float) -> list[str]:
-        """Snapshots that were taken before a moment and are kept for nobody."""
-        asked = "SELECT id FROM snapshots WHERE taken_at < ? AND id NOT IN (SELECT snapshot FROM owners)"
-        return [id for (id,) in self._database.execute(asked, (before,))]
+    def delete_unowned(self, before: float) -> None:
+        """Forget the snapshots that were taken before a moment and are kept for nobody."""
+        unowned = "taken_at < ? AND id NOT IN (SELECT snapshot FROM owners)"
+        self._database.execute(f"DELETE FROM snapshots WHERE {unowned}", (before,))
 
     def live(self, tops: Iterable[Entry]) -> tuple[set[bytes], set[bytes]]:
         """The ids of all trees and of all objects below these folders."""

@@ -2,14 +2,13 @@
 
 import stat
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
+from pitstop.engine.workspace_files import FileChangeKind
 from pitstop.executors.machine.snapshots.catalog import Catalog
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects
 from pitstop.executors.machine.snapshots.tree import Entry, join
 
-ChangeKind = Literal["added", "removed", "changed", "mode"]
-Difference = tuple[bytes, ChangeKind, Entry]
+Difference = tuple[bytes, FileChangeKind, Entry]
 
 
 def differences(

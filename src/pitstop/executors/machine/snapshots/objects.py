@@ -136,10 +136,6 @@ class SnapshotObjects:
                         os.unlink(entry.path)
         return freed
 
-    def size(self) -> int:
-        """How many bytes the objects have. Those that share blocks are counted whole."""
-        return sum(path.stat().st_size for path in self._root.glob("??/*"))
-
     # --- How it is done
 
     def _copy(self, fd: int, status: os.stat_result, amount: Amount) -> tuple[bytes, int]:
@@ -156,17 +152,9 @@ class SnapshotObjects:
         path = self._path(id)
         if self._has(path, len(content)):
             return id, 0
-        unfinished = self._new_file(path)
-        try:
-            target = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
-            try:
-                write_all(target, content)
-            finally:
-                os.close(target)
+        with self._new_file(path.parent) as (target, unfinished):
+            write_all(target, content)
             os.rename(unfinished, path)
-        except OSError:
-            _unlink(unfinished)
-            raise
         return id, len(content)
 
     def _copy_large(
@@ -174,36 +162,23 @@ class SnapshotObjects:
     ) -> tuple[bytes, int]:
         """Copy and hash in one pass. With extents only these, and their places are hashed too."""
         digest = hashlib.sha256()
-        unfinished = self._new_file(self._root / "00" / "large")
         written = 0
-        try:
-            target = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
-            try:
-                if extents is not None:
-                    digest.update(repr((size, extents)).encode())
-                    os.ftruncate(target, size)
-                for begin, end in extents if extents is not None else [(0, size)]:
-                    offset = begin
-                    while offset < end and (chunk := os.pread(fd, min(READ_AT_ONCE_BYTES, end - offset), offset)):
-                        digest.update(chunk)
-                        os.lseek(target, offset, os.SEEK_SET)
-                        write_all(target, chunk)
-                        offset += len(chunk)
-                        written += len(chunk)
-                        amount.bytes += len(chunk)
-                length = os.fstat(target).st_size
-            finally:
-                os.close(target)
+        with self._new_file(self._root / "00") as (target, unfinished):
+            if extents is not None:
+                digest.update(repr((size, extents)).encode())
+                os.ftruncate(target, size)
+            for offset, chunk in _chunks(fd, [(0, size)] if extents is None else extents):
+                digest.update(chunk)
+                os.lseek(target, offset, os.SEEK_SET)
+                write_all(target, chunk)
+                written += len(chunk)
+                amount.bytes += len(chunk)
             id = (b"h" if extents is None else b"s") + digest.digest()
             path = self._path(id)
-            if self._has(path, length):
-                _unlink(unfinished)
+            if self._has(path, os.fstat(target).st_size):
                 return id, 0
-            self._new_file(path)  # so that its folder is there
+            self._make_folder(path.parent)
             os.rename(unfinished, path)
-        except OSError:
-            _unlink(unfinished)
-            raise
         return id, written
 
     def _clone(self, fd: int, status: os.stat_result) -> tuple[bytes, int] | None:
@@ -211,16 +186,11 @@ class SnapshotObjects:
         if not status.st_size or not self._can_clone.get(status.st_dev, True):
             return None
         id = b"c" + secrets.token_bytes(16)
-        path = self._new_file(self._path(id))
-        target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
-        try:
-            cloned = self._try_clone(fd, target, status.st_dev)
-        finally:
-            os.close(target)
-        if not cloned:
-            _unlink(path)
-            return None
-        os.rename(path, self._path(id))
+        path = self._path(id)
+        with self._new_file(path.parent) as (target, unfinished):
+            if not self._try_clone(fd, target, status.st_dev):
+                return None
+            os.rename(unfinished, path)
         return id, 0
 
     def _try_clone(self, source: int, target: int, device: int) -> bool:
@@ -257,13 +227,23 @@ class SnapshotObjects:
         except FileNotFoundError:
             return False
 
-    def _new_file(self, path: Path) -> str:
-        """A name for a file that is not finished, beside where it will be."""
-        folder = str(path.parent)
-        if folder not in self._folders:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._folders.add(folder)
-        return f"{folder}/unfinished-{secrets.token_hex(8)}"
+    @contextlib.contextmanager
+    def _new_file(self, folder: Path) -> Iterator[tuple[int, str]]:
+        """A file to be written, and its name. It is removed at the end, unless it was renamed."""
+        self._make_folder(folder)
+        unfinished = f"{folder}/unfinished-{secrets.token_hex(8)}"
+        target = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
+        try:
+            yield target, unfinished
+        finally:
+            os.close(target)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(unfinished)
+
+    def _make_folder(self, folder: Path) -> None:
+        if folder.name not in self._folders:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._folders.add(folder.name)
 
 
 def _extents(fd: int, status: os.stat_result) -> list[tuple[int, int]] | None:
@@ -286,13 +266,20 @@ def _extents(fd: int, status: os.stat_result) -> list[tuple[int, int]] | None:
 def _copy_with_holes(source: int, target: int, amount: Amount) -> None:
     status = os.fstat(source)
     os.ftruncate(target, status.st_size)
-    for begin, end in _extents(source, status) or ([(0, status.st_size)] if status.st_blocks else []):
-        os.lseek(target, begin, os.SEEK_SET)
+    extents = _extents(source, status) or ([(0, status.st_size)] if status.st_blocks else [])
+    for offset, chunk in _chunks(source, extents):
+        os.lseek(target, offset, os.SEEK_SET)
+        write_all(target, chunk)
+        amount.bytes += len(chunk)
+
+
+def _chunks(fd: int, extents: list[tuple[int, int]]) -> Iterator[tuple[int, bytes]]:
+    """What is in these parts of a file, each chunk with its offset."""
+    for begin, end in extents:
         offset = begin
-        while offset < end and (chunk := os.pread(source, min(READ_AT_ONCE_BYTES, end - offset), offset)):
-            write_all(target, chunk)
+        while offset < end and (chunk := os.pread(fd, min(READ_AT_ONCE_BYTES, end - offset), offset)):
+            yield offset, chunk
             offset += len(chunk)
-            amount.bytes += len(chunk)
 
 
 def _are_alike(fd: int, other: int) -> bool:
@@ -304,8 +291,3 @@ def _are_alike(fd: int, other: int) -> bool:
         if not chunk:
             return True
         offset += len(chunk)
-
-
-def _unlink(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)

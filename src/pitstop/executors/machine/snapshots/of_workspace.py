@@ -6,7 +6,7 @@ from pathlib import Path
 from pitstop.engine.amount import Amount
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, Part
-from pitstop.executors.machine.snapshots.store import FileChange, SnapshotStore
+from pitstop.executors.machine.snapshots.store import SnapshotStore
 
 
 class LocalSnapshots:
@@ -23,6 +23,10 @@ class LocalSnapshots:
         self._folders: dict[Part, Path] = {part: Path(getattr(workspace, part)).resolve() for part in PARTS_IN_SNAPSHOT}
         self._check_held = check_held
         self._without = without
+        self.diff = store.diff
+        self.file = store.file
+        self.own = store.own
+        self.close = store.close
 
     async def take(
         self,
@@ -40,18 +44,6 @@ class LocalSnapshots:
         self, snapshot: str, *, parts: Collection[Part] = PARTS_IN_SNAPSHOT, amount: Amount | None = None
     ) -> None:
         await self._store.restore(self._folders_of(parts), snapshot, without=self._without, amount=amount)
-
-    async def diff(self, before: str, after: str) -> list[FileChange]:
-        return await self._store.diff(before, after)
-
-    async def file(self, snapshot: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
-        return await self._store.file(snapshot, path, offset=offset, size=size)
-
-    async def own(self, snapshots: Collection[str], owner: str) -> None:
-        await self._store.own(snapshots, owner)
-
-    def close(self) -> None:
-        self._store.close()
 
     def _folders_of(self, parts: Collection[Part]) -> dict[str, Path]:
         self._check_held()

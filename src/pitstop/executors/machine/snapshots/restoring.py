@@ -63,9 +63,8 @@ def restore(
     except (OSError, Unavailable) as error:
         for restoring in restorings:
             restoring.clean_up()
-        needed = sum(restoring.needed_bytes for restoring in restorings)
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        hint = f" ({needed:,} bytes are needed)" if full else ""
+        hint = f" ({sum(written):,} bytes are needed)" if full else ""
         raise Unavailable(f"could not prepare the snapshot, so nothing was changed: {error}{hint}") from error
     for restoring in restorings:
         restoring.apply()
@@ -108,7 +107,6 @@ class _Restoring:
     ) -> None:
         self.name = name
         self.root = root
-        self.needed_bytes = 0
         self.plan = _Plan()
         self.missing: list[tuple[bytes, str]] = []
         self._without = without
@@ -232,7 +230,6 @@ class _Restoring:
         self._looked_into.add(parent_of(path))
         self.plan.written[path] = entry
         self.plan.dressed.pop(path, None)
-        self.needed_bytes += entry.size
 
     def link(self, path: bytes, to: bytes) -> None:
         """Make it another name of a file, which is given by its whole path."""

@@ -26,9 +26,10 @@ from typing import Any, TypeVar
 
 from pitstop.engine.amount import Amount
 from pitstop.engine.threads import in_thread
+from pitstop.engine.workspace_files import FileChangeKind
 from pitstop.errors import Unavailable, UnknownSnapshot
 from pitstop.executors.machine.snapshots.catalog import Catalog, IdleCatalogs
-from pitstop.executors.machine.snapshots.diff import ChangeKind, differences
+from pitstop.executors.machine.snapshots.diff import differences
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects
 from pitstop.executors.machine.snapshots.restoring import restore
 from pitstop.executors.machine.snapshots.taking import Limits, Taken, look_only, take
@@ -43,19 +44,12 @@ Folders = Path | Mapping[str, Path]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Something that is no part of a snapshot; when that is put back, it is left alone."""
-
-    path: str
-    reason: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotInfo:
     """A snapshot. `bytes` is what the files have without their holes, `new_bytes` what the store had not had before.
 
-    `torn` are files that changed each time that they were read, so that what is kept of them may never have been.
+    `left_out` says why a path is not in the snapshot; a restore leaves it alone. `torn` are files that changed each
+    time that they were read, so that what is kept of them may never have been.
     """
 
     id: str
@@ -64,8 +58,8 @@ class SnapshotInfo:
     files: int
     bytes: int
     new_bytes: int
-    left_out: tuple[LeftOut, ...] = ()
-    torn: tuple[str, ...] = ()
+    left_out: Mapping[str, str]
+    torn: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +67,7 @@ class FileChange:
     """What became of one path between two snapshots. `mode` is a change of the permissions only."""
 
     path: str
-    kind: ChangeKind
+    kind: FileChangeKind
     is_text: bool
 
 
@@ -133,9 +127,9 @@ class SnapshotStore:
         """What is different in `after`, by path. A file that has only another time is not."""
         return await self._ask(lambda catalog: self._diff(catalog, before, after))
 
-    async def file(self, id: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
+    async def file(self, snapshot: str, path: str, *, offset: int = 0, size: int | None = None) -> bytes:
         """What is in a file of a snapshot; for a link, where it points to."""
-        return await self._ask(lambda catalog: self._file(catalog, id, path, offset, size))
+        return await self._ask(lambda catalog: self._file(catalog, snapshot, path, offset, size))
 
     async def snapshots(self) -> list[SnapshotInfo]:
         """All of them, the oldest first."""
@@ -153,17 +147,12 @@ class SnapshotStore:
         """Forget the snapshots that are kept for them alone. The space comes back with the next `gc`."""
         await self._ask(lambda catalog: catalog.delete_owners(owners), writes=True)
 
-    async def gc(self, keep: Collection[str] | None = None, *, unowned_before: float | None = None) -> int:
-        """Forget snapshots, remove what none of those that are left needs, and return its bytes.
+    async def gc(self, *, unowned_before: float) -> int:
+        """Forget the snapshots without an owner that were taken before a moment.
 
-        Every snapshot goes but those to `keep`, if any are named; or those that have no owner and were taken before a
-        moment, if that is told.
+        What none of the others needs is removed; its bytes are returned.
         """
-        return await in_thread(lambda: self._gc(keep, unowned_before))
-
-    async def size(self) -> int:
-        """How many bytes the store has."""
-        return await in_thread(self._objects.size)
+        return await in_thread(lambda: self._gc(unowned_before))
 
     async def _ask(self, work: Callable[[Catalog], T], *, writes: bool = False) -> T:
         """Do something with the catalog, in a thread."""
@@ -268,13 +257,10 @@ class SnapshotStore:
             return entry.target[offset:][:size]
         raise UnknownSnapshot(id, path)
 
-    def _gc(self, keep: Collection[str] | None, unowned_before: float | None) -> int:
+    def _gc(self, unowned_before: float) -> int:
         with self._open(alone=True) as catalog:
             with catalog.writing():
-                if unowned_before is not None:
-                    catalog.delete_snapshots(catalog.unowned(unowned_before))
-                if keep is not None:
-                    catalog.delete_snapshots(row[0] for row in catalog.snapshots() if row[0] not in keep)
+                catalog.delete_unowned(unowned_before)
                 tops = [top for row in catalog.snapshots() for top in _tops(row).values()]
                 trees, objects = catalog.live(tops)
                 catalog.keep_only(trees)
@@ -316,7 +302,7 @@ def _info(row: tuple[Any, ...]) -> SnapshotInfo:
         files=files,
         bytes=size,
         new_bytes=new_bytes,
-        left_out=tuple(LeftOut(os.fsdecode(path), reason) for path, reason in marshal.loads(left_out).items()),
+        left_out={os.fsdecode(path): reason for path, reason in marshal.loads(left_out).items()},
         torn=tuple(os.fsdecode(path) for path in marshal.loads(torn)),
     )
 
