@@ -227,12 +227,15 @@ async def _run_plan(
     does: DoType,
     snapshots: Snapshots | None = None,
 ) -> Result:
-    async with JqWorker() as evaluator:
+    evaluator = JqWorker()
+    try:
         ports = Ports(evaluator, LoopClock(), {"do": does, "give": GiveType()}, snapshots)
         run = Run(plan, values, ports, log=log, hook=session)
         outcome = await run.execute()
         done = {path: ended for path, ended in run.done.items() if isinstance(ended, Outcome)}
         return Result(outcome.status, run.scope.own.values, outcome.error, done, interventions_in(log.read()))
+    finally:
+        await evaluator.close()
 
 
 async def undebugged(plan: Plan, values: Mapping[str, Any] | None = None, *, log: MemoryLog | None = None) -> Result:

@@ -30,9 +30,17 @@ MIB = 2**20
 ENDLESS = "def f: f; f"
 
 
+@contextlib.asynccontextmanager
+async def opened(worker: JqWorker) -> AsyncIterator[JqWorker]:
+    try:
+        yield worker
+    finally:
+        await worker.close()
+
+
 @pytest.fixture
 async def worker() -> AsyncIterator[JqWorker]:
-    async with JqWorker() as worker:
+    async with opened(JqWorker()) as worker:
         yield worker
 
 
@@ -213,7 +221,7 @@ async def test_results_without_end_are_cut_off(worker: JqWorker, expression: str
 
 
 async def test_results_that_are_too_large_are_cut_off() -> None:
-    async with JqWorker(max_output_bytes=MIB) as worker:
+    async with opened(JqWorker(max_output_bytes=MIB)) as worker:
         assert await worker.evaluate('"x" * 1000000', {}) == ["x" * 1_000_000]
         assert await reason_of(worker, '"x" * 1100000') == "returned more than 1,048,576 bytes"
         assert await reason_of(worker, 'repeat("x" * 100000)') == "returned more than 1,048,576 bytes"
@@ -224,7 +232,7 @@ async def test_results_that_are_too_large_are_cut_off() -> None:
     ["[range(1e9)]", "def f: 1 + f; f", 'reduce range(99) as $i ("x"; . + .)', "[.s, .s] | tojson | length"],
 )
 async def test_an_expression_that_needs_too_much_memory_is_told_so(expression: str) -> None:
-    async with JqWorker(max_memory_bytes=64 * MIB) as worker:
+    async with opened(JqWorker(max_memory_bytes=64 * MIB)) as worker:
         assert await reason_of(worker, expression, {"s": "x" * 100 * MIB}) == "needed more memory than 64 MB"
         assert await worker.evaluate("1 + 1", {}) == [2]
 

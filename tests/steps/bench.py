@@ -121,7 +121,8 @@ async def open_bench(
         parts.push_async_callback(executor.close)
         if is_far:
             executor = FarExecutor(executor)
-        evaluator = await parts.enter_async_context(JqWorker())
+        evaluator = JqWorker()
+        parts.push_async_callback(evaluator.close)
         workspace = await executor.acquire(Placement())
         options: dict[str, Any] = {} if shell is None else {"shell": tuple(shell)}
         workplace = Workplace(

@@ -5,7 +5,7 @@ import posixpath
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from pitstop.engine.executor import (
@@ -21,6 +21,7 @@ from pitstop.engine.executor import (
     ShellRequest,
     Stream,
     WorkspaceRef,
+    listed,
 )
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
@@ -30,6 +31,7 @@ from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.machine.workspaces.workspace import Workspace
 
 RELEASE_GRACE_SECONDS = 1.0
+RUNNER = RunnerInfo("fake")
 
 
 class FakeCommand:
@@ -180,17 +182,15 @@ class FakeExecutor:
     def __init__(
         self,
         disk: FakeDisk,
-        programs: Mapping[str, Program] | None = None,
+        programs: Mapping[str, Program],
         *,
-        runners: Sequence[RunnerInfo] = (RunnerInfo("fake"),),
         answer: Callable[[bytes], bytes] = lambda typed: typed,
     ) -> None:
         self.commands: dict[str, FakeCommand] = {}
         self._disk = disk
         self._held: dict[str, WorkspaceRef] = {}
         self._named: set[str] = set()
-        self._programs = dict(programs or {})
-        self._runners = list(runners)
+        self._programs = programs
         self._answer = answer
         self._workspace_of: dict[str, str] = {}
         self._shells: dict[str, list[FakeShell]] = {}
@@ -198,21 +198,17 @@ class FakeExecutor:
         self._closed = asyncio.Event()
 
     async def runners(self) -> list[RunnerInfo]:
-        return [*self._runners]
+        return [RUNNER]
 
     async def events(self) -> AsyncIterator[ExecutorEvent]:
-        for runner in self._runners:
-            yield ExecutorEvent(runner.id, runner.state)
+        yield ExecutorEvent(RUNNER.id, RUNNER.state)
         await self._closed.wait()
 
     async def acquire(self, placement: Placement) -> WorkspaceRef:
         if self._closed.is_set():
             raise Unavailable("this executor is closed")
-        fitting = [runner for runner in self._runners if runner.state == "ready" and runner.meets(placement.requires)]
-        if not fitting:
-            raise NoRunner(
-                str(dict(placement.requires)), [f"{runner.id} {dict(runner.labels)}" for runner in self._runners]
-            )
+        if not RUNNER.meets(placement.requires):
+            raise NoRunner(listed(placement.requires), [str(RUNNER)])
         self._acquired_count += 1
         workspace = placement.workspace or f"workspace-{id(self)}-{self._acquired_count}"
         if placement.workspace is not None:
@@ -225,7 +221,7 @@ class FakeExecutor:
         shutil.rmtree(made.command_files, ignore_errors=True)
         made.make_folders()
         self._shells[workspace] = []
-        self._held[workspace] = made.ref(fitting[0].id)
+        self._held[workspace] = made.ref(RUNNER.id)
         return self._held[workspace]
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 
@@ -83,14 +81,6 @@ class JqWorker:
             self._process.kill()
         async with self._next_turn():
             await self._end_process()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
     def _next_turn(self) -> asyncio.Lock:
         loop = asyncio.get_running_loop()

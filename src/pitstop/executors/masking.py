@@ -10,15 +10,10 @@ SHORTEST = 4
 
 
 class Masker:
-    """Knows every form of the secrets. `ignored` tells, by name, which of them are not masked and why."""
+    """Knows every form of the secrets. Masking one shorter than SHORTEST would garble the log and reveal it."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        self.ignored = {
-            name: f"it is shorter than {SHORTEST} characters: masking it would garble the log and reveal it"
-            for name, secret in secrets.items()
-            if 0 < len(secret) < SHORTEST
-        }
-        forms = {form for name, secret in secrets.items() if name not in self.ignored for form in _forms(secret)}
+        forms = {form for secret in secrets.values() if len(secret) >= SHORTEST for form in _forms(secret)}
         self._forms = sorted((form for form in forms if len(form) >= SHORTEST), key=lambda form: (-len(form), form))
         self._first_bytes = {form[0] for form in self._forms}
         self._longest = len(self._forms[0]) if self._forms else 0
