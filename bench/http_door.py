@@ -22,6 +22,8 @@ from typing import Any
 
 import uvloop
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for what the tests have
+
 API = "/api/v1"
 CLIENTS = 200
 EVENTS_PER_SECOND = 5000
@@ -112,18 +114,17 @@ class PacedRuns:
         self._run.started.set()
 
 
-async def serve_paced(seconds: float, folder: Path) -> None:
+async def serve_paced(seconds: float) -> None:
     from pitstop.doors.http.app import create_app
     from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
-    from pitstop.service.access import TokenAccess
+    from pitstop.service.access import Access
     from pitstop.service.desks import Service
-    from pitstop.service.token_files import TokenFiles
-    from pitstop.settings import Settings
+    from tests.service.memory_stores import MemoryTokens
 
-    keeper = TokenFiles(Settings(folder).token_file)
+    keeper = MemoryTokens()
     nothing: Any = object()
     runs: Any = PacedRuns(seconds)
-    desks = {**dict.fromkeys(Service.__struct_fields__, nothing), "runs": runs, "access": TokenAccess(keeper)}
+    desks = {**dict.fromkeys(Service.__struct_fields__, nothing), "runs": runs, "access": Access(keeper)}
     asyncio.get_running_loop().add_reader(sys.stdin, lambda: (sys.stdin.readline(), runs.begin()))
     listening = open_socket("127.0.0.1", 0)
     print(json.dumps({"port": listening.getsockname()[1], "token": keeper.token}), flush=True)
@@ -314,7 +315,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.serve:
         is_paced = arguments.serve == "paced"
-        uvloop.run(serve_paced(arguments.seconds, arguments.folder) if is_paced else serve_real(arguments.folder))
+        uvloop.run(serve_paced(arguments.seconds) if is_paced else serve_real(arguments.folder))
         return 0
     rows = uvloop.run(measure(arguments.quick))
     print(format_table(rows))

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import NotPermitted
-from pitstop.service.access import OWNER, TokenAccess, TokenRecord, TokenStore, digest_of
+from pitstop.service.access import OWNER, Access, TokenRecord, TokenStore, digest_of
 from pitstop.service.caller import LOCAL, Caller
-from pitstop.service.sealing import Seal, new_seal
+from pitstop.service.sealing import Seal
 from pitstop.service.stored.tokens import StoredTokens
-from pitstop.service.token_files import TokenFiles
-from pitstop.store.sql.store import SqlStore
-from tests.databases import postgres, postgres_url, sqlite_url
+from pitstop.store.sql.store import SqlStore, open_sql_store
+from tests.databases import database_url, postgres, postgres_url, sqlite_url
+from tests.service.memory_stores import MemoryTokens, new_seal
 from tests.service.stores import store
 
-__all__ = ["postgres", "postgres_url", "sqlite_url", "store"]
+__all__ = ["database_url", "postgres", "postgres_url", "sqlite_url", "store"]
 
 VIEWER = Caller("guest", "viewer")
 
@@ -24,13 +24,9 @@ def seal() -> Seal:
     return new_seal()
 
 
-def open_tokens(store: SqlStore | None, seal: Seal, folder: Path) -> TokenStore:
-    return TokenFiles(folder / "token") if store is None else StoredTokens(store.database, seal, folder / "token")
-
-
 @pytest.fixture
 def tokens(store: SqlStore | None, seal: Seal, tmp_path: Path) -> TokenStore:
-    return open_tokens(store, seal, tmp_path)
+    return MemoryTokens() if store is None else StoredTokens(store.database, seal, tmp_path / "token")
 
 
 async def test_tokens_are_stored_as_digests_beside_that_of_the_owner(tokens: TokenStore) -> None:
@@ -45,20 +41,35 @@ async def test_tokens_are_stored_as_digests_beside_that_of_the_owner(tokens: Tok
     assert (renewed.name, renewed.digest == owner.digest) == (OWNER, False)
 
 
-async def test_sessions_and_their_key_outlive_the_server(
-    store: SqlStore | None, seal: Seal, tokens: TokenStore, tmp_path: Path
+async def test_the_first_start_makes_a_token_that_only_its_owner_can_read(
+    sqlite_url: str, seal: Seal, tmp_path: Path
 ) -> None:
+    store, file = await open_sql_store(sqlite_url), tmp_path / "token"
+    (owner,) = await StoredTokens(store.database, seal, file).all()
+    (again,) = await StoredTokens(store.database, seal, file).all()
+    await store.close()
+
+    token = file.read_text().strip()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert len(token) >= 40
+    assert owner == again == TokenRecord(OWNER, "operator", digest_of(token), file.stat().st_mtime)
+
+
+async def test_sessions_and_their_key_outlive_the_server(database_url: str, seal: Seal, tmp_path: Path) -> None:
+    store = await open_sql_store(database_url)
+    tokens = StoredTokens(store.database, seal, tmp_path / "token")
     key = await tokens.session_key()
     for session, until in (("over", 1.0), ("later", 1e12), ("LATER", 1e12)):
         await tokens.log_out(session, until)
 
-    again = open_tokens(store, seal, tmp_path)
+    again = StoredTokens(store.database, seal, tmp_path / "token")
     assert await again.session_key() == key
     assert await again.logged_out() == {"later", "LATER"}
+    await store.close()
 
 
 async def test_a_caller_is_known_by_a_token_or_a_session(tokens: TokenStore) -> None:
-    access = TokenAccess(tokens)
+    access = Access(tokens)
     made = await access.add_token(LOCAL, "laptop", "viewer")
     session = await access.login(access.new_login_code("laptop"))
 
@@ -71,8 +82,8 @@ async def test_a_caller_is_known_by_a_token_or_a_session(tokens: TokenStore) -> 
     assert await access.who(session=session) is None
 
 
-async def test_a_viewer_manages_no_tokens(tmp_path: Path) -> None:
-    access = TokenAccess(TokenFiles(tmp_path / "token"))
+async def test_a_viewer_manages_no_tokens() -> None:
+    access = Access(MemoryTokens())
 
     with pytest.raises(NotPermitted):
         await access.tokens(VIEWER)

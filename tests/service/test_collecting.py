@@ -13,11 +13,12 @@ from pitstop.service.caller import LOCAL
 from pitstop.service.local.server import ServerService
 from pitstop.service.runs import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.sealing import read_seal
-from pitstop.service.secrets import MemorySecrets, Secrets
+from pitstop.service.secrets import Secrets
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
 from tests.executors.trees import size_of
 from tests.moved_clock import MovedClock
+from tests.service.memory_stores import MemorySecrets
 
 KEEP_SECONDS = 3600.0
 FLOW = "steps: [{id: a, run: echo one > file}, {id: b, run: echo two > file}]"

@@ -18,13 +18,14 @@ from pitstop.service.caller import LOCAL
 from pitstop.service.local.server import ServerService
 from pitstop.service.runs import RunRequest
 from pitstop.service.sealing import read_seal
-from pitstop.service.secrets import MemorySecrets, Secrets
+from pitstop.service.secrets import Secrets
 from pitstop.settings import Settings
 from pitstop.store.port import FileChunk
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import open_sql_store
 from tests.databases import Postgres, postgres, postgres_url
 from tests.patience import wait_until
+from tests.service.memory_stores import MemorySecrets
 
 __all__ = ["postgres", "postgres_url"]
 

@@ -8,7 +8,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Protocol
 
 from msgspec import Struct
@@ -40,42 +40,6 @@ class NewToken:
     name: str
     role: Role
     token: str
-
-
-class Access(Protocol):
-    """Identifies callers, and lets operators manage tokens (NotPermitted for others)."""
-
-    async def who(
-        self, *, bearer: str | None = None, session: str | None = None, key: str | None = None
-    ) -> Caller | None:
-        """The caller with this token or session; None if it is unknown or has ended. `key` is the one of the call."""
-        ...
-
-    def new_login_code(self, name: str = OWNER) -> str:
-        """A code that starts a session of the owner of that token: once, and within five minutes."""
-        ...
-
-    async def add_login_code(self, caller: Caller) -> str:
-        """The same, for the caller."""
-        ...
-
-    async def login(self, code: str) -> str | None:
-        """A new session; None for a code that was used, is too old or was never given."""
-        ...
-
-    async def logout(self, session: str) -> None:
-        """End the session."""
-        ...
-
-    async def tokens(self, caller: Caller) -> tuple[TokenInfo, ...]: ...
-
-    async def add_token(self, caller: Caller, name: str, role: Role) -> NewToken:
-        """CommandRefused when the name is taken."""
-        ...
-
-    async def remove_token(self, caller: Caller, name: str) -> None:
-        """Revoke a token, with its sessions. Unknown when there is none; CommandRefused for the last operator."""
-        ...
 
 
 class TokenRecord(Struct, frozen=True):
@@ -113,15 +77,13 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class TokenAccess:
-    """An Access over a store of tokens."""
+class Access:
+    """Identifies callers, and lets operators manage tokens (NotPermitted for others)."""
 
-    def __init__(
-        self, store: TokenStore, now: Callable[[], float] = time.time, record: Record = record_nothing
-    ) -> None:
+    def __init__(self, store: TokenStore, record: Record = record_nothing) -> None:
         self._store = store
         self._record = record
-        self._now = now
+        self._now = time.time
         self._codes: dict[str, tuple[str, float]] = {}  # by the digest of the code: the token, and when it expires
         self._known: tuple[float, tuple[TokenRecord, ...], Collection[str]] | None = None
         self._changes = 0
@@ -130,6 +92,7 @@ class TokenAccess:
     async def who(
         self, *, bearer: str | None = None, session: str | None = None, key: str | None = None
     ) -> Caller | None:
+        """The caller with this token or session; None if it is unknown or has ended. `key` is the one of the call."""
         if bearer is not None:
             token = _find(await self._tokens(), "digest", digest_of(bearer))
         elif session is not None:
@@ -141,6 +104,7 @@ class TokenAccess:
     # Sessions
 
     def new_login_code(self, name: str = OWNER) -> str:
+        """A code that starts a session of the owner of that token: once, and within five minutes."""
         code = secrets.token_urlsafe(32)
         now = self._now()
         self._codes = {each: known for each, known in self._codes.items() if known[1] > now}
@@ -150,12 +114,14 @@ class TokenAccess:
         return code
 
     async def add_login_code(self, caller: Caller) -> str:
+        """The same, for the caller."""
         caller.require("operator")
         code = self.new_login_code(caller.name)
         await self._record(caller, "new_login_link", None)
         return code
 
     async def login(self, code: str) -> str | None:
+        """A new session; None for a code that was used, is too old or was never given."""
         name, ends_at = self._codes.pop(digest_of(code), ("", 0.0))
         token = _find(await self._tokens(), "name", name)
         if ends_at <= self._now() or token is None:
@@ -193,6 +159,7 @@ class TokenAccess:
         return tuple(TokenInfo(each.name, each.role, each.created_at) for each in await self._store.all())
 
     async def add_token(self, caller: Caller, name: str, role: Role) -> NewToken:
+        """CommandRefused when the name is taken."""
         caller.require("operator")
         async with self._changing:
             if _find(await self._store.all(), "name", name) is not None:
@@ -204,6 +171,7 @@ class TokenAccess:
         return NewToken(name, role, token)
 
     async def remove_token(self, caller: Caller, name: str) -> None:
+        """Revoke a token, with its sessions. Unknown when there is none; CommandRefused for the last operator."""
         caller.require("operator")
         async with self._changing:
             stored = await self._store.all()

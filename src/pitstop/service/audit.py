@@ -16,7 +16,6 @@ from pitstop.service.caller import Caller
 RETRY_SECONDS = 1.0
 PATIENCE_SECONDS = 5.0  # the action is done already, so its caller is answered even if the entry cannot be stored
 LONGEST_DETAIL = 200
-MOST_ENTRIES = 10_000  # in memory
 
 _FIELDS = (
     "all approved enabled file flow folder frame from_run from_step group kind layer line mode name now only path "
@@ -125,21 +124,3 @@ def detail_of(request: Any) -> dict[str, Any]:
         elif name in _LOGGED and isinstance(value, bool | int | float | str):
             detail[name] = value[:LONGEST_DETAIL] if isinstance(value, str) else value
     return detail
-
-
-class MemoryAudit:
-    """An AuditLog that ends with the process, and drops the oldest entries."""
-
-    def __init__(self) -> None:
-        self._entries: list[AuditEntry] = []
-        self._count = 0
-
-    async def add(self, deed: Deed) -> None:
-        self._count += 1
-        self._entries.append(AuditEntry(self._count, deed.at, deed.who, deed.action, deed.run, dict(deed.detail)))
-        del self._entries[:-MOST_ENTRIES]
-
-    async def newest(self, run: str | None, before: int | None, limit: int) -> list[AuditEntry]:
-        below = self._count + 1 if before is None else before
-        found = (each for each in reversed(self._entries) if each.number < below and run in (None, each.run))
-        return [entry for entry, _ in zip(found, range(limit), strict=False)]

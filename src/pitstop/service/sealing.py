@@ -28,11 +28,6 @@ class Seal:
         return opened
 
 
-def new_seal() -> Seal:
-    """A seal with a new key, for values that end with the process."""
-    return Seal(Fernet.generate_key())
-
-
 def read_seal(key_file: Path) -> Seal:
     """The seal of a key file; where there is none it is made, for its owner alone. SealBroken when it holds no key."""
     make_private(key_file, Fernet.generate_key().decode())

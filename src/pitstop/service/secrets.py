@@ -1,6 +1,5 @@
 """Secrets that a server stores: they can be written, listed and removed, but never read back."""
 
-import time
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -73,19 +72,3 @@ class Secrets:
         """Those of these names that a run of this flow of this repository may have."""
         allowed = secrets_for(await self._store.all(), repo, flow)
         return {name: self._seal.open(each.sealed)[name] for name, each in allowed.items() if name in names}
-
-
-class MemorySecrets:
-    """A SecretStore that ends with the process."""
-
-    def __init__(self) -> None:
-        self._stored: dict[tuple[str, str], SecretRecord] = {}
-
-    async def all(self) -> Sequence[SecretRecord]:
-        return [self._stored[key] for key in sorted(self._stored)]
-
-    async def put(self, name: str, scope: str, sealed: bytes, repos: Sequence[str]) -> None:
-        self._stored[name, scope] = SecretRecord(name, scope, tuple(repos), time.time(), sealed)
-
-    async def delete(self, name: str, scope: str) -> bool:
-        return self._stored.pop((name, scope), None) is not None

@@ -20,7 +20,7 @@ from pitstop.engine.clock import SystemClock
 from pitstop.engine.ports import Clock
 from pitstop.errors import PitstopError
 from pitstop.runs.server_runs import ServerOptions
-from pitstop.service.access import TokenAccess
+from pitstop.service.access import Access
 from pitstop.service.audit import Audit
 from pitstop.service.idempotency import Idempotency
 from pitstop.service.local.server import ServerService
@@ -74,7 +74,7 @@ class Open:
     """A server that listens."""
 
     service: ServerService
-    access: TokenAccess
+    access: Access
     server: HttpServer
     url: str
 
@@ -103,7 +103,7 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
         folders = serving.flow_folders
         audit = Audit(StoredAudit(store))
         secrets = Secrets(StoredSecrets(store.database), seal, audit.record)
-        access = TokenAccess(StoredTokens(store.database, seal, settings.token_file), record=audit.record)
+        access = Access(StoredTokens(store.database, seal, settings.token_file), record=audit.record)
         async with open_server_service(
             settings, store, seal, options, secrets, folders, access=access, audit=audit, clock=clock
         ) as service:

@@ -17,17 +17,16 @@ from pitstop.doors.http.app import create_app
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.errors import NotRunning
-from pitstop.service.access import TokenAccess
-from pitstop.service.audit import Audit, MemoryAudit
+from pitstop.service.access import Access
+from pitstop.service.audit import Audit
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
 from pitstop.service.idempotency import Idempotency, MemoryAnswers
 from pitstop.service.runs import RunQuery
-from pitstop.service.sealing import new_seal
-from pitstop.service.secrets import MemorySecrets, Secrets
-from pitstop.service.token_files import TokenFiles
+from pitstop.service.secrets import Secrets
 from pitstop.settings import Settings
 from tests.patience import PATIENCE_SECONDS
+from tests.service.memory_stores import MemoryAudit, MemorySecrets, MemoryTokens, new_seal
 
 API = "/api/v1"
 PATIENT: dict[str, Any] = {"open_timeout": PATIENCE_SECONDS, "ping_interval": None, "proxy": None}  # of a socket
@@ -36,7 +35,7 @@ PATIENT: dict[str, Any] = {"open_timeout": PATIENCE_SECONDS, "ping_interval": No
 class Bench:
     """A server with a folder and a state of its own; `client` is an operator's."""
 
-    access: TokenAccess
+    access: Access
     client: httpx.AsyncClient
     url: str
 
@@ -45,7 +44,7 @@ class Bench:
     ) -> None:
         self.work_in(folder)
         self.settings = settings or Settings(folder / "state")
-        self.keeper = TokenFiles(self.settings.token_file)
+        self.keeper = MemoryTokens()
         self.audit = MemoryAudit()
         self.secrets = MemorySecrets()
         self.answers = MemoryAnswers()
@@ -66,7 +65,7 @@ class Bench:
     async def serving(self, port: int = 0) -> AsyncIterator["Bench"]:
         allow_connections()
         audit = Audit(self.audit)
-        self.access = TokenAccess(self.keeper, record=audit.record)
+        self.access = Access(self.keeper, record=audit.record)
         secrets = Secrets(self.secrets, new_seal(), audit.record)
         async with open_service(self.settings, audit=audit) as service:
             self.service = structs.replace(service, access=self.access, secrets=secrets)

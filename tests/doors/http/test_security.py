@@ -18,11 +18,11 @@ from websockets.asyncio.client import connect
 
 from pitstop.doors.http.gate.gate import COOKIE
 from pitstop.errors import CommandRefused
-from pitstop.service.access import NewToken, TokenAccess, TokenRecord
+from pitstop.service.access import Access, NewToken, TokenRecord
 from pitstop.service.caller import LOCAL, Caller
-from pitstop.service.token_files import TokenFiles
 from tests.doors.http.bench import API, PATIENT, Bench
 from tests.patience import PATIENCE_SECONDS
+from tests.service.memory_stores import MemoryTokens
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -54,19 +54,11 @@ async def test_nothing_is_told_without_a_valid_token(bench: Bench, authorization
         assert (await stranger.get("/metrics", headers=headers)).status_code == 401
 
 
-async def test_the_first_start_makes_a_token_that_only_its_owner_can_read(bench: Bench) -> None:
-    files = [bench.settings.token_file, bench.settings.home / "session.key"]
-    assert [file.stat().st_mode & 0o777 for file in files] == [0o600, 0o600]
-    assert len(bench.settings.token_file.read_text().strip()) >= 40
-
-
 async def test_tokens_of_others_are_shown_once_and_kept_as_digests(bench: Bench) -> None:
     made = await bench.post("/tokens", 201, name="ci", role="operator")
 
-    kept = (bench.settings.home / "tokens.json").read_text()
-    assert made["token"] not in kept
+    assert made["token"] not in repr(await bench.keeper.all())
     assert made["token"] not in json.dumps(await bench.get("/tokens"))
-    assert (bench.settings.home / "tokens.json").stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_token_that_was_taken_away_lets_nobody_in(bench: Bench) -> None:
@@ -84,11 +76,11 @@ async def test_the_last_operator_and_a_name_that_is_taken_are_refused(bench: Ben
     assert (last.status_code, again.status_code) == (409, 409)
 
 
-class SlowFiles(TokenFiles):
+class SlowTokens(MemoryTokens):
     """A keeper that lets others in between what it reads and what it answers, as a database does."""
 
-    def __init__(self, token_file: Path) -> None:
-        super().__init__(token_file)
+    def __init__(self) -> None:
+        super().__init__()
         self.looked = asyncio.Event()
         self.answers = asyncio.Event()
         self.answers.set()
@@ -108,9 +100,9 @@ class SlowFiles(TokenFiles):
         return await super().logged_out()
 
 
-async def test_a_token_that_is_taken_away_while_it_is_looked_up_lets_nobody_in_after_that(tmp_path: Path) -> None:
-    keeper = SlowFiles(tmp_path / "token")
-    access = TokenAccess(keeper)
+async def test_a_token_that_is_taken_away_while_it_is_looked_up_lets_nobody_in_after_that() -> None:
+    keeper = SlowTokens()
+    access = Access(keeper)
     token = (await access.add_token(LOCAL, "ci", "operator")).token
     keeper.goes_on.clear()
     async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
@@ -122,9 +114,9 @@ async def test_a_token_that_is_taken_away_while_it_is_looked_up_lets_nobody_in_a
     assert await access.who(bearer=token) is None
 
 
-async def test_of_two_who_change_the_tokens_at_once_the_second_sees_what_the_first_has_done(tmp_path: Path) -> None:
-    keeper = SlowFiles(tmp_path / "token")
-    access = TokenAccess(keeper)
+async def test_of_two_who_change_the_tokens_at_once_the_second_sees_what_the_first_has_done() -> None:
+    keeper = SlowTokens()
+    access = Access(keeper)
 
     async def come_to(first: Coroutine[Any, Any, Any], second: Coroutine[Any, Any, Any]) -> list[type]:
         keeper.looked.clear()
@@ -230,7 +222,7 @@ async def test_who_logs_out_is_out_even_with_the_cookie_kept(bench: Bench, brows
     async with bench.new_client() as thief:
         assert (await thief.get(f"{API}/me", headers={"Cookie": f"{COOKIE}={cookie}"})).status_code == 401
 
-    assert await TokenAccess(bench.keeper).who(session=cookie) is None  # after a restart, too
+    assert await Access(bench.keeper).who(session=cookie) is None  # after a restart, too
 
 
 async def test_a_session_ends_with_its_token_even_if_the_name_is_used_again(bench: Bench) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Column, Double, LargeBinary, Table, delete, func, select
 
-from pitstop.service.access import OWNER, TokenRecord
+from pitstop.service.access import OWNER, TokenRecord, digest_of
+from pitstop.service.private_files import make_private, replace_private
 from pitstop.service.sealing import Seal
-from pitstop.service.token_files import TokenFiles
 from pitstop.store.sql.columns import AnyText, Packed
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.schema import metadata
@@ -36,26 +36,32 @@ settings = Table(
 
 
 class StoredTokens:
-    """A TokenStore: the owner's token is in a file of this machine, those of others are in the database as digests."""
+    """A TokenStore. The token of the owner is in a private file, in clear text for programs of this user.
+
+    The file is created with a new token if there is none. Those of others are in the database as digests.
+    """
 
     def __init__(self, database: Database, seal: Seal, token_file: Path) -> None:
         self._database = database
         self._seal = seal
-        self._own = TokenFiles(token_file)
+        self._token_file = token_file
         self._session_key: bytes | None = None
+        make_private(token_file, _new_token())
 
     async def all(self) -> tuple[TokenRecord, ...]:
-        owner = [each for each in await self._own.all() if each.name == OWNER]
+        digest = digest_of(self._token_file.read_text().strip())
+        owner = TokenRecord(OWNER, "operator", digest, self._token_file.stat().st_mtime)
         rows = await self._database.rows(select(tokens).order_by(tokens.c.name))
-        return (*owner, *(TokenRecord(row.name, row.role, row.hash.hex(), row.created_at) for row in rows))
+        return (owner, *(TokenRecord(row.name, row.role, row.hash.hex(), row.created_at) for row in rows))
 
     async def add(self, token: TokenRecord) -> None:
         row = {"name": token.name, "role": token.role, "hash": bytes.fromhex(token.digest)}
         await self._database.put(tokens, {**row, "created_at": self._database.now})
 
     async def remove(self, name: str) -> None:
+        """The token of the owner is replaced by a new one."""
         if name == OWNER:
-            await self._own.remove(name)
+            replace_private(self._token_file, _new_token())
         else:
             await self._database.delete(delete(tokens).where(tokens.c.name == name))
 
@@ -80,3 +86,7 @@ class StoredTokens:
     async def _logged_out(self) -> Any:
         is_session = func.substr(settings.c.name, 1, len(LOGGED_OUT)) == LOGGED_OUT  # LIKE ignores case on SQLite
         return await self._database.rows(select(settings.c.name, settings.c.value).where(is_session))
+
+
+def _new_token() -> str:
+    return secrets.token_urlsafe(32) + "\n"
