@@ -78,7 +78,7 @@ class LiveRun:
         self._owner = owner
         self._place = place = RunWorkplace(store, kept, prepared, open_workplace)
         self.hear_output, self.hear_progress = place.hear_output, place.hear_progress
-        self.mask_text, self.keep_recordings = place.mask_text, place.keep_recordings
+        self.mask_text = place.mask_text
         self._approvals = Approvals(HOW_TO_APPROVE if request.can_ask else None)
         self._session: Session | None = None
         if request.debug is not None or had_session(kept.log):
@@ -367,11 +367,12 @@ class LiveRun:
         return await asyncio.shield(self._ended)
 
     async def shell(self, stop: int, **options: Unpack[ShellOptions]) -> "DebugShell":
-        if self.session is None or self.workplace is None:
+        session, workplace = self.session, self.workplace
+        if session is None or workplace is None:
             raise NotRunning
         from pitstop.runs.shells import open_shell
 
-        return await open_shell(self, stop, **options)
+        return await open_shell(session, workplace, self.debugger, self._place.keep_recordings, stop, **options)
 
 
 def _new_session(request: DebugRequest) -> "Session":

@@ -5,13 +5,12 @@ import os
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from pitstop.debugger.session import Session
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Shell, ShellRequest
 from pitstop.engine.frame import Activation
-from pitstop.errors import NotRunning
 from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.runs.run_request import ShellMode, ShellRecord
 from pitstop.runs.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
@@ -21,24 +20,6 @@ from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
 
 START_FILE = "shell.rc"
-
-
-class Stopped(Protocol):
-    """A run that stands still somewhere."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def session(self) -> Session | None: ...
-
-    @property
-    def workplace(self) -> Workplace | None: ...
-
-    @property
-    def debugger(self) -> LocalDebugger: ...
-
-    async def keep_recordings(self) -> None: ...
 
 
 class DebugShell:
@@ -141,33 +122,33 @@ class DebugShell:
 
 
 async def open_shell(
-    run: Stopped,
+    session: Session,
+    workplace: Workplace,
+    debugger: LocalDebugger,
+    keep_recordings: Callable[[], Awaitable[None]],
     stop: int,
     mode: ShellMode = "shell",
     rows: int = 24,
     cols: int = 80,
     record: ShellRecord | None = None,
 ) -> DebugShell:
-    """A shell at a stop; StaleStop, NotRunning, and whatever keeps one from being opened there."""
-    session, workplace = run.session, run.workplace
-    if session is None or workplace is None:
-        raise NotRunning
+    """A shell at a stop; StaleStop, and whatever keeps one from being opened there."""
     activation = session.activation_at(stop)
-    workplace = await workplace.at(activation.home)
+    home = await workplace.at(activation.home)
     config = (await session.config(stop)).resolved
-    shell = await _open_step_shell(workplace, activation, config, mode, rows, cols)
+    shell = await _open_step_shell(home, activation, config, mode, rows, cols)
     if record is None:
-        return DebugShell(shell, run.debugger, stop)
+        return DebugShell(shell, debugger, stop)
     recording = ShellRecording(
-        run.workplace.files if run.workplace is not None else workplace.files,
+        workplace.files,
         f"{RECORDINGS}/{FOLDER}/{recording_name(mode, activation.occurrence)}",
         rows=rows,
         cols=cols,
-        title=f"{mode} at {activation.occurrence} of run {run.id}",
+        title=f"{mode} at {activation.occurrence} of run {workplace.run}",
         keys=record == "keys",
         new_stream=workplace.masked_stream,
     )
-    return DebugShell(shell, run.debugger, stop, recording, run.keep_recordings)
+    return DebugShell(shell, debugger, stop, recording, keep_recordings)
 
 
 async def _open_step_shell(
