@@ -1,33 +1,34 @@
 """Looking into a debugged run: a method for each verb that changes nothing. No answer contains a secret."""
 
-from collections.abc import AsyncIterator, Callable
+import platform
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.session import Session
-from pitstop.debugger.time_travel import points_in
+from pitstop.debugger.time_travel import point_numbered, points_in, scope_at
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadEdit, BadExpression, NotRunning
 from pitstop.events.log import events_to_json
-from pitstop.events.types import AnyEvent
+from pitstop.events.types import AnyEvent, StepFinished
 from pitstop.plan.paths import parse_path, read_path
 from pitstop.plan.plan import Plan
+from pitstop.plan.scope import Snapshot
 from pitstop.plan.values import diff
 from pitstop.runs.debug_view import DebugView
 from pitstop.runs.file_changes import FileChanges, FileDiff
 from pitstop.runs.flow_info import FlowInfo
 from pitstop.runs.log_pages import Page
-from pitstop.runs.past_scopes import past_scopes
-from pitstop.runs.run_context import context_at
 from pitstop.runs.run_files import RunFiles
 from pitstop.runs.run_info import CommitInfo, SessionState
 from pitstop.runs.run_request import BreakpointInfo
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.stop_formats import format_breakpoint, format_changes, format_edit, format_stop, shown
 from pitstop.runs.stop_info import ContextInfo, DebugState, PointInfo
-from pitstop.runs.telling import MaskText, without_secrets
+from pitstop.runs.telling import without_secrets
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariablePage, WholeScope
-from pitstop.runs.variables import children_of, page_of
+from pitstop.runs.variables import Children, page_of
+from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
 
 CONTEXT_LINES = 50
@@ -100,6 +101,7 @@ class Inspection:
         self._run = run
         self._new_evaluator = new_evaluator
         self._view = DebugView()
+        self._mask = run.mask_text
 
     @property
     def session(self) -> Session:
@@ -122,7 +124,7 @@ class Inspection:
             breakpoints=() if session is None else tuple(map(self.breakpoint, session.breakpoints)),
             watches=() if session is None else tuple(session.watches),
             edits=() if live is None else tuple(format_edit(stop, edit, self._mask) for stop, edit in live.edits()),
-            interventions=tuple(map(run.mask_text, self._view.interventions)),
+            interventions=tuple(map(self._mask, self._view.interventions)),
             last_event=self._view.last_event,
             is_ended=is_ended,
         )
@@ -167,7 +169,7 @@ class Inspection:
         except BadExpression as error:
             raise BadEdit(f"there is no value at {path!r}: {error.reason}") from error
         origins = {} if parts else {each.name: (each.layer, each.set_by) for each in session.variables(stop)}
-        children = children_of(value, parts)
+        children = Children(value, parts)
         return page_of(children, self._mask, cursor=cursor, limit=limit, search=search, origins=origins)
 
     async def scope(self, stop: int) -> WholeScope:
@@ -202,10 +204,19 @@ class Inspection:
         elif not self._run.is_over:
             changes = await self.session.diff_points(before or 0, after or 0)
         else:
-            points = (before or 0, after or 0)
-            then, later = await past_scopes(await self._run.plan(), await self._events(), points, self._new_evaluator)
+            then, later = await self._past_scopes(before or 0, after or 0)
             changes = diff(then.as_dict(), later.as_dict())
         return format_changes(changes, self._mask)
+
+    async def _past_scopes(self, *numbers: int) -> list[Snapshot]:
+        """The scope of a run that is over at each of these points: its log is replayed, and nothing is run."""
+        plan, events, evaluator = await self._run.plan(), await self._events(), self._new_evaluator()
+        try:
+            points = points_in(events)
+            found = [point_numbered(points, number) for number in numbers]
+            return [await scope_at(plan, evaluator, events, point) for point in found]
+        finally:
+            await evaluator.close()
 
     async def files(self, before: int, after: int | None, limit: int) -> FileChanges:
         return await self._files.changes(await self._events(), before, after, limit=limit)
@@ -224,16 +235,33 @@ class Inspection:
             raise NotRunning
         workplace = await run.workplace.at(activation.home)  # before it may be left
         current = next(each for each in session.stops if each.id == stop)
-        return await context_at(
-            current,
-            (await session.config(stop)).resolved,
-            workplace=workplace,
-            flow=run.flow,
-            events=await self._events(),
-            commit=run.commit,
+        config = (await session.config(stop)).resolved
+        path = current.step.partition("+")[0]
+        step = run.flow.step(path)
+        order = [each.path for each in run.flow.steps]
+        image, container = container_of(dict(config)) if step is not None and step.kind == "run" else (None, None)
+        digest = None
+        if image is not None:
+            digest = await workplace.executor.image_digest(image) or _digest_in(await self._events(), current.step)
+        return ContextInfo(
+            stop=stop,
+            step=current.step,
+            occurrence=current.occurrence,
+            kind="" if step is None else step.kind,
+            title=current.step if step is None else step.title,
+            position=current.position,
+            number=order.index(path) + 1 if path in order else 0,
+            steps=len(order),
+            machine=platform.node(),
+            platform=(container and container.platform) or f"{platform.system()} {platform.machine()}",
+            executor="process" if image is None else "container",
+            workspace=workplace.workspace.repo,
             in_place=run.in_place,
             session=run.session_state,
-            log=await run.log_tail(activation.occurrence, CONTEXT_LINES),
+            commit=run.commit,
+            image=image,
+            image_digest=digest or None,
+            log=tuple(await run.log_tail(activation.occurrence, CONTEXT_LINES)),
             lease_ends_at=current.lease_ends_at,
         )
 
@@ -250,9 +278,15 @@ class Inspection:
     async def _events(self) -> list[AnyEvent]:
         return [event async for page in self._run.pages() for _, event in page]
 
-    @property
-    def _mask(self) -> MaskText:
-        return self._run.mask_text
-
     def _shown(self, value: Any) -> Any:
         return shown(value, self._mask)
+
+
+def _digest_in(events: Sequence[AnyEvent], step: str) -> str | None:
+    """The image that the step ran in last, as it reported itself."""
+    for event in reversed(events):
+        if isinstance(event, StepFinished) and event.step == step:
+            outputs = event.outcome.outputs
+            if isinstance(outputs, Mapping) and outputs.get("image_digest"):
+                return str(outputs["image_digest"])
+    return None

@@ -42,10 +42,6 @@ class Children(Sequence[Child]):
         return str(key), (*self._path, part), self._value[key]
 
 
-def children_of(value: Any, path: tuple[str | int, ...]) -> Sequence[Child]:
-    return Children(value, path)
-
-
 def page_of(
     children: Sequence[Child],
     mask: MaskText,
