@@ -225,9 +225,9 @@ class Gatekeeper(Returning):
         self._last_stop += 1
         told = tuple(reason for reason in ORDER if reason in reasons)
         where = (frame.id, path, activation.occurrence, point.position)
-        more = (tuple(breakpoints), tuple(problems))
-        self._append(Stopped(run.now(), self._last_stop, *where, told, *more))
-        stop = describe(point, self._last_stop, told, len(self.log), breakpoints=more[0], problems=more[1])
+        event = Stopped(run.now(), self._last_stop, *where, told, tuple(breakpoints), tuple(problems))
+        self._append(event)
+        stop = describe(point, event, len(self.log))
         loop = asyncio.get_running_loop()
         held = Held(stop, point, loop.create_future(), began_at=loop.time(), ended=ended)
         return await self._keep(held, self.lease_seconds)

@@ -83,8 +83,7 @@ class Returning(Holding):
     async def _hold_again(self, point: Point, left: Remembered) -> Verdict:
         """Be at a stop of the process before this one again, with what was changed there, and nothing told anew."""
         run, event, loop = self._running(), left.event, asyncio.get_running_loop()
-        more = {"breakpoints": event.breakpoints, "problems": event.problems}
-        stop = describe(point, event.stop, event.reasons, left.number, **more)
+        stop = describe(point, event, left.number)
         began_at = loop.time() - max(0.0, run.now() - event.at)
         held = Held(stop, point, loop.create_future(), began_at=began_at, ended=left.ended)
         self._edits += [(number, stop.frame, edit, point.activation.scope) for number, edit in pending_at(left, held)]
@@ -100,11 +99,9 @@ class Returning(Holding):
     async def _revisit(self, point: Point) -> None:
         """Remember a stop of the process before this one, now that its scope is there to be compared with."""
         for left in self._revisits.pop((point.activation.occurrence, point.position), ()):
-            event = left.event
-            more = {"breakpoints": event.breakpoints, "problems": event.problems}
-            stop = describe(point, event.stop, event.reasons, left.number, **more)
+            stop = describe(point, left.event, left.number)
             stop.is_over = True
-            self._past.setdefault(event.frame, []).append(stop)
+            self._past.setdefault(left.event.frame, []).append(stop)
             await take_watched(self._breakpoints.watching, point.activation, self._watched)
 
 

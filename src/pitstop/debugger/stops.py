@@ -10,6 +10,7 @@ from pitstop.engine.body import Start
 from pitstop.engine.frame import Activation, Point
 from pitstop.engine.verdict import Again, Force, Position, Proceed, Verdict
 from pitstop.events.outcome import Outcome
+from pitstop.events.types import Stopped
 from pitstop.plan.plan import Source, Step
 from pitstop.plan.scope import Edit, Snapshot
 
@@ -105,19 +106,21 @@ def _starts(activation: Activation) -> dict[str, Start]:
     return starts
 
 
-def describe(point: Point, number: int, reasons: tuple[str, ...], after_event: int, **more: Any) -> Stop:
-    """The stop at a point, with the verbs that fit it."""
+def describe(point: Point, event: Stopped, after_event: int) -> Stop:
+    """The stop that the event tells of, at its point, with the verbs that fit it."""
     activation, step = point.activation, point.activation.step
     allowed: tuple[str, ...] = BEFORE if point.position == "before" else AFTER
     if not step.path:  # the whole run: it has nothing beside it to step to
-        allowed = COMPLETED if "completed" in reasons else (*COMPLETED, "force", *LOOKING)
+        allowed = COMPLETED if "completed" in event.reasons else (*COMPLETED, "force", *LOOKING)
     return Stop(
-        id=number,
+        id=event.stop,
         frame=activation.frame.id,
         step=step.path,
         occurrence=activation.occurrence,
         position=point.position,
-        reasons=reasons,
+        reasons=event.reasons,
+        breakpoints=event.breakpoints,
+        problems=event.problems,
         scope=activation.scope.snapshot(),
         outcome=point.outcome,
         allowed=allowed,
@@ -127,5 +130,4 @@ def describe(point: Point, number: int, reasons: tuple[str, ...], after_event: i
         source=step.source,
         after_event=after_event,
         starts=_starts(activation),
-        **more,
     )

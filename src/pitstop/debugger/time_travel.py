@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pitstop.debugger.breakpoints import EVERYWHERE
 from pitstop.debugger.stops import Stop
@@ -19,7 +20,6 @@ from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     AnyEvent,
     OutcomeForced,
-    Rewound,
     RunStarted,
     SnapshotTaken,
     StepFinished,
@@ -247,21 +247,11 @@ class _Replay:
     def attach(self, run: RunContext) -> None:
         self._run = run
 
-    def run_started(self) -> None:
-        pass
-
-    def frames_opened(self, frames: Sequence[Frame], opener: str) -> None:
-        pass
-
-    def frame_ended(self, frame: Frame) -> None:
-        pass
-
-    def frame_rewound(self, frame: Frame, event: Rewound) -> None:
-        pass
-
     async def run_ending(self, root: Activation, outcome: Outcome) -> Verdict:
         self._look(root, "after")
         return PROCEED
 
-    def run_ended(self, outcome: Outcome) -> None:
-        pass
+    def _ignore(self, *_event: Any, **_more: Any) -> None:
+        """Whatever else the engine reports changes nothing."""
+
+    run_started = frames_opened = frame_ended = frame_rewound = run_ended = _ignore
