@@ -8,7 +8,7 @@ import msgspec
 
 from pitstop.errors import UnknownStep
 from pitstop.plan.plan import Plan
-from pitstop.runs.requests import breakpoints_of, kept_breakpoints
+from pitstop.runs.requests import breakpoints_of
 from pitstop.runs.run_request import BreakpointRequest, DebugRequest
 from pitstop.runs.selection import paths_of
 from pitstop.store.port import RunStore
@@ -21,7 +21,7 @@ async def read_flow_breakpoints(store: RunStore, file: str) -> tuple[BreakpointR
 
 
 async def write_flow_breakpoints(store: RunStore, file: str, breakpoints: Sequence[BreakpointRequest]) -> None:
-    await store.write_flow_setting(file, NAME, kept_breakpoints(breakpoints))
+    await store.write_flow_setting(file, NAME, msgspec.to_builtins(list(breakpoints)))
 
 
 async def with_flow_breakpoints(debug: DebugRequest, store: RunStore, file: str, plan: Plan) -> DebugRequest:

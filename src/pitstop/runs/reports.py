@@ -1,6 +1,6 @@
 """The tests that steps of a run reported, compared with the run of the flow before it."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from pitstop.errors import UnknownRun
@@ -19,7 +19,7 @@ Key = tuple[str, str, str]  # the step, the suite and the name of a test
 async def compared_tests(store: RunStore, kept: KeptRun) -> tuple[TestCase, ...]:
     """The tests that failed, and those that did the last time and do no more."""
     own = _Reports(await events_of(kept.log))
-    if not own.reporting:
+    if not own.counts:
         return ()
     return tuple(compare(own, await _reports_before(store, kept)))
 
@@ -36,7 +36,7 @@ async def tests_over_runs(store: RunStore, kept: KeptRun, limit: int) -> tuple[T
 
 def _tested(record: RunRecord, events: Iterable[AnyEvent]) -> TestedRun | None:
     reports = _Reports(events)
-    if not reports.reporting:
+    if not reports.counts:
         return None
     counts = reports.counts.values()
     return TestedRun(
@@ -69,10 +69,6 @@ class _Reports:
         self.failing = {key: case for key, case in self.failing.items() if key[0] != step} | cases
         self.counts[step] = tests
 
-    @property
-    def reporting(self) -> Collection[str]:
-        return self.counts
-
 
 def compare(own: _Reports, before: _Reports | None) -> Iterator[TestCase]:
     """New ones first come the failures, then those that passed in the end or that are repaired."""
@@ -84,7 +80,7 @@ def compare(own: _Reports, before: _Reports | None) -> Iterator[TestCase]:
     for key, case in own.failed_once.items():
         yield _case(key, "passed", case, "flaky")
     for key in known:
-        if key not in own.failing and key not in own.failed_once and key[0] in own.reporting:
+        if key not in own.failing and key not in own.failed_once and key[0] in own.counts:
             yield _case(key, "passed", {}, "fixed")
 
 

@@ -1,6 +1,6 @@
 """What was asked for, as it is kept with a run: JSON, without the secrets."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -35,10 +35,6 @@ def commit_of(kept: Mapping[str, Any]) -> CommitInfo | None:
     """The commit that was kept with a request."""
     told = kept.get("at_commit")
     return None if told is None else CommitInfo(**told)
-
-
-def kept_breakpoints(breakpoints: Iterable[BreakpointRequest]) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(each) for each in breakpoints]
 
 
 def breakpoints_of(kept: Any) -> tuple[BreakpointRequest, ...]:

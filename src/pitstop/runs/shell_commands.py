@@ -20,7 +20,6 @@ COMMANDS = {
     "@status": "show where the run is",
     "@help": "list these commands",
 }
-ENDS_SHELL = ("@resume", "@retry", "@skip", "@abort")
 
 _ENTER = b"\r\n"
 _BACKSPACE = b"\x7f\x08"

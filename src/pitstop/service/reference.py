@@ -6,22 +6,16 @@ from typing import Any
 from pitstop.definition.combining_forms import CombiningForm
 from pitstop.definition.schema import flow_schema
 from pitstop.definition.step_kinds import StepKind, combining_kinds
-from pitstop.errors import PitstopError
 from pitstop.service.flows import StepTypeHelp
 from pitstop.steps.reference import help_for, usage_of
-from pitstop.steps.registry import StepTypes
+from pitstop.steps.registry import find_step_types
 
 
 class Reference:
     """Answers from the models that flows are checked by."""
 
-    def __init__(self, types: StepTypes) -> None:
-        self._types = types
-
-    @property
-    def problems(self) -> tuple[PitstopError, ...]:
-        """What is wrong with the step types of other packages."""
-        return self._types.problems
+    def __init__(self) -> None:
+        self._types = find_step_types()
 
     def schema(self) -> dict[str, Any]:
         return flow_schema(self._types.usable())

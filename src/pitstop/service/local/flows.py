@@ -105,9 +105,8 @@ class FlowDesk:
 
     def _reference(self) -> "Reference":
         from pitstop.service.reference import Reference
-        from pitstop.steps.registry import find_step_types
 
-        return Reference(find_step_types())
+        return Reference()
 
     def _key(self, flow: str) -> str:
         """Settings of a flow are stored with its file, however that is named."""

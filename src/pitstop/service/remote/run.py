@@ -1,7 +1,7 @@
 """A run on a server, as doors see it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from typing import cast
 from urllib.parse import quote
@@ -9,7 +9,6 @@ from urllib.parse import quote
 import msgspec
 
 from pitstop.errors import PitstopError
-from pitstop.service.flows import FlowInfo
 from pitstop.service.remote.connection import Background, Connection
 from pitstop.service.runs import (
     ENDED,
@@ -39,8 +38,9 @@ class RemoteRun:
     def __init__(
         self, connection: Connection, detail: RunDetail, background: Background, heard_from: int | None = None
     ) -> None:
+        self.id, self.flow, self.texts = detail.id, detail.flow_info, detail.texts
+        self.carried_over = detail.carried_over
         self._connection = connection
-        self._detail = detail
         self._background = background
         self._heard_from = heard_from
         self._path = f"/runs/{quote(detail.id, safe='')}"
@@ -52,22 +52,6 @@ class RemoteRun:
         self._heard_more = asyncio.Event()
         self._is_output_late = False
         self._is_heard_out = True  # nobody listens, or there is no more to hear
-
-    @property
-    def id(self) -> str:
-        return self._detail.id
-
-    @property
-    def flow(self) -> FlowInfo:
-        return self._detail.flow_info
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        return self._detail.texts
-
-    @property
-    def carried_over(self) -> int:
-        return self._detail.carried_over
 
     async def info(self) -> RunInfo:
         return await self._connection.get(self._path, RunInfo)
