@@ -6,6 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from msgspec import UNSET
+
 from pitstop.engine.verdict import Position
 from pitstop.errors import BadBreakpoint, BadExpression, UnknownBreakpoint
 from pitstop.plan.expressions import parse_template
@@ -16,16 +18,6 @@ Condition = str | Callable[[dict[str, Any]], object]
 
 _OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once", "group", "state")
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
-
-
-class Unset:
-    """No value to compare with; None is one."""
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-
-UNSET = Unset()
 
 
 @dataclass(slots=True)
@@ -45,7 +37,7 @@ class Breakpoint:
     enabled: bool = True
     group: str | None = None  # enabled and disabled together with the rest of its group
     state: str | None = None  # a jq path to watch: it stops when the value changes
-    equals: Any = UNSET  # with `state`: it stops when the value becomes this one
+    equals: Any = UNSET  # with `state`: it stops when the value becomes this one, which may be None
     hit_count: int = 0
     paths: list[str] = field(default_factory=list)  # the steps it matches, once there is a plan
 
@@ -58,9 +50,9 @@ class Breakpoint:
             raise BadBreakpoint(f"line {self.line} needs a file: pass file=...")
         if self.hits is not None and not _HITS.fullmatch(str(self.hits)):
             raise BadBreakpoint(f"invalid hit count {self.hits!r}: use for example '>= 3', '== 5' or '% 2'")
-        if not isinstance(self.equals, Unset) and self.state is None:
+        if self.equals is not UNSET and self.state is None:
             raise BadBreakpoint("equals needs state=..., the path of the value to compare")
-        if not isinstance(self.equals, Unset):
+        if self.equals is not UNSET:
             self.equals = as_json(self.equals)
         if inspect.iscoroutinefunction(self.condition):
             raise BadBreakpoint("a condition function cannot be async")

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pitstop.debugger.breakpoints import Breakpoint, Unset
+from msgspec import UNSET
+
+from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.engine.frame import Activation, Point
 from pitstop.errors import PitstopError
 from pitstop.plan.expressions import Evaluator, render, truth
@@ -80,7 +82,7 @@ async def _has_changed(breakpoint: Breakpoint, point: Point, watched: Watched) -
     is_known = key in watched
     before = watched.get(key)
     watched[key] = value
-    if not isinstance(breakpoint.equals, Unset):
+    if breakpoint.equals is not UNSET:
         return value == breakpoint.equals and not (is_known and before == value)
     return is_known and before != value
 

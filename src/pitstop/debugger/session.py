@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pitstop.debugger.breakpoints import UNSET, Breakpoint, Condition
+from msgspec import UNSET
+
+from pitstop.debugger.breakpoints import Breakpoint, Condition
 from pitstop.debugger.holding import LeasePolicy
 from pitstop.debugger.inspection import ConfigPreview, Variable, preview_config, variables_of
 from pitstop.debugger.stops import Stop

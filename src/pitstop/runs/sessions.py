@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pitstop.debugger.breakpoints import UNSET
+from msgspec import UNSET
+
 from pitstop.debugger.session import Session
 from pitstop.runs.run_request import BreakpointRequest, DebugRequest
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from pitstop.debugger.breakpoints import UNSET, Breakpoint
+from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.stops import Stop
 from pitstop.events.outcome import Outcome
 from pitstop.plan.scope import Edit
@@ -60,7 +60,7 @@ def format_outcome(outcome: Outcome, mask: MaskText) -> OutcomeInfo:
 
 def as_request(breakpoint: Breakpoint) -> BreakpointRequest:
     """The request that would add this breakpoint; a condition that is a function cannot be said."""
-    has_equals = breakpoint.equals is not UNSET
+    has_equals = breakpoint.equals is not msgspec.UNSET
     fields: dict[str, Any] = {name: getattr(breakpoint, name, None) for name in BreakpointRequest.__struct_fields__}
     fields |= {"equals": breakpoint.equals if has_equals else None, "has_equals": has_equals}
     if callable(breakpoint.condition):
