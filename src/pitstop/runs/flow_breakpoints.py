@@ -6,11 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from pitstop.errors import UnknownStep
 from pitstop.plan.plan import Plan
 from pitstop.runs.requests import breakpoints_of
 from pitstop.runs.run_request import BreakpointRequest, DebugRequest
-from pitstop.runs.selection import paths_of
 from pitstop.store.port import RunStore
 
 NAME = "breakpoints"
@@ -37,11 +35,5 @@ def _missing(
 ) -> list[BreakpointRequest]:
     """Those that were not asked for, and whose step the flow still has: it may have changed since they were kept."""
     known = [msgspec.structs.replace(each, enabled=True) for each in asked]
-    return [each for each in kept if msgspec.structs.replace(each, enabled=True) not in known and _fits(each, plan)]
-
-
-def _fits(breakpoint: BreakpointRequest, plan: Plan) -> bool:
-    try:
-        return breakpoint.step is None or bool(paths_of(plan, breakpoint.step))
-    except UnknownStep:
-        return False
+    missing = [each for each in kept if msgspec.structs.replace(each, enabled=True) not in known]
+    return [each for each in missing if each.step is None or plan.paths_named(each.step)]

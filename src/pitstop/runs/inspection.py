@@ -57,7 +57,7 @@ class Debugged(Protocol):
         ...
 
     @property
-    def new_snapshots(self) -> NewSnapshots | None:
+    def new_snapshots(self) -> NewSnapshots:
         """Where its files are kept."""
         ...
 

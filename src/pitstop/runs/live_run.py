@@ -80,10 +80,10 @@ class LiveRun:
         self.hear_output, self.hear_progress = place.hear_output, place.hear_progress
         self.mask_text = place.mask_text
         self._approvals = Approvals(HOW_TO_APPROVE if request.can_ask else None)
-        self._session: Session | None = None
+        self.session: Session | None = None
         if request.debug is not None or had_session(kept.log):
-            self._session = _new_session(request.debug or DebugRequest(stop_on_error=False))
-            self._session.snapshots = not self.in_place
+            self.session = _new_session(request.debug or DebugRequest(stop_on_error=False))
+            self.session.snapshots = not self.in_place
         self._holds_steps = False
         self._run: Run | None = None
         self._journal: Journal | None = None
@@ -115,10 +115,6 @@ class LiveRun:
         return self._ended.done()
 
     @property
-    def session(self) -> "Session | None":
-        return self._session
-
-    @property
     def stops(self) -> "Sequence[Stop]":
         """The stops of its debugger that last."""
         return () if self.session is None else self.session.stops
@@ -139,14 +135,14 @@ class LiveRun:
         return self._prepared.plan
 
     def wake(self) -> "Session":
-        if self._session is None:
+        if self.session is None:
             if self._run is None:
                 raise NotRunning
             session = _new_session(DebugRequest())
             self._run.join(session)
-            self._session = session
+            self.session = session
             self._place.add_step_types()
-        return self._session
+        return self.session
 
     async def settled(self) -> None:
         await (self.kept.log if self._journal is None else self._journal).settled()
@@ -207,14 +203,14 @@ class LiveRun:
         workplace = await self._place.open(stack, self._approvals)
         journal = Journal(self.kept, mask_in(workplace), None if self._owner is None else self._owner.take)
         self._journal = journal
-        kinds = planned.kinds if self._session is None else {*planned.kinds, *planned.types.names}
+        kinds = planned.kinds if self.session is None else {*planned.kinds, *planned.types.names}
         ports = await self._place.set_up(stack, workplace, kinds, evaluator, self._clock)
         run = Run(
             prepared.plan,
             prepared.values,
             ports,
             log=journal,
-            hook=self._session,
+            hook=self.session,
             call_hook=None if self._owner is None else self.wake,  # a client of the server finds the stop
             left_at=None if self._owner is None else self._owner.left_at,
         )

@@ -3,12 +3,13 @@
 import asyncio
 import difflib
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 
 from pitstop.debugger.time_travel import files_at, point_numbered, points_in
 from pitstop.errors import NoFiles, UnknownSnapshot
 from pitstop.events.types import AnyEvent
 from pitstop.runs.file_changes import FileChangeInfo, FileChanges, FileDiff
-from pitstop.runs.run_snapshots import NewSnapshots, SnapshotReading
+from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.telling import MaskText
 
 COMPARED_BYTES = 256 * 1024
@@ -20,7 +21,7 @@ KeepNow = Callable[[], Awaitable[str | None]]
 class RunFiles:
     """The snapshots of a run, compared. `keep_now` takes one of the files as they are, if they are there."""
 
-    def __init__(self, new_snapshots: NewSnapshots | None, keep_now: KeepNow, mask: MaskText) -> None:
+    def __init__(self, new_snapshots: NewSnapshots, keep_now: KeepNow, mask: MaskText) -> None:
         self._new_snapshots = new_snapshots
         self._keep_now = keep_now
         self._mask = mask
@@ -55,35 +56,24 @@ class RunFiles:
         return taken
 
     async def _compare(self, old: str, new: str) -> list[FileChangeInfo]:
-        keeping = self._keeping()
-        try:
+        with closing(self._new_snapshots()) as keeping:
             found = await keeping.diff(old, new)
-        finally:
-            keeping.close()
         return [FileChangeInfo(self._mask(each.path), each.kind, each.is_text) for each in found]
 
     async def _texts(self, path: str, old: str, new: str) -> tuple[bytes, bytes]:
         """What is in the file in both; nothing where it is not there. UnknownSnapshot when it is in neither."""
-        keeping = self._keeping()
         found: list[bytes] = []
         missing = 0
-        try:
+        with closing(self._new_snapshots()) as keeping:
             for snapshot in (old, new):
                 try:
                     found.append(await keeping.file(snapshot, path, size=COMPARED_BYTES + 1))
                 except UnknownSnapshot:
                     missing += 1
                     found.append(b"")
-        finally:
-            keeping.close()
         if missing == len(found):
             raise UnknownSnapshot(new, path)
         return found[0], found[1]
-
-    def _keeping(self) -> SnapshotReading:
-        if self._new_snapshots is None:
-            raise NoFiles("this run")
-        return self._new_snapshots()
 
 
 def _snapshot_at(events: Sequence[AnyEvent], number: int) -> str:

@@ -140,22 +140,17 @@ class RunMaker:
     ) -> tuple[Plan, dict[str, Any]]:
         """What is to run, and what its first step sees; the breakpoints that were asked for are looked up too."""
         plan = planned.plan if request.only is None else only_step(planned.plan, request.only)
-        about = {"id": run, "flow": planned.flow.name}
+        for each in () if request.debug is None else request.debug.breakpoints:
+            if each.step is not None:
+                paths_of(plan, each.step)  # UnknownStep
         if planned.graph is not None:
-            state = deepcopy(dict(request.inputs))  # which it begins with
-            return self._checked(plan, request), state
-        # A copy, for the defaults of the flow may be those of other runs too
+            return plan, deepcopy(dict(request.inputs))  # the state that it begins with
+        about = {"id": run, "flow": planned.flow.name}
+        # A copy, because the defaults of the flow may be those of other runs too
         values = deepcopy(first_values(planned.flow, request.inputs, secrets=request.secrets, run=about))
         if request.only is not None:
             values["steps"] = known_steps(planned.plan, past)
-        return self._checked(plan, request), values
-
-    def _checked(self, plan: Plan, request: RunRequest) -> Plan:
-        """The plan, if it has the steps of the breakpoints; UnknownStep."""
-        for each in request.debug.breakpoints if request.debug is not None else ():
-            if each.step is not None:
-                paths_of(plan, each.step)
-        return plan
+        return plan, values
 
     async def _last_whole_run(self, file: str) -> str | None:
         found = await self._store.find(RunFilter(file=file, limit=LOOKED_AT_RUNS))
