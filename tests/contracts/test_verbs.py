@@ -8,7 +8,8 @@ import pytest
 
 from pitstop.app import open_service
 from pitstop.errors import PitstopError
-from pitstop.service.debugging import VERB_OF, VERBS, Request, verbs
+from pitstop.runs.verb_table import VERB_OF
+from pitstop.service.debugging import VERBS, Request, verbs
 from pitstop.service.remote.opening import open_remote_service
 from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest
 from pitstop.settings import Settings

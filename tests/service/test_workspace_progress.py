@@ -5,8 +5,9 @@ import pytest
 
 from pitstop.engine.amount import Amount
 from pitstop.runs import workspace_progress
+from pitstop.runs.run_output import WorkspaceWork
 from pitstop.runs.workspace_progress import ProgressTelling, in_words
-from pitstop.service.runs import WorkspaceProgress, WorkspaceWork
+from pitstop.service.runs import WorkspaceProgress
 
 
 def amount(files: int = 0, size: int = 0, of_files: int | None = None, of_size: int | None = None) -> Amount:

@@ -11,18 +11,15 @@ from pitstop.runs.stop_info import (
     ContextInfo,
     DebugState,
     FrameInfo,
-    FrameState,
-    OutcomeInfo,
     PointInfo,
     StopInfo,
 )
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariableInfo, VariablePage, WholeScope
-from pitstop.runs.verb_table import VERB_OF, VERBS, Verb, fields_of
+from pitstop.runs.verb_table import VERBS, Verb
 from pitstop.service.caller import Caller
 
 __all__ = [
     "VERBS",
-    "VERB_OF",
     "BreakpointInfo",
     "ChangeInfo",
     "ConfigInfo",
@@ -34,8 +31,6 @@ __all__ = [
     "FileChanges",
     "FileDiff",
     "FrameInfo",
-    "FrameState",
-    "OutcomeInfo",
     "PointInfo",
     "Request",
     "StopInfo",
@@ -43,7 +38,6 @@ __all__ = [
     "VariablePage",
     "Verb",
     "WholeScope",
-    "fields_of",
     "verbs",
 ]
 

@@ -17,7 +17,6 @@ from pitstop.runs.run_output import (
     Output,
     Stream,
     WorkspaceProgress,
-    WorkspaceWork,
 )
 from pitstop.runs.run_request import BreakpointRequest, BreakPosition, DebugRequest, RerunRequest, RunRequest
 from pitstop.runs.test_results import TestCase, TestedRun
@@ -51,7 +50,6 @@ __all__ = [
     "TestCase",
     "TestedRun",
     "WorkspaceProgress",
-    "WorkspaceWork",
     "shown_line",
     "type_name",
     "without_escapes",

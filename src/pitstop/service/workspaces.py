@@ -5,7 +5,7 @@ from typing import Protocol, Unpack
 from pitstop.runs.run_request import ShellMode, ShellOptions, ShellRecord
 from pitstop.service.caller import Caller
 
-__all__ = ["ShellMode", "ShellOptions", "ShellRecord", "Terminal", "Workspaces"]
+__all__ = ["ShellMode", "ShellRecord", "Terminal", "Workspaces"]
 
 
 class Terminal(Protocol):

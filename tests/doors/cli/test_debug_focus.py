@@ -5,7 +5,8 @@ from typing import Any
 from pitstop.doors.cli.debug.focus import choose_frame
 from pitstop.doors.cli.debug.output import OutputLines
 from pitstop.doors.cli.debug.trail import Trail, label_of
-from pitstop.service.debugging import FrameInfo, FrameState, StopInfo
+from pitstop.runs.stop_info import FrameState
+from pitstop.service.debugging import FrameInfo, StopInfo
 from pitstop.service.flows import StepInfo
 from pitstop.service.runs import EventInfo, Output
 

@@ -9,12 +9,12 @@ from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug import listings, render
 from pitstop.doors.cli.debug.commands import find
 from pitstop.errors import StaleStop
+from pitstop.runs.stop_info import OutcomeInfo
 from pitstop.service.debugging import (
     BreakpointInfo,
     ChangeInfo,
     ConfigInfo,
     FrameInfo,
-    OutcomeInfo,
     StopInfo,
     VariableInfo,
     VariablePage,

@@ -12,8 +12,9 @@ import pytest
 from pitstop.doors.dap.serving import serve_client
 from pitstop.errors import ServerBusy
 from pitstop.runs.local_debugger import LocalDebugger
+from pitstop.runs.verb_table import VERB_OF
 from pitstop.service.caller import LOCAL
-from pitstop.service.debugging import VERB_OF, Request, verbs
+from pitstop.service.debugging import Request, verbs
 from pitstop.service.desks import Service
 from pitstop.service.remote.connection import Connection
 from pitstop.service.runs import RunQuery

@@ -3,8 +3,9 @@
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from pitstop.runs.run_request import Request
+from pitstop.runs.verb_table import VERB_OF, fields_of
 from pitstop.service.caller import Caller
-from pitstop.service.debugging import VERB_OF, Request, fields_of
 from pitstop.service.remote.connection import Connection
 
 A = TypeVar("A")

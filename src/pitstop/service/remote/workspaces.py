@@ -11,10 +11,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.protocol import State
 
 from pitstop.errors import PitstopError, ServerUnreachable
+from pitstop.runs.run_request import ShellOptions
 from pitstop.service.caller import Caller
 from pitstop.service.remote.connection import API, Background, Connection, error_in
 from pitstop.service.wire import ShellToken
-from pitstop.service.workspaces import ShellOptions
 
 PIECE_BYTES = 64 * 1024
 TRIES = 5
