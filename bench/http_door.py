@@ -129,7 +129,7 @@ async def serve_paced(seconds: float) -> None:
     listening = open_socket("127.0.0.1", 0)
     print(json.dumps({"port": listening.getsockname()[1], "token": keeper.token}), flush=True)
     allow_connections()
-    await HttpServer(create_app(Service(**desks), web=None)).serve(sockets=[listening])
+    await HttpServer(create_app(Service(**desks), nothing, nothing, web=None)).serve(sockets=[listening])
 
 
 async def serve_real(folder: Path) -> None:

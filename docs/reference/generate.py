@@ -185,7 +185,7 @@ def cell_text(text: str) -> str:
 def openapi_text() -> str:
     """The OpenAPI description of an app that serves nothing."""
     nothing: Any = object()
-    return text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), web=None))
+    return text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), nothing, nothing, web=None))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The stores of the desks, in memory."""
+"""What desks are given by a server, in memory."""
 
 import secrets
 import time
@@ -8,6 +8,8 @@ from cryptography.fernet import Fernet
 
 from pitstop.service.access import OWNER, TokenRecord, digest_of
 from pitstop.service.audit import AuditEntry, Deed
+from pitstop.service.idempotency import REMEMBERED_SECONDS, Answer
+from pitstop.service.operations import Figures
 from pitstop.service.sealing import Seal
 from pitstop.service.secret_scopes import SecretRecord
 
@@ -78,3 +80,36 @@ class MemorySecrets:
 
     async def delete(self, name: str, scope: str) -> bool:
         return self._stored.pop((name, scope), None) is not None
+
+
+class MemoryAnswers:
+    """Answers."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, tuple[float, Answer]] = {}
+
+    async def recall(self, key: str) -> Answer | None:
+        at, answer = self._answers.get(key, (0.0, None))
+        return answer if at > time.monotonic() - REMEMBERED_SECONDS else None
+
+    async def reserve(self, key: str, answer: Answer) -> Answer:
+        known = await self.recall(key)
+        if known is None:
+            await self.remember(key, answer)
+        return known or answer
+
+    async def remember(self, key: str, answer: Answer) -> None:
+        self._answers[key] = (time.monotonic(), answer)
+
+    async def forget(self, key: str) -> None:
+        self._answers.pop(key, None)
+
+
+class AlwaysReady:
+    """Operations of a server that has no figures."""
+
+    async def figures(self) -> Figures:
+        return Figures()
+
+    async def trouble(self) -> str | None:
+        return None

@@ -1,10 +1,9 @@
 """Idempotency: a call that is repeated with the same key is answered as it was the first time."""
 
 import asyncio
-import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
@@ -14,7 +13,6 @@ from pitstop.service.caller import Caller
 
 LONGEST_KEY = 200
 REMEMBERED_SECONDS = 86_400.0  # clients that repeat a request do so sooner
-MOST_ANSWERS = 10_000  # in memory
 RESERVED = 0  # in place of a status: `body` is the id of a run that is about to be made
 
 
@@ -51,7 +49,7 @@ class Idempotency:
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
-        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of the calls under way
 
     async def answer(self, caller: Caller, request: str, act: Act, *, makes_run: bool = False) -> Answer:
         """The answer of `act`, or the stored one of the caller's key; KeyReused if that was for another request.
@@ -63,20 +61,13 @@ class Idempotency:
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
             raise BadRequest(f"an Idempotency-Key must have 1 to {LONGEST_KEY} printable characters")
         whole_key = f"{caller.name} {key}"
-        lock, users = self._locks.get(whole_key, (asyncio.Lock(), 0))
-        self._locks[whole_key] = (lock, users + 1)
-        try:
-            async with lock:
-                known = await self._known(whole_key, request, makes_run)
-                if known is not None and known.request != request:
-                    raise KeyReused(key)
-                if known is not None and known.status != RESERVED:
-                    return known
-                return await self._act(whole_key, act, None if known is None else known.body.decode())
-        finally:
-            lock, users = self._locks.pop(whole_key)
-            if users > 1:
-                self._locks[whole_key] = (lock, users - 1)
+        async with self._locks.setdefault(whole_key, asyncio.Lock()):
+            known = await self._known(whole_key, request, makes_run)
+            if known is not None and known.request != request:
+                raise KeyReused(key)
+            if known is not None and known.status != RESERVED:
+                return known
+            return await self._act(whole_key, act, None if known is None else known.body.decode())
 
     async def _known(self, whole_key: str, request: str, makes_run: bool) -> Answer | None:
         known = await self._answers.recall(whole_key)
@@ -94,28 +85,3 @@ class Idempotency:
             raise
         await self._answers.remember(whole_key, answer)
         return answer
-
-
-class MemoryAnswers:
-    """Answers that end with the process, and drop the oldest."""
-
-    def __init__(self) -> None:
-        self._answers: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
-
-    async def recall(self, key: str) -> Answer | None:
-        at, answer = self._answers.get(key, (0.0, None))
-        return answer if at > time.monotonic() - REMEMBERED_SECONDS else None
-
-    async def reserve(self, key: str, answer: Answer) -> Answer:
-        known = await self.recall(key)
-        if known is None:
-            await self.remember(key, answer)
-        return known or answer
-
-    async def remember(self, key: str, answer: Answer) -> None:
-        self._answers[key] = (time.monotonic(), answer)
-        while len(self._answers) > MOST_ANSWERS:
-            self._answers.popitem(last=False)
-
-    async def forget(self, key: str) -> None:
-        self._answers.pop(key, None)

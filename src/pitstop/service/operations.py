@@ -25,13 +25,3 @@ class Operations(Protocol):
     async def trouble(self) -> str | None:
         """Why it cannot take requests now; None if it can."""
         ...
-
-
-class AlwaysReady:
-    """Operations of a server that has no figures."""
-
-    async def figures(self) -> Figures:
-        return Figures()
-
-    async def trouble(self) -> str | None:
-        return None

@@ -109,9 +109,9 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
         ) as service:
             app = create_app(
                 service,
+                Idempotency(StoredAnswers(store.database)),
+                ServerOperations(service.owned, store),
                 hosts=(*serving.allowed_hosts, serving.host),
-                idempotency=Idempotency(StoredAnswers(store.database)),
-                operations=ServerOperations(service.owned, store),
             )
             server = HttpServer(app)
             async with asyncio.TaskGroup() as group:

@@ -21,12 +21,12 @@ from pitstop.service.access import Access
 from pitstop.service.audit import Audit
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
-from pitstop.service.idempotency import Idempotency, MemoryAnswers
+from pitstop.service.idempotency import Idempotency
 from pitstop.service.runs import RunQuery
 from pitstop.service.secrets import Secrets
 from pitstop.settings import Settings
 from tests.patience import PATIENCE_SECONDS
-from tests.service.memory_stores import MemoryAudit, MemorySecrets, MemoryTokens, new_seal
+from tests.service.memory_stores import AlwaysReady, MemoryAnswers, MemoryAudit, MemorySecrets, MemoryTokens, new_seal
 
 API = "/api/v1"
 PATIENT: dict[str, Any] = {"open_timeout": PATIENCE_SECONDS, "ping_interval": None, "proxy": None}  # of a socket
@@ -69,7 +69,7 @@ class Bench:
         secrets = Secrets(self.secrets, new_seal(), audit.record)
         async with open_service(self.settings, audit=audit) as service:
             self.service = structs.replace(service, access=self.access, secrets=secrets)
-            app = create_app(self.service, web=self.web, idempotency=Idempotency(self.answers), limits=self.limits)
+            app = create_app(self.service, Idempotency(self.answers), AlwaysReady(), web=self.web, limits=self.limits)
             with open_socket("127.0.0.1", port) as listening:
                 self.port = listening.getsockname()[1]
                 self.url = f"http://127.0.0.1:{self.port}"

@@ -25,7 +25,9 @@ STREAMS = ("follow_events", "follow_output")  # they do not end while the run la
 
 def described() -> Any:
     nothing: Any = object()
-    return json.loads(text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), web=None)))
+    return json.loads(
+        text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), nothing, nothing, web=None))
+    )
 
 
 def operations() -> list[Any]:
@@ -34,7 +36,7 @@ def operations() -> list[Any]:
 
 def test_the_kept_description_is_not_stale() -> None:
     nothing: Any = object()
-    text = text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), web=None))
+    text = text_of(create_app(Service(**dict.fromkeys(Service.__struct_fields__, nothing)), nothing, nothing, web=None))
     assert KEPT.read_text(encoding="utf-8") == text, "run .venv/bin/python docs/reference/generate.py"
 
 

@@ -37,17 +37,17 @@ from pitstop.doors.http.streams.streams import Streams
 from pitstop.errors import PitstopError
 from pitstop.service.access import Access
 from pitstop.service.desks import Service
-from pitstop.service.idempotency import Idempotency, MemoryAnswers
-from pitstop.service.operations import AlwaysReady, Operations
+from pitstop.service.idempotency import Idempotency
+from pitstop.service.operations import Operations
 
 
 def create_app(
     service: Service,
+    idempotency: Idempotency,
+    operations: Operations,
     *,
     web: Path | None = website.BUILT,
     hosts: Iterable[str] = (),
-    idempotency: Idempotency | None = None,
-    operations: Operations | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
     """The door to a service that is open already, and that its opener closes. The service must have all desks.
@@ -80,7 +80,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.streams = streams
-    app.state.idempotency = idempotency or Idempotency(MemoryAnswers())
+    app.state.idempotency = idempotency
     for router in (
         tokens.routes(service.access),
         secrets.routes(service.secrets),
@@ -94,13 +94,13 @@ def create_app(
         breakpoints.flow_routes(service),
         flows.routes(service),
         steps.routes(service),
-        health.routes(operations or AlwaysReady(), metrics),
+        health.routes(operations, metrics),
         login.routes(service.access),
     ):
         app.router.routes += router.routes  # to include a router would match a request twice
     app.router.default = website.Website(web)
     app.add_route(f"{API}/openapi.json", openapi.answer_description, include_in_schema=False)
-    describe(app, lambda: create_app(service, web=None))
+    describe(app, lambda: create_app(service, idempotency, operations, web=None))
     _guard(app, service.access, hosts, limits, metrics)
     return app
 
