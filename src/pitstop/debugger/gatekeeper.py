@@ -120,8 +120,8 @@ class Gatekeeper(Returning):
         self._know(run.frames.values())
 
     def run_started(self) -> None:
-        run, remains = self._running_or_starting(), self._remains
         self._is_started = True
+        run, remains = self._running(), self._remains
         self._news.set()
         if remains is None:
             for left in fold(self.log.read()).stops.values():

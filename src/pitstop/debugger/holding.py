@@ -157,11 +157,6 @@ class Holding:
             self.interventions.append(event)
 
     def _running(self) -> RunContext:
-        if not self._is_started:
-            raise NotRunning
-        return self._running_or_starting()
-
-    def _running_or_starting(self) -> RunContext:
-        if self._run is None or self._is_ended:
+        if self._run is None or not self._is_started or self._is_ended:
             raise NotRunning
         return self._run
