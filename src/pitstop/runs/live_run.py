@@ -26,6 +26,7 @@ from pitstop.runs.run_output import ArtifactInfo
 from pitstop.runs.run_request import DebugRequest, ShellOptions
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.run_workplace import RunWorkplace
+from pitstop.runs.sessions import make_session
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import KillableWorkplace, OpenWorkplace, mask_in
 from pitstop.steps.approvals import Approvals, Decision, Question
@@ -82,7 +83,7 @@ class LiveRun:
         self._approvals = Approvals(HOW_TO_APPROVE if request.can_ask else None)
         self.session: Session | None = None
         if request.debug is not None or had_session(kept.log):
-            self.session = _new_session(request.debug or DebugRequest(stop_on_error=False))
+            self.session = make_session(request.debug or DebugRequest(stop_on_error=False))
             self.session.snapshots = not self.in_place
         self._holds_steps = False
         self._run: Run | None = None
@@ -138,7 +139,7 @@ class LiveRun:
         if self.session is None:
             if self._run is None:
                 raise NotRunning
-            session = _new_session(DebugRequest())
+            session = make_session(DebugRequest())
             self._run.join(session)
             self.session = session
             self._place.add_step_types()
@@ -369,9 +370,3 @@ class LiveRun:
         from pitstop.runs.shells import open_shell
 
         return await open_shell(session, workplace, self.debugger, self._place.keep_recordings, stop, **options)
-
-
-def _new_session(request: DebugRequest) -> "Session":
-    from pitstop.runs.sessions import make_session
-
-    return make_session(request)

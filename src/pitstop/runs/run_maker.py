@@ -22,6 +22,7 @@ from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.run_request import RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
+from pitstop.runs.sessions import make_session
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
 from pitstop.store.port import RunFilter, RunRecord, RunStore
@@ -111,8 +112,6 @@ class RunMaker:
         if request.debug is not None:
             debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
             request = replace(request, debug=debug)
-            from pitstop.runs.sessions import make_session
-
             make_session(debug)  # which refuses breakpoints that are none
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
         folder = None if request.folder is None else whole_path(request.folder)

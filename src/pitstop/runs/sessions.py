@@ -1,15 +1,19 @@
 """Debug sessions as they are requested."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from pitstop.debugger.session import Session
 from pitstop.runs.run_request import BreakpointRequest, DebugRequest
 
+if TYPE_CHECKING:  # a run that is not debugged need not load it
+    from pitstop.debugger.session import Session
 
-def make_session(request: DebugRequest) -> Session:
+
+def make_session(request: DebugRequest) -> "Session":
     """A session with the breakpoints that were asked for; BadBreakpoint."""
+    from pitstop.debugger.session import Session
+
     session = Session(
         stop_at_entry=request.stop_at_entry,
         stop_on_error=request.stop_on_error,
