@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from pitstop.lazy_dataclass import dataclass
+from pitstop.runs.stored_flows import FLOW_ENDINGS
 
 _TARGET = r"(?s)(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"
 _MODULE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
-_NO_NAMES = (".yaml", ".yml")  # what files of flows end in
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class GraphTarget:
 def read_target(text: str) -> GraphTarget | None:
     """The graph that is meant, from wherever it is looked at; None for what names no graph."""
     found = re.fullmatch(_TARGET, text)
-    if found is None or text.endswith(_NO_NAMES) or Path(text).is_file():
+    if found is None or text.endswith(FLOW_ENDINGS) or Path(text).is_file():
         return None
     if not found["module"].endswith(".py") and re.fullmatch(_MODULE, found["module"]) is None:
         return None

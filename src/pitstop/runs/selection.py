@@ -16,11 +16,8 @@ _KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decide
 
 def inputs_in(events: Iterable[AnyEvent]) -> Mapping[str, Any]:
     """The inputs that a run was given."""
-    for event in events:
-        if isinstance(event, RunStarted):
-            inputs = event.inputs.get("inputs")
-            return inputs if isinstance(inputs, Mapping) else {}
-    return {}
+    inputs = state_in(events).get("inputs")
+    return inputs if isinstance(inputs, Mapping) else {}
 
 
 def state_in(events: Iterable[AnyEvent]) -> Mapping[str, Any]:

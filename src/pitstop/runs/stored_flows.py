@@ -6,7 +6,7 @@ from pathlib import Path
 from pitstop.errors import UnknownFlow
 
 FLOW_FOLDER = Path(".pitstop/flows")
-ENDINGS = (".yaml", ".yml")
+FLOW_ENDINGS = (".yaml", ".yml")
 
 
 class StoredFlows:
@@ -20,7 +20,7 @@ class StoredFlows:
         found: dict[str, Path] = {}
         for folder in self._folders:
             for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-                if path.suffix in ENDINGS and path.is_file():
+                if path.suffix in FLOW_ENDINGS and path.is_file():
                     found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
         return dict(sorted(found.items()))
 
@@ -33,7 +33,7 @@ class StoredFlows:
 
     def path_of(self, flow: str) -> str:
         """The file that is meant: one that is there, or that of a stored flow with this name."""
-        if Path(flow).suffix in ENDINGS or Path(flow).is_file():
+        if Path(flow).suffix in FLOW_ENDINGS or Path(flow).is_file():
             return flow
         return str(self.files().get(flow, flow))
 

@@ -1,7 +1,7 @@
 """What a step sees, a level and a page at a time: nothing is shown whole because somebody opened a tree."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal
@@ -48,22 +48,22 @@ def page_of(
     *,
     cursor: int,
     limit: int,
-    search: str | None = None,
-    origins: Mapping[str, tuple[str, str | None]] | None = None,
+    search: str | None,
+    origins: Mapping[str, tuple[str, str | None]],
 ) -> VariablePage:
     """Some of the children; `search` is looked for in names and in plain values. `origins` has layer and setter."""
     if search:
         wanted = search.casefold()
         children = [child for child in children if _has(child, wanted)]
-    shown = tuple(tell_value(child, mask, origins or {}) for child in children[cursor : cursor + limit])
+    shown = tuple(tell_value(child, mask, origins) for child in children[cursor : cursor + limit])
     following = cursor + len(shown)
     return VariablePage(shown, len(children), following if following < len(children) else None)
 
 
-def preview(value: Any, limit: int = PREVIEW_CHARACTERS, mask: MaskText = str) -> str:
+def preview(value: Any, mask: MaskText = str) -> str:
     """A value in one line, cut where it is long; hardly more of it is looked at than is shown."""
-    text = mask(json.dumps(as_json(_cut(value, limit, mask)), ensure_ascii=False))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    text = mask(json.dumps(as_json(_cut(value, mask)), ensure_ascii=False))
+    return text if len(text) <= PREVIEW_CHARACTERS else text[: PREVIEW_CHARACTERS - 1] + "…"
 
 
 def type_of(value: Any) -> Type:
@@ -97,7 +97,7 @@ def tell_value(
         name=mask(name),
         path=mask(format_path(path)),
         type=kind,
-        preview=preview(value, mask=mask),
+        preview=preview(value, mask),
         value=shown,
         is_cut=is_cut,
         size=None if is_plain else len(_opened(value)),
@@ -120,18 +120,14 @@ def _has(child: Child, wanted: str) -> bool:
     )
 
 
-def _cut(value: Any, limit: int, mask: MaskText) -> Any:
+def _cut(value: Any, mask: MaskText) -> Any:
     """Texts are masked before they are cut: nobody would know half a secret for one."""
     value = _opened(value)
     match value:
         case str():
-            return mask(value[: limit + LONGEST_TEXT])[:limit]
+            return mask(value[: PREVIEW_CHARACTERS + LONGEST_TEXT])[:PREVIEW_CHARACTERS]
         case Mapping():
-            return {key: _cut(child, limit, mask) for key, child in _first(value.items())}
+            return {key: _cut(child, mask) for key, child in islice(value.items(), PREVIEW_ITEMS)}
         case list() | tuple():
-            return [_cut(child, limit, mask) for child in _first(value)]
+            return [_cut(child, mask) for child in islice(value, PREVIEW_ITEMS)]
     return value
-
-
-def _first(children: Any) -> Iterator[Any]:
-    return islice(iter(children), PREVIEW_ITEMS)

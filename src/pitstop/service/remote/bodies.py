@@ -12,8 +12,7 @@ import msgspec
 
 from pitstop.runs.graph_targets import read_target
 from pitstop.runs.run_request import RunRequest
-
-FLOW_ENDINGS = (".yaml", ".yml")
+from pitstop.runs.stored_flows import FLOW_ENDINGS
 
 
 def flow_choice(flow: str, text: str | None, *, is_here: bool) -> dict[str, str]:
