@@ -119,7 +119,7 @@ async def serve_paced(seconds: float) -> None:
     from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
     from pitstop.service.access import Access
     from pitstop.service.desks import Service
-    from tests.service.memory_stores import MemoryTokens
+    from pitstop.service.in_memory import MemoryTokens
 
     keeper = MemoryTokens()
     nothing: Any = object()

@@ -7,11 +7,11 @@ import pytest
 from pitstop.errors import NotPermitted
 from pitstop.service.access import OWNER, Access, TokenRecord, TokenStore, digest_of
 from pitstop.service.caller import LOCAL, Caller
+from pitstop.service.in_memory import MemoryTokens, new_seal
 from pitstop.service.sealing import Seal
 from pitstop.service.stored.tokens import StoredTokens
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.databases import database_url, postgres, postgres_url, sqlite_url
-from tests.service.memory_stores import MemoryTokens, new_seal
 from tests.service.stores import store
 
 __all__ = ["database_url", "postgres", "postgres_url", "sqlite_url", "store"]

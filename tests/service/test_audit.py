@@ -7,11 +7,11 @@ import pytest
 from pitstop.service import audit as audits
 from pitstop.service.audit import Audit, AuditLog, Deed, detail_of
 from pitstop.service.caller import Caller
+from pitstop.service.in_memory import MemoryAudit
 from pitstop.service.stored.audit import StoredAudit
 from pitstop.store.sql.store import SqlStore
 from tests.databases import postgres, postgres_url, sqlite_url
 from tests.patience import PATIENCE_SECONDS, wait_until
-from tests.service.memory_stores import MemoryAudit
 from tests.service.stores import store
 
 __all__ = ["postgres", "postgres_url", "sqlite_url", "store"]

@@ -10,6 +10,7 @@ from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_o
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.server_runs import ServerOptions
 from pitstop.service.caller import LOCAL
+from pitstop.service.in_memory import MemorySecrets
 from pitstop.service.local.server import ServerService
 from pitstop.service.runs import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.sealing import read_seal
@@ -18,7 +19,6 @@ from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
 from tests.executors.trees import size_of
 from tests.moved_clock import MovedClock
-from tests.service.memory_stores import MemorySecrets
 
 KEEP_SECONDS = 3600.0
 FLOW = "steps: [{id: a, run: echo one > file}, {id: b, run: echo two > file}]"

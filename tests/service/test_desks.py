@@ -13,10 +13,10 @@ from pitstop.service.audit import Audit
 from pitstop.service.caller import Caller
 from pitstop.service.debugging import verbs
 from pitstop.service.desks import Service
+from pitstop.service.in_memory import MemoryAudit
 from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest, RunQuery, RunRequest
 from pitstop.settings import Settings
 from tests.contracts.service_desk import next_stop
-from tests.service.memory_stores import MemoryAudit
 from tests.service.test_audit import SlowAudit
 
 ANN, GUEST = Caller("ann", "operator"), Caller("guest", "viewer")

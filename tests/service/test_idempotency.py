@@ -8,10 +8,10 @@ from sqlalchemy import update
 from pitstop.errors import BadRequest, CommandRefused, KeyReused
 from pitstop.service.caller import Caller
 from pitstop.service.idempotency import Answer, Answers, Idempotency
+from pitstop.service.in_memory import MemoryAnswers
 from pitstop.service.stored.answers import StoredAnswers, idempotency
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.databases import database_url, postgres, postgres_url, sqlite_url
-from tests.service.memory_stores import MemoryAnswers
 from tests.service.stores import store
 
 __all__ = ["database_url", "postgres", "postgres_url", "sqlite_url", "store"]

@@ -4,11 +4,11 @@ import pytest
 
 from pitstop.errors import BadSecret, NotPermitted, Unknown
 from pitstop.service.caller import LOCAL, Caller
+from pitstop.service.in_memory import MemorySecrets, new_seal
 from pitstop.service.secrets import Secrets, SecretStore
 from pitstop.service.stored.secrets import StoredSecrets
 from pitstop.store.sql.store import SqlStore
 from tests.databases import postgres, postgres_url, sqlite_url
-from tests.service.memory_stores import MemorySecrets, new_seal
 from tests.service.stores import store
 
 __all__ = ["postgres", "postgres_url", "sqlite_url", "store"]

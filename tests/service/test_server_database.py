@@ -15,6 +15,7 @@ from pitstop.events.types import StepFinished
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.server_runs import ServerOptions
 from pitstop.service.caller import LOCAL
+from pitstop.service.in_memory import MemorySecrets
 from pitstop.service.local.server import ServerService
 from pitstop.service.runs import RunRequest
 from pitstop.service.sealing import read_seal
@@ -25,7 +26,6 @@ from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import open_sql_store
 from tests.databases import Postgres, postgres, postgres_url
 from tests.patience import wait_until
-from tests.service.memory_stores import MemorySecrets
 
 __all__ = ["postgres", "postgres_url"]
 

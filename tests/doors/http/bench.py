@@ -22,11 +22,11 @@ from pitstop.service.audit import Audit
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
 from pitstop.service.idempotency import Idempotency
+from pitstop.service.in_memory import AlwaysReady, MemoryAnswers, MemoryAudit, MemorySecrets, MemoryTokens, new_seal
 from pitstop.service.runs import RunQuery
 from pitstop.service.secrets import Secrets
 from pitstop.settings import Settings
 from tests.patience import PATIENCE_SECONDS
-from tests.service.memory_stores import AlwaysReady, MemoryAnswers, MemoryAudit, MemorySecrets, MemoryTokens, new_seal
 
 API = "/api/v1"
 PATIENT: dict[str, Any] = {"open_timeout": PATIENCE_SECONDS, "ping_interval": None, "proxy": None}  # of a socket

@@ -20,9 +20,9 @@ from pitstop.doors.http.gate.gate import COOKIE
 from pitstop.errors import CommandRefused
 from pitstop.service.access import Access, NewToken, TokenRecord
 from pitstop.service.caller import LOCAL, Caller
+from pitstop.service.in_memory import MemoryTokens
 from tests.doors.http.bench import API, PATIENT, Bench
 from tests.patience import PATIENCE_SECONDS
-from tests.service.memory_stores import MemoryTokens
 
 
 @pytest_asyncio.fixture(loop_scope="module")

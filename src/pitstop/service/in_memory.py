@@ -1,4 +1,4 @@
-"""What desks are given by a server, in memory."""
+"""What a server gives to its desks, in memory: for tests, which run their suites on these and on the database."""
 
 import secrets
 import time
