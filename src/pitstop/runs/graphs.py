@@ -27,9 +27,8 @@ from pitstop.steps.workplace import Workplace
 
 Stamps = dict[str, tuple[int, int]]
 
-_imported: dict[
-    str, Stamps
-] = {}  # the files behind each graph, as they were imported: modules are those of the process
+# Each graph with the files behind it as they were imported; of the process, as modules are
+_planned: dict[str, tuple[PlannedFlow, Stamps]] = {}
 
 
 class GraphTypes(StepTypes):
@@ -40,37 +39,35 @@ class GraphTypes(StepTypes):
         return {**others, NodeStep.name: NodeStep(workplace)}
 
 
-class Graphs:
-    """Imports graphs. One whose files are as they were is not imported again; if one has changed, all of them are."""
+def plan_target(target: GraphTarget) -> PlannedFlow:
+    """The plan of a graph; BadFlow, with the place in the code that keeps it from being one.
 
-    def __init__(self) -> None:
-        self._planned: dict[str, tuple[PlannedFlow, Stamps]] = {}
+    One whose files are as they were is not imported again; if one has changed, all of them are.
+    """
+    name = str(target)
+    if name in _planned:
+        planned, stamps = _planned[name]
+        if _stamps(map(Path, stamps)) == stamps:
+            return planned
+        _forget_modules(stamps)
+        del _planned[name]
+    planned = _import(target)
+    _planned[name] = planned, _stamps(_own_files(target.folder))
+    return planned
 
-    def plan(self, target: GraphTarget) -> PlannedFlow:
-        """The plan of a graph; BadFlow, with the place in the code that keeps it from being one."""
-        name = str(target)
-        stamps = _imported.get(name)
-        if stamps is not None and _stamps(map(Path, stamps)) != stamps:
-            _forget_modules(stamps)
-            del _imported[name]
-            stamps = None
-        planned = self._planned.get(name)
-        if planned is None or planned[1] != stamps:
-            planned = self._import(target), _imported.setdefault(name, _stamps(_own_files(target.folder)))
-            self._planned[name] = planned
-        return planned[0]
 
-    def _import(self, target: GraphTarget) -> PlannedFlow:
-        module = _module_of(target)
-        file = getattr(module, "__file__", None) or str(target)
-        try:
-            definition, plan = _graph_in(target, module)
-        except BadGraph as error:
-            raise BadFlow([Mistake(file, 1, 1, mistake) for mistake in error.mistakes]) from error
-        texts = {each: text for each in (file, *_files_of(plan)) if (text := _text_of(each)) is not None}
-        end = texts.get(file, "").count("\n") + 1
-        flow = Flow(name=definition.name, source=Source(file, 1, 1, end), steps=(), texts=texts)
-        return PlannedFlow(flow, plan, GraphTypes(), texts, target)
+def _import(target: GraphTarget) -> PlannedFlow:
+    module = _module_of(target)
+    file = getattr(module, "__file__", None) or str(target)
+    try:
+        definition, plan = _graph_in(target, module)
+    except BadGraph as error:
+        raise BadFlow([Mistake(file, 1, 1, mistake) for mistake in error.mistakes]) from error
+    sources = (step.source.file for step in plan.steps.values() if step.source is not None)
+    texts = {each: text for each in (file, *sources) if (text := _text_of(each)) is not None}
+    end = texts.get(file, "").count("\n") + 1
+    flow = Flow(name=definition.name, source=Source(file, 1, 1, end), steps=(), texts=texts)
+    return PlannedFlow(flow, plan, GraphTypes(), texts, target)
 
 
 def _module_of(target: GraphTarget) -> ModuleType:
@@ -164,12 +161,6 @@ def _hint(name: str, module: ModuleType) -> str:
 
 
 # --- Files -----------------------------------------------------------------------------------------------------------
-
-
-def _files_of(plan: Plan) -> Iterator[str]:
-    for step in plan.steps.values():
-        if step.source is not None:
-            yield step.source.file
 
 
 def _text_of(file: str) -> str | None:

@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from functools import cache
 from typing import TYPE_CHECKING
 
 from pitstop.runs.flow_files import FlowFiles
+from pitstop.runs.graph_targets import GraphTarget
 from pitstop.runs.known_runs import Backends, KnownRuns
 from pitstop.runs.local_runs import LocalRuns
 from pitstop.runs.past_run import EndElsewhere
+from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.run_maker import RunMaker
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.service.caller import record_nothing
@@ -17,8 +18,7 @@ from pitstop.service.local.flows import Examine, FlowDesk
 from pitstop.service.local.runs import RunDesks
 from pitstop.store.port import RunStore
 
-if TYPE_CHECKING:  # a run of a flow in YAML need not load these
-    from pitstop.runs.graphs import Graphs
+if TYPE_CHECKING:  # a run need not load it
     from pitstop.service.audit import Audit
 
 
@@ -31,8 +31,7 @@ async def open_local_service(
     audit: "Audit | None" = None,
 ) -> AsyncIterator[Service]:
     """A service whose runs end with it. `end_elsewhere` ends a run of another process."""
-    graphs = cache(_new_graphs)
-    files, stored_flows = FlowFiles(lambda _, target: graphs().plan(target)), StoredFlows()
+    files, stored_flows = FlowFiles(_plan_graph), StoredFlows()
     maker = RunMaker(store, files, stored_flows, backends.new_masker)
     known = KnownRuns(store, files, maker, backends, end_elsewhere)
     record = record_nothing if audit is None else audit.record
@@ -47,7 +46,7 @@ async def open_local_service(
         )
 
 
-def _new_graphs() -> "Graphs":
-    from pitstop.runs.graphs import Graphs
+def _plan_graph(_path: str, target: GraphTarget) -> PlannedFlow:
+    from pitstop.runs.graphs import plan_target
 
-    return Graphs()
+    return plan_target(target)
