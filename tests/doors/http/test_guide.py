@@ -42,6 +42,8 @@ async def said_to(commands: list[str], folder: Path, environment: dict[str, str]
 @pytest.mark.needs("curl")
 async def test_the_commands_of_the_guide_do_what_it_says(tmp_path: Path) -> None:
     bench = Bench(tmp_path, settings=Settings(tmp_path / ".local/state/pitstop"))
+    bench.settings.home.mkdir(parents=True)
+    bench.settings.token_file.write_text(f"{bench.token}\n")  # which a server has made
     async with bench.serving():
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PITSTOP_SERVER": bench.url}
         commands = list(exchanges())
