@@ -66,7 +66,9 @@ def _class_section(name: str, cls: type, table: Table, mark: str = "##") -> Iter
 
 
 def _event_section(cls: type[Event], table: Table) -> str:
-    rows = [(f"`{field.name}`", f"`{field.type}`", field.comment) for field in fields_of(cls)]
+    declaring = [base for base in reversed(cls.__mro__) if issubclass(base, Event) and base is not Event]
+    fields = [field for base in declaring for field in fields_of(base)]
+    rows = [(f"`{field.name}`", f"`{field.type}`", field.comment) for field in fields]
     mark = " An [intervention](../concepts/glossary.md#intervention)." if cls in INTERVENTIONS else ""
     text = f"### `{_tag_of(cls)}`\n\n`{cls.__name__}`: {doc_of(cls)}{mark}"
     return f"{text}\n\n{table(('field', 'type', 'meaning'), rows)}" if rows else text

@@ -14,6 +14,7 @@ from pitstop.events.types import (
     AnyEvent,
     BreakpointHit,
     BreakpointSet,
+    ChangedAtStop,
     ConfigOverridden,
     Detached,
     EditUndone,
@@ -168,12 +169,7 @@ class Remains:
             case _:
                 pass
 
-    def _change(
-        self,
-        number: int,
-        stop: Remembered,
-        event: OutcomeForced | ScopeEdited | EditUndone | ConfigOverridden | StepInjected,
-    ) -> None:
+    def _change(self, number: int, stop: Remembered, event: ChangedAtStop) -> None:
         match event:
             case OutcomeForced():
                 stop.verb = event.verb

@@ -7,6 +7,7 @@ from typing import Any
 from pitstop.events.counting import Numbered
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
+    ChangedAtStop,
     ConfigOverridden,
     EditUndone,
     FrameCancelled,
@@ -15,6 +16,7 @@ from pitstop.events.types import (
     OutcomeForced,
     Resumed,
     ScopeEdited,
+    StepEvent,
     StepFinished,
     StepInjected,
     StepInterrupted,
@@ -27,18 +29,7 @@ from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
 
-_Fact = (
-    StepStarted
-    | StepFinished
-    | OutcomeForced
-    | StepRetried
-    | StepInterrupted
-    | StepRouted
-    | ScopeEdited
-    | EditUndone
-    | ConfigOverridden
-    | StepInjected
-)
+_Fact = StepEvent | ChangedAtStop
 
 
 @dataclass(slots=True)

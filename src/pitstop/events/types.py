@@ -49,46 +49,37 @@ class FrameEnded(Event, frozen=True, gc=False, tag="frame.ended"):
     reason: str | None = None  # why it was cancelled, if it was
 
 
-class StepStarted(Event, frozen=True, gc=False, tag="step.started"):
+class StepEvent(Event, frozen=True, gc=False):
+    """A fact in the life of one occurrence of a step."""
+
+    frame: str
+    step: str
+    occurrence: str
+
+
+class StepStarted(StepEvent, frozen=True, gc=False, tag="step.started"):
     """An attempt of a step began."""
 
-    frame: str
-    step: str
-    occurrence: str
 
-
-class StepFinished(Event, frozen=True, gc=False, tag="step.finished"):
+class StepFinished(StepEvent, frozen=True, gc=False, tag="step.finished"):
     """An attempt of a step ended. This outcome counts unless a retry or a rewind follows."""
 
-    frame: str
-    step: str
-    occurrence: str
     outcome: Outcome
 
 
-class StepRetried(Event, frozen=True, gc=False, tag="step.retried"):
+class StepRetried(StepEvent, frozen=True, gc=False, tag="step.retried"):
     """The occurrence's outcome does not count: another attempt follows."""
 
-    frame: str
-    step: str
-    occurrence: str
     by_hand: bool = False  # retried in the debugger, which is an intervention
 
 
-class StepInterrupted(Event, frozen=True, gc=False, tag="step.interrupted"):
+class StepInterrupted(StepEvent, frozen=True, gc=False, tag="step.interrupted"):
     """The occurrence was running when the run's process ended, and how far it got is unknown."""
 
-    frame: str
-    step: str
-    occurrence: str
 
-
-class StepRouted(Event, frozen=True, gc=False, tag="step.routed"):
+class StepRouted(StepEvent, frozen=True, gc=False, tag="step.routed"):
     """A conditional edge chose what follows the occurrence."""
 
-    frame: str
-    step: str
-    occurrence: str
     targets: tuple[str, ...]  # the names of the nodes
 
 
@@ -367,4 +358,5 @@ AnyEvent = (
     | Unknown
 )
 
+ChangedAtStop = ScopeEdited | EditUndone | ConfigOverridden | OutcomeForced | StepInjected
 INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, FrameCancelled, StepInjected, Rewound)

@@ -11,6 +11,7 @@ import msgspec
 from pitstop.events.counting import events_that_count
 from pitstop.events.types import (
     AnyEvent,
+    ChangedAtStop,
     ConfigOverridden,
     EditUndone,
     FrameEnded,
@@ -20,31 +21,16 @@ from pitstop.events.types import (
     RunStarted,
     ScopeEdited,
     SnapshotTaken,
+    StepEvent,
     StepFinished,
     StepInjected,
-    StepInterrupted,
     StepNoted,
-    StepRetried,
-    StepRouted,
     StepStarted,
     Stopped,
 )
 from pitstop.plan.plan import Plan, Step
 
-_Fact = (
-    StepStarted
-    | StepFinished
-    | StepRetried
-    | StepInterrupted
-    | StepRouted
-    | StepNoted
-    | SnapshotTaken
-    | ScopeEdited
-    | EditUndone
-    | ConfigOverridden
-    | OutcomeForced
-    | StepInjected
-)
+_Fact = StepEvent | StepNoted | SnapshotTaken | ChangedAtStop
 
 
 class _Part(NamedTuple):
