@@ -23,7 +23,7 @@ GARBAGE_THRESHOLD = 100_000  # objects: with the usual 700 there is a search eve
 # Each command: its line in the help, and where it is. It is imported when it is called for, so that `--help` is fast.
 COMMANDS = {
     "run": ("Run a flow", "pitstop.doors.cli.run:run_command"),
-    "debug": ("Run a flow in the debugger, at a prompt", "pitstop.doors.cli.debug:debug_command"),
+    "debug": ("Run a flow in the debugger, at a prompt", "pitstop.doors.cli.debug.command:debug_command"),
     "up": ("Start Pitstop on this machine and open it in the browser", "pitstop.serving.commands:up_command"),
     "login": ("Print a one-time login link to a running server", "pitstop.serving.login:login_command"),
     "runs": ("List runs, newest first", "pitstop.doors.cli.runs:runs_command"),

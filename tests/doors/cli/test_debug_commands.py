@@ -6,7 +6,7 @@ import pytest
 
 from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug.actions import ACTIONS
-from pitstop.doors.cli.debug.arguments import Answer, Assignment, Destination, Injection, LogPart, Return, Verdict
+from pitstop.doors.cli.debug.arguments import Answer, Assignment, Destination, Injection, LogPart, Verdict
 from pitstop.doors.cli.debug.commands import allowed_commands, parse
 from pitstop.doors.cli.debug.table import GROUPS, TABLE
 from pitstop.errors import BadCommand
@@ -51,10 +51,10 @@ from pitstop.service.runs import BreakpointRequest
         ('inject run {"script": "ls"}', "inject", Injection("before", {"uses": "run", "with": {"script": "ls"}})),
         ("inject after run ls -l", "inject", Injection("after", {"uses": "run", "with": {"script": "ls -l"}})),
         ("inject sleep", "inject", Injection("before", {"uses": "sleep", "with": {}})),
-        ("back", "back", Return(None, False)),
-        ("back !", "back", Return(None, True)),
-        ("rewind 12", "rewind", Return(12, False)),
-        ("rewind 12 !", "rewind", Return(12, True)),
+        ("back", "back", Destination(None, False)),
+        ("back !", "back", Destination(None, True)),
+        ("rewind 12", "rewind", Destination(12, False)),
+        ("rewind 12 !", "rewind", Destination(12, True)),
         ("goto package", "goto", Destination("package", False)),
         ("goto package !", "goto", Destination("package", True)),
         ("clear 1 2", "clear", (1, 2)),

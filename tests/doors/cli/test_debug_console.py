@@ -18,7 +18,6 @@ from pitstop.doors.cli.debug.actions import carry_out
 from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.prompt import Prompt
 from pitstop.doors.cli.debug.screen import Screen
-from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.debug.steering import run_script
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.service.caller import Caller
@@ -63,7 +62,7 @@ class Told:
     async def by(self, desk: Desk, run: ActiveRun, **known: Any) -> AsyncIterator[Console]:
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
-            Console(desk.opened, run, self.screen, open_shell=open_shell, **known) as console,
+            Console(desk.opened, run, self.screen, **known) as console,
         ):
             yield console
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.doors.cli.debug import debug_command
+from pitstop.doors.cli.debug.command import debug_command
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.runs.past_run import PastRun
 from pitstop.service.runs import RunInfo

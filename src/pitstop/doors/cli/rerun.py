@@ -70,7 +70,7 @@ async def _rerun(opening: Opening, request: RerunRequest, options: argparse.Name
         run = await service.runs.rerun(LOCAL, options.run, request)
         if request.debug is None or not is_at_terminal(options):
             return await watch_run(service, run, options, interrupts)
-        from pitstop.doors.cli.debug import debug_run
+        from pitstop.doors.cli.debug.steering import steer
 
         is_on_server = server_of(options) is not None
-        return await debug_run(service, run, interrupts, is_on_server=is_on_server, told=run.carried_over)
+        return await steer(service, run, interrupts, is_on_server=is_on_server, told=run.carried_over)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 FRESH = "fresh"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def has_terminal() -> bool:
+    """Whether a person can answer, and debug."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
 from pitstop.doors.cli.json_lines import JsonDisplay
 from pitstop.doors.cli.passing import pass_stops
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
+from pitstop.doors.cli.run_options import has_terminal
 from pitstop.errors import CommandRefused
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
@@ -53,8 +54,7 @@ def add_display_options(parser: argparse.ArgumentParser) -> None:
 
 
 def is_at_terminal(options: argparse.Namespace) -> bool:
-    """Whether somebody is there who can answer, and debug."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+    return has_terminal() and not options.json
 
 
 async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespace, interrupts: Interrupts) -> int:
@@ -65,10 +65,10 @@ async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespac
         with interrupts.taken_by(watch.interrupt):
             stop = await watch.follow()
             if stop is not None:  # where a signal still ends the run, until the debugger has them
-                from pitstop.doors.cli.debug import debug_run
+                from pitstop.doors.cli.debug.steering import steer
 
                 is_on_server = server_of(options) is not None
-                code = await debug_run(service, run, interrupts, is_on_server=is_on_server, told=stop.number)
+                code = await steer(service, run, interrupts, is_on_server=is_on_server, told=stop.number)
                 return exit_codes.INTERRUPTED if watch.is_interrupted else code
     ending = await watch.ending()
     display.finish(ending)

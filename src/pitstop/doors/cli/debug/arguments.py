@@ -2,16 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.errors import BadCommand
 
-if TYPE_CHECKING:
-    from pitstop.service.runs import BreakpointRequest
-
+T = TypeVar("T")
 Status = Literal["passed", "failed", "skipped"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 AGREED = "!"
@@ -47,18 +44,10 @@ class Injection:
 
 
 @dataclass(frozen=True, slots=True)
-class Return:
-    """A place in the past, and whether steps with effects outside may run again: `[POINT] [!]`."""
-
-    point: int | None
-    external: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Destination:
-    """A step, and whether steps with effects outside may run again: `STEP [!]`."""
+    """A point of the past or a step, and whether steps with external effects may run again: `[POINT|STEP] [!]`."""
 
-    step: str
+    target: int | str | None
     external: bool
 
 
@@ -87,6 +76,11 @@ class LogPart:
     lines: int
 
 
+def optional(read: Callable[[str], T]) -> Callable[[str], T | None]:
+    """The same, where nothing needs to be given."""
+    return lambda text: read(text) if text else None
+
+
 def read_nothing(text: str) -> None:
     if text:
         raise BadCommand(f"it takes no argument, but got {text!r}")
@@ -98,18 +92,10 @@ def read_word(text: str) -> str:
     return text
 
 
-def read_optional_word(text: str) -> str | None:
-    return read_word(text) if text else None
-
-
 def read_text(text: str) -> str:
     if not text:
         raise BadCommand("it needs an argument")
     return text
-
-
-def read_optional_text(text: str) -> str | None:
-    return text or None
 
 
 def read_all_flag(text: str) -> bool:
@@ -117,10 +103,6 @@ def read_all_flag(text: str) -> bool:
     if text not in ("", "all"):
         raise BadCommand(f"it takes no argument or 'all', not {text!r}")
     return text == "all"
-
-
-def read_optional_breakpoint(text: str) -> "BreakpointRequest | None":
-    return read_breakpoint(text) if text else None
 
 
 def read_numbers_or_group(text: str) -> tuple[int, ...] | str:
@@ -157,10 +139,6 @@ def read_fields(text: str) -> dict[str, Any]:
     return {name: read_json(value.strip()) for name, value in zip(rest[::2], rest[1::2], strict=True)}
 
 
-def read_outputs(text: str) -> dict[str, Any] | None:
-    return read_object(text) if text else None
-
-
 def read_assignment(text: str) -> Assignment:
     found = _ASSIGNMENT.fullmatch(text)
     if found is None:
@@ -180,7 +158,7 @@ def read_verdict(text: str) -> Verdict:
     status = next((each for each in STATUSES if each == word), None)
     if status is None:
         raise BadCommand(f"it needs an outcome: {', '.join(STATUSES)}")
-    return Verdict(status, read_outputs(outputs.strip()))
+    return Verdict(status, optional(read_object)(outputs.strip()))
 
 
 def read_config(text: str) -> dict[str, Any] | None:
@@ -205,21 +183,21 @@ def read_injection(text: str) -> Injection:
         raise BadCommand("it takes a step type and its config")
     rest = rest.strip()
     is_script = first == "run" and rest and not rest.startswith("{")
-    config = {"script": rest} if is_script else read_outputs(rest)
+    config = {"script": rest} if is_script else optional(read_object)(rest)
     return Injection(position, {"uses": first, "with": config or {}})
 
 
-def read_agreement(text: str) -> Return:
+def read_agreement(text: str) -> Destination:
     if text not in ("", AGREED):
         raise BadCommand(f"it takes no argument, or {AGREED} to repeat steps with external effects")
-    return Return(None, text == AGREED)
+    return Destination(None, text == AGREED)
 
 
-def read_point(text: str) -> Return:
+def read_point(text: str) -> Destination:
     number, agreed = text.removesuffix(AGREED).strip(), text.endswith(AGREED)
     if not number.isdigit():
         raise BadCommand("it takes the number of a point, as `history` shows it")
-    return Return(int(number), agreed)
+    return Destination(int(number), agreed)
 
 
 def read_place(text: str) -> Destination:

@@ -14,6 +14,7 @@ from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import (
     add_commit_options,
     add_run_options,
+    has_terminal,
     read_breakpoints,
     read_commit,
     read_inputs,
@@ -27,7 +28,6 @@ from pitstop.service.debugging import Debugger, verbs
 if TYPE_CHECKING:  # what `--help` need not pay for
     from pitstop.service.desks import Service
     from pitstop.service.runs import ActiveRun, DebugRequest
-    from pitstop.service.workspaces import ShellRecord
 
 EPILOG = """\
 -c and -x run commands of the prompt (`help` lists them there) in order, and need no terminal. A command that resumes
@@ -38,7 +38,6 @@ the run waits for its next stop. Then, in a terminal, the prompt opens; otherwis
   pitstop debug 20260131-120000-a1b2c3     re-runs an ended run from its failure; pauses an active run
   pitstop debug 20260131-120000-a1b2c3 --shell     the same, and opens a shell at the stop first
 """
-HISTORY = "debug_history"
 LEASE_SECONDS = 4 * 3600.0  # somebody who has a prompt before them attends to the stop
 FLOW_ENDINGS = (".yaml", ".yml")
 
@@ -69,7 +68,9 @@ async def _debug(opening: Opening, options: argparse.Namespace, interrupts: Inte
         else:
             run = await _take_up(service, found, options)
         told = None if run is found else run.carried_over  # of one that begins here, all is to be seen
-        return await debug_run(
+        from pitstop.doors.cli.debug.steering import steer
+
+        return await steer(
             service, run, interrupts, commands, is_on_server=is_on_server, record=options.record, told=told
         )
 
@@ -129,33 +130,6 @@ def _debug_request(options: argparse.Namespace, from_step: str | None) -> "Debug
     if from_step is not None:
         breakpoints = (BreakpointRequest(step=from_step, once=True), *breakpoints)
     return DebugRequest(breakpoints=breakpoints, stop_at_entry=from_step is None, lease_seconds=LEASE_SECONDS)
-
-
-async def debug_run(
-    service: "Service",
-    run: "ActiveRun",
-    interrupts: Interrupts,
-    commands: Sequence[str] = (),
-    *,
-    is_on_server: bool = False,
-    record: "ShellRecord | None" = None,
-    told: int | None = None,
-) -> int:
-    """Steer a run until it is over: by these commands, then at a prompt. Gives the exit code.
-
-    `told` is the event up to which it was shown already, if it was.
-    """
-    from pitstop.doors.cli.debug.steering import steer
-    from pitstop.settings import read_settings
-
-    history_file = read_settings().home / HISTORY if has_terminal() else None
-    return await steer(
-        service, run, interrupts, commands, history_file, is_on_server=is_on_server, record=record, told=told
-    )
-
-
-def has_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def read_commands(file: Path) -> list[str]:

@@ -22,10 +22,9 @@ from pitstop.service.debugging import Debugger, DebugState, StopInfo, verbs
 from pitstop.service.desks import Service
 from pitstop.service.flows import StepInfo
 from pitstop.service.runs import ActiveRun, EventInfo, Output, WorkspaceProgress
-from pitstop.service.workspaces import ShellMode, ShellRecord
+from pitstop.service.workspaces import ShellRecord
 
 Ask = Callable[[str], Awaitable[bool]]
-OpenShell = Callable[["Console", str | None, ShellMode], Awaitable[None]]
 
 SHOWN_SECONDS = 0.05
 NOTHING_KNOWN = DebugState(
@@ -48,8 +47,8 @@ async def always_yes(question: str) -> bool:
 class Console:
     """What is known and chosen by the person. `stop` is where the selected frame stands, once that was shown.
 
-    `state` is the debugger's as it was last looked at. `ask` puts a question to the person, `open_shell` gives them a
-    shell or runs one command in it. A run on a server can be left alone; one in this process ends with it.
+    `state` is the debugger's as it was last looked at. `ask` puts a question to the person. A run on a server can be
+    left alone; one in this process ends with it.
 
     `told` is the event up to which the person knows what happened; without it, that is up to the stops that there are.
     """
@@ -60,7 +59,6 @@ class Console:
         run: ActiveRun,
         screen: Screen,
         *,
-        open_shell: OpenShell,
         ask: Ask = always_yes,
         is_on_server: bool = False,
         record: ShellRecord | None = None,
@@ -74,7 +72,6 @@ class Console:
         self.state = NOTHING_KNOWN
         self.screen = screen
         self.ask = ask
-        self.open_shell = open_shell
         self.steps: dict[str, StepInfo] = {step.path: step for step in run.flow.steps}
         self._around = {step.parent for step in run.flow.steps}  # steps that others are in: they may stop half-way
         self.trail = Trail(self.steps)

@@ -27,7 +27,7 @@ SHELLS: dict[ShellMode, str] = {
 _EXIT_CODE = re.compile(rb"\x1e(\d+)\x1e")
 
 
-async def open_shell(console: Console, command: str | None, mode: ShellMode) -> None:
+async def open_shell(mode: ShellMode, console: Console, command: str | None) -> None:
     """A shell on the person's terminal, or one command and what it says. The run goes on meanwhile, unseen."""
     stop = console.stopped()
     size = _size()

@@ -1,7 +1,6 @@
 """One run from its first stop to its end: steered by a list of commands, then at a prompt if there is a terminal."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.text import Text
 
@@ -9,13 +8,16 @@ from pitstop.doors.cli.debug.actions import carry_out
 from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.listings import summary_lines
 from pitstop.doors.cli.debug.screen import Screen
-from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.doors.cli.run_options import has_terminal
 from pitstop.service.debugging import verbs
 from pitstop.service.desks import Service
 from pitstop.service.runs import ActiveRun, RunSummary
 from pitstop.service.workspaces import ShellRecord
+from pitstop.settings import read_settings
+
+HISTORY = "debug_history"
 
 
 async def steer(
@@ -23,27 +25,24 @@ async def steer(
     run: ActiveRun,
     interrupts: Interrupts,
     commands: Sequence[str] = (),
-    history_file: Path | None = None,
     *,
     is_on_server: bool = False,
     record: ShellRecord | None = None,
     told: int | None = None,
 ) -> int:
-    """The exit code. `history_file` is for a terminal; without it the run goes on by itself after the commands.
+    """Steer a run until it has ended: by these commands, then at a prompt if there is a terminal. Gives the exit code.
 
-    `told` is what a `Console` is to know of it.
+    `told` is the event up to which it was shown already, if it was.
     """
     screen = Screen()
-    async with Console(
-        service, run, screen, open_shell=open_shell, is_on_server=is_on_server, record=record, told=told
-    ) as console:
+    async with Console(service, run, screen, is_on_server=is_on_server, record=record, told=told) as console:
         with interrupts.taken_by(console.take_signal):
             is_good = await run_script(console, commands)
             if is_good and not console.is_ending:
-                if history_file is not None:
+                if has_terminal():
                     from pitstop.doors.cli.debug.prompt import Prompt
 
-                    await Prompt(console, history_file).converse()
+                    await Prompt(console, read_settings().home / HISTORY).converse()
                 else:
                     await carry_out(console, "detach")
             await console.wait_over()

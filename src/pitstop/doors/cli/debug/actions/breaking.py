@@ -1,6 +1,7 @@
 """Commands for breakpoints."""
 
 from difflib import get_close_matches
+from functools import partial
 
 import msgspec
 
@@ -71,15 +72,7 @@ async def clear(console: Console, which: tuple[int, ...] | str) -> None:
     await _list(console)
 
 
-async def enable(console: Console, which: tuple[int, ...] | str) -> None:
-    await _switch(console, which, enabled=True)
-
-
-async def disable(console: Console, which: tuple[int, ...] | str) -> None:
-    await _switch(console, which, enabled=False)
-
-
-async def _switch(console: Console, which: tuple[int, ...] | str, *, enabled: bool) -> None:
+async def switch(console: Console, which: tuple[int, ...] | str, *, enabled: bool) -> None:
     if isinstance(which, str):
         await console.debugger.say(verbs.EnableBreakpointGroup(which, enabled))
     else:
@@ -92,6 +85,6 @@ ACTIONS: dict[str, Action] = {
     "break": break_,
     "tbreak": break_once,
     "clear": clear,
-    "enable": enable,
-    "disable": disable,
+    "enable": partial(switch, enabled=True),
+    "disable": partial(switch, enabled=False),
 }

@@ -10,6 +10,7 @@ from pitstop.doors.cli.debug.arguments import Assignment, Injection
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import config_lines
 from pitstop.doors.cli.debug.render import json_text, short
+from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.doors.cli.debug.table import UNSPOKEN
 from pitstop.errors import BadCommand
 from pitstop.service.debugging import Verb, verbs
@@ -58,10 +59,6 @@ async def say_verb(verb: Verb, console: Console, given: dict[str, Any]) -> None:
         console.screen.say(json_text(msgspec.to_builtins(answer), indent=2))
 
 
-async def shell(console: Console, command: str | None) -> None:
-    await console.open_shell(console, command, "shell")
-
-
 def _done(console: Console, told: str) -> None:
     console.screen.say(Text("  ").append(told, style="green"))
 
@@ -72,6 +69,6 @@ ACTIONS: dict[str, Action] = {
     "undo": undo,
     "config": config,
     "inject": inject,
-    "sh": shell,
+    "sh": partial(open_shell, "shell"),
     **{verb.name: partial(say_verb, verb) for verb in UNSPOKEN},
 }

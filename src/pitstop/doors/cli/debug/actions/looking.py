@@ -1,11 +1,14 @@
 """Commands that only look."""
 
+from functools import partial
+
 from rich.text import Text
 
 from pitstop.doors.cli.debug import render
 from pitstop.doors.cli.debug.arguments import FilesWanted, LogPart
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import call_stack, context_lines, frame_list, variable_list
+from pitstop.doors.cli.debug.shell import open_shell
 from pitstop.errors import BadCommand, NoFiles, UnknownFrame
 from pitstop.service.debugging import verbs
 
@@ -15,14 +18,9 @@ MOST_FILES = 200
 _NOTHING_CHANGED = Text("  nothing has changed", style="dim")
 
 
-async def print_values(console: Console, expression: str) -> None:
+async def print_values(console: Console, expression: str, *, indent: int | None = None) -> None:
     for value in (await console.debugger.say(verbs.Evaluate(expression, console.stopped().id))).values:
-        console.screen.say(render.json_text(value))
-
-
-async def print_spread(console: Console, expression: str) -> None:
-    for value in (await console.debugger.say(verbs.Evaluate(expression, console.stopped().id))).values:
-        console.screen.say(render.json_text(value, indent=2))
+        console.screen.say(render.json_text(value, indent=indent))
 
 
 async def variables(console: Console, _: None) -> None:
@@ -102,10 +100,6 @@ async def show_context(console: Console, _: None) -> None:
     console.screen.say(*context_lines(await console.debugger.say(verbs.Context(console.stopped().id))))
 
 
-async def sidecar(console: Console, command: str | None) -> None:
-    await console.open_shell(console, command, "sidecar")
-
-
 async def watch(console: Console, expression: str) -> None:
     await console.debugger.say(verbs.Watch(expression))
     if console.stop is not None:
@@ -127,7 +121,7 @@ async def watches(console: Console, _: None) -> None:
 
 ACTIONS: dict[str, Action] = {
     "p": print_values,
-    "pp": print_spread,
+    "pp": partial(print_values, indent=2),
     "vars": variables,
     "where": where,
     "list": list_source,
@@ -137,7 +131,7 @@ ACTIONS: dict[str, Action] = {
     "diff": show_diff,
     "files": show_files,
     "context": show_context,
-    "sidecar": sidecar,
+    "sidecar": partial(open_shell, "sidecar"),
     "watch": watch,
     "unwatch": unwatch,
     "watches": watches,

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from pitstop.doors.cli.debug.arguments import AGREED, Answer, Destination, Return
+from pitstop.doors.cli.debug.arguments import AGREED, Answer, Destination
 from pitstop.doors.cli.debug.commands import find
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import help_lines, history_list
@@ -32,12 +32,11 @@ def _travel(name: str, make: Make) -> Action:
     """The same; repeating external effects needs a confirmation."""
     act = _at_stop(make)
 
-    async def travel(console: Console, where: Return | Destination) -> None:
+    async def travel(console: Console, where: Destination) -> None:
         try:
             await act(console, where)
         except ExternalEffects as error:
-            target = where.step if isinstance(where, Destination) else where.point
-            command = name if target is None else f"{name} {target}"
+            command = name if where.target is None else f"{name} {where.target}"
             raise BadCommand(
                 f"this would repeat the external effects of {', '.join(error.steps)}, which cannot be undone: "
                 f"confirm with `{command} {AGREED}`"
@@ -124,8 +123,8 @@ ACTIONS: dict[str, Action] = {
     "force": _at_stop(lambda stop, given: verbs.Force(stop, given.status, given.outputs)),
     "back": _travel("back", lambda stop, where: verbs.Step(stop, "back", external=where.external)),
     "restart": _travel("restart", lambda stop, where: verbs.Restart(stop, where.external)),
-    "rewind": _travel("rewind", lambda stop, where: verbs.Rewind(stop, where.point, where.external)),
-    "goto": _travel("goto", lambda stop, where: verbs.Goto(stop, where.step, where.external)),
+    "rewind": _travel("rewind", lambda stop, where: verbs.Rewind(stop, where.target, where.external)),
+    "goto": _travel("goto", lambda stop, where: verbs.Goto(stop, where.target, where.external)),
     "continue": continue_,
     "pause": pause,
     "history": show_history,
