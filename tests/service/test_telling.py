@@ -1,10 +1,21 @@
 """What doors are told, and what is never kept."""
 
 from pathlib import Path
-from typing import Any
 
 from pitstop.events.outcome import Outcome, Status, StepError
-from pitstop.events.types import FrameOpened, RunStarted, ScopeEdited, StepFinished
+from pitstop.events.types import (
+    ConfigOverridden,
+    Event,
+    FrameCancelled,
+    FrameOpened,
+    OutcomeForced,
+    Rewound,
+    RunStarted,
+    ScopeEdited,
+    StepFinished,
+    StepInjected,
+    StepRetried,
+)
 from pitstop.runs.journal import Journal
 from pitstop.runs.telling import intervention_text, masked, masked_event, tell_event
 from pitstop.store.folder import FolderStore
@@ -61,18 +72,19 @@ async def test_the_engine_reads_true_values_and_the_store_has_none_of_them(tmp_p
 
 
 def test_what_was_done_by_hand_is_told_in_words() -> None:
-    facts: list[tuple[str, dict[str, Any]]] = [
-        ("debug.scope_edited", {"occurrence": "tests", "path": ["vars", "a", 0], "removes": False}),
-        ("step.retried", {"occurrence": "tests", "by_hand": True}),
-        ("step.retried", {"occurrence": "tests#2", "by_hand": False}),
-        ("debug.outcome_forced", {"occurrence": "last", "verb": "force", "outcome": {"status": "passed"}}),
-        ("debug.frame_cancelled", {"frame": "checks.left", "reason": "ended by the user"}),
-        ("debug.step_injected", {"occurrence": "last", "type": "run", "position": "before"}),
-        ("debug.rewound", {"occurrence": "tests", "position": "before"}),
-        ("debug.config_overridden", {"occurrence": "tests", "config": {"script": "make"}}),
+    passed = Outcome(Status.PASSED)
+    facts: list[Event] = [
+        ScopeEdited(1.0, 1, "main", "tests", "tests", "before", "run", ("vars", "a", 0)),
+        StepRetried(1.0, "main", "tests", "tests", by_hand=True),
+        StepRetried(1.0, "main", "tests", "tests#2"),
+        OutcomeForced(1.0, 1, "main", "last", "last", "force", passed),
+        FrameCancelled(1.0, "checks.left", "ended by the user"),
+        StepInjected(1.0, 1, "main", "last", "before", "last+1", "run", {}),
+        Rewound(1.0, "main", "main", "tests", "before", 3),
+        ConfigOverridden(1.0, 1, "main", "tests", "tests", {"script": "make"}),
     ]
 
-    assert [intervention_text(kind, fields) for kind, fields in facts] == [
+    assert [intervention_text(fact) for fact in facts] == [
         "set .vars.a[0] at tests",
         "retried tests",
         None,

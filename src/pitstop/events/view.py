@@ -17,6 +17,7 @@ from pitstop.events.types import (
     Event,
     FrameEnded,
     FrameOpened,
+    LeaseEnded,
     OutcomeForced,
     PauseAsked,
     Resumed,
@@ -83,11 +84,15 @@ class RunView:
     frames: dict[str, FrameView] = field(default_factory=dict)
     opened: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # each frame's first event, and parent
     frames_before: dict[str, FrameView] = field(default_factory=dict)  # at the last start, until each is opened again
+    running: dict[str, dict[str, str]] = field(default_factory=dict)  # by frame, open occurrences and their steps
     stops: dict[int, Stopped] = field(default_factory=dict)
     breakpoints: dict[int, dict[str, object]] = field(default_factory=dict)
     watches: tuple[str, ...] = ()
     interventions: list[Event] = field(default_factory=list)
     is_detached: bool = False
+    had_session: bool = False
+    last_stop: int = 0
+    timed_out_stop: int | None = None
 
     @property
     def intervened(self) -> bool:
@@ -101,7 +106,7 @@ class RunView:
             case RunStarted():
                 self.plan, self.status, self.outcome = event.plan, "running", None
                 self.frames_before |= self.frames  # of a process that is gone, if it is not the first start
-                self.frames = {}
+                self.frames, self.running = {}, {}
             case RunEnded():
                 self.status, self.outcome = event.outcome.status.value, event.outcome
             case FrameOpened():
@@ -116,8 +121,10 @@ class RunView:
                 is_again = before is not None and before.outcome is None  # it was interrupted
                 step.started_event = before.started_event if before is not None and is_again else self.last_event
                 self.steps[event.occurrence] = step
+                self.running.setdefault(event.frame, {})[event.occurrence] = event.step
             case StepFinished():
                 self._finish(event)
+                self.running.get(event.frame, {}).pop(event.occurrence, None)
             case StepRetried():
                 self.steps[event.occurrence].is_retried = True
             case StepInterrupted():
@@ -133,6 +140,7 @@ class RunView:
         match event:
             case Stopped():
                 self.stops[event.stop] = event
+                self.last_stop = event.stop
                 self.frames[event.frame].state = "paused"
             case Resumed() | StopEnded():
                 del self.stops[event.stop]
@@ -154,7 +162,10 @@ class RunView:
             case AllContinued() | Detached() | Aborted():
                 self.is_detached = self.is_detached or isinstance(event, Detached)
                 self._forget_pauses()
+            case LeaseEnded():
+                self.timed_out_stop = event.stop
             case SessionOpened():
+                self.had_session = True
                 self.breakpoints, self.watches, self.is_detached = {}, (), False
                 self._forget_pauses()
             case _:
@@ -189,6 +200,9 @@ class RunView:
                 del self.steps[name]
             elif step.ended_event > event.after and (step.frame in cut or step.status == Status.CANCELLED):
                 step.ended_at, step.outcome, step.is_retried = None, None, False
+        for running in self.running.values():
+            for name in [name for name in running if name not in self.steps or self.steps[name].outcome is not None]:
+                del running[name]
         for name in frames_again(self.opened, event.frame, event.since) - {event.frame}:
             self.frames.pop(name, None)
             self.frames_before.pop(name, None)

@@ -11,11 +11,12 @@ from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadEdit, BadExpression, NotRunning
 from pitstop.events.log import events_to_json
 from pitstop.events.types import AnyEvent, StepFinished
+from pitstop.events.view import RunView
 from pitstop.plan.paths import parse_path, read_path
 from pitstop.plan.plan import Plan
 from pitstop.plan.scope import Snapshot
 from pitstop.plan.values import diff
-from pitstop.runs.debug_view import DebugView
+from pitstop.runs.debug_view import frames_in, session_in
 from pitstop.runs.file_changes import FileChanges, FileDiff
 from pitstop.runs.flow_info import FlowInfo
 from pitstop.runs.log_pages import Page
@@ -25,7 +26,7 @@ from pitstop.runs.run_request import BreakpointInfo
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.stop_formats import format_breakpoint, format_changes, format_edit, format_stop, shown
 from pitstop.runs.stop_info import ContextInfo, DebugState, PointInfo
-from pitstop.runs.telling import without_secrets
+from pitstop.runs.telling import intervention_text, without_secrets
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariablePage, WholeScope
 from pitstop.runs.variables import Children, page_of
 from pitstop.steps.containers import container_of
@@ -100,7 +101,7 @@ class Inspection:
     def __init__(self, run: Debugged, new_evaluator: Callable[[], Evaluator]) -> None:
         self._run = run
         self._new_evaluator = new_evaluator
-        self._view = DebugView()
+        self._view = RunView()
         self._mask = run.mask_text
 
     @property
@@ -111,21 +112,23 @@ class Inspection:
         return self._run.wake()
 
     async def state(self) -> DebugState:
-        run = self._run
-        async for page in run.pages(self._view.last_event):
-            self._view.follow(page)
+        run, view = self._run, self._view
+        async for page in run.pages(view.last_event):
+            for number, event in page:
+                if number == view.last_event + 1:  # else another call has applied it meanwhile
+                    view.apply(event)
         # Nothing is awaited from here on: the answer is the state at `last_event`
         session, is_ended = run.session, run.is_over
         live = None if is_ended else session
         return DebugState(
-            session=self._view.past_session if session is None and is_ended else run.session_state,
-            frames=self._view.frames(),
+            session=session_in(view) if session is None and is_ended else run.session_state,
+            frames=frames_in(view),
             stops=() if live is None else tuple(format_stop(stop, self._mask) for stop in live.stops),
             breakpoints=() if session is None else tuple(map(self.breakpoint, session.breakpoints)),
             watches=() if session is None else tuple(session.watches),
             edits=() if live is None else tuple(format_edit(stop, edit, self._mask) for stop, edit in live.edits()),
-            interventions=tuple(map(self._mask, self._view.interventions)),
-            last_event=self._view.last_event,
+            interventions=tuple(self._mask(text) for text in map(intervention_text, view.interventions) if text),
+            last_event=view.last_event,
             is_ended=is_ended,
         )
 

@@ -7,7 +7,18 @@ import msgspec
 
 from pitstop.events.log import events_to_json
 from pitstop.events.outcome import Outcome
-from pitstop.events.types import AnyEvent, RunStarted
+from pitstop.events.types import (
+    AnyEvent,
+    ConfigOverridden,
+    Event,
+    FrameCancelled,
+    OutcomeForced,
+    Rewound,
+    RunStarted,
+    ScopeEdited,
+    StepInjected,
+    StepRetried,
+)
 from pitstop.plan.values import as_json
 from pitstop.runs.run_output import EventInfo
 
@@ -94,26 +105,25 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, **hidden}
 
 
-def intervention_text(kind: str, fields: Mapping[str, Any]) -> str | None:
-    """What somebody did to the run, in words; None for an event that is no such thing."""
-    occurrence = fields.get("occurrence", "")
-    match kind:
-        case "debug.scope_edited":
-            path = _path(fields["path"])
-            return f"removed {path} at {occurrence}" if fields["removes"] else f"set {path} at {occurrence}"
-        case "debug.config_overridden":
-            return f"changed config of {occurrence}: {', '.join(fields['config'])}" if fields["config"] else None
-        case "debug.outcome_forced":
-            status = fields["outcome"]["status"]
-            return f"skipped {occurrence}" if fields["verb"] == "skip" else f"forced {occurrence} to {status}"
-        case "debug.frame_cancelled":
-            return f"ended branch {fields['frame']}"
-        case "debug.step_injected":
-            return f"injected {fields['type']} {fields['position']} {occurrence}"
-        case "debug.rewound":
-            return f"rewound to {fields['position']} {occurrence}"
-        case "step.retried" if fields["by_hand"]:
-            return f"retried {occurrence}"
+def intervention_text(event: Event) -> str | None:
+    """What a user changed in the run, in words; None for an event that is no such change."""
+    match event:
+        case ScopeEdited():
+            return f"{'removed' if event.removes else 'set'} {_path(event.path)} at {event.occurrence}"
+        case ConfigOverridden() if event.config:
+            return f"changed config of {event.occurrence}: {', '.join(event.config)}"
+        case OutcomeForced(verb="skip"):
+            return f"skipped {event.occurrence}"
+        case OutcomeForced():
+            return f"forced {event.occurrence} to {event.outcome.status.value}"
+        case FrameCancelled():
+            return f"ended branch {event.frame}"
+        case StepInjected():
+            return f"injected {event.type} {event.position} {event.occurrence}"
+        case Rewound():
+            return f"rewound to {event.position} {event.occurrence}"
+        case StepRetried(by_hand=True):
+            return f"retried {event.occurrence}"
     return None
 
 
