@@ -86,6 +86,7 @@ class RunView:
     frames_before: dict[str, FrameView] = field(default_factory=dict)  # at the last start, until each is opened again
     running: dict[str, dict[str, str]] = field(default_factory=dict)  # by frame, open occurrences and their steps
     stops: dict[int, Stopped] = field(default_factory=dict)
+    held_before: dict[str, float] = field(default_factory=dict)  # seconds that each occurrence was paused before it
     breakpoints: dict[int, dict[str, object]] = field(default_factory=dict)
     watches: tuple[str, ...] = ()
     interventions: list[Event] = field(default_factory=list)
@@ -143,7 +144,10 @@ class RunView:
                 self.last_stop = event.stop
                 self.frames[event.frame].state = "paused"
             case Resumed() | StopEnded():
-                del self.stops[event.stop]
+                stop = self.stops.pop(event.stop)
+                if stop.position == "before":
+                    held = self.held_before.get(stop.occurrence, 0.0)
+                    self.held_before[stop.occurrence] = held + event.at - stop.at
                 frame = self.frames.get(event.frame)  # none while nothing runs, before it is opened again
                 if frame is not None and frame.state == "paused":
                     frame.state = "running"

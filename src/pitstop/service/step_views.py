@@ -4,7 +4,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from pitstop.events.log import events_from_json
-from pitstop.events.types import AnyEvent, Resumed, StopEnded, Stopped
 from pitstop.events.view import RunView, StepView, fold
 from pitstop.service.runs import ENDED, ActiveRun
 
@@ -35,27 +34,12 @@ async def occurrences(run: ActiveRun) -> tuple[OccurrenceInfo, ...]:
                 told.append(event.as_json())
                 if event.number >= last:
                     break
-    events_so_far = events_from_json(told)
-    view = fold(events_so_far)
-    waited = _waited_before(events_so_far)
+    view = fold(events_from_json(told))
     ended_at = told[-1]["at"] if told and view.status in ENDED else None
-    return tuple(_tell(step, view, ended_at, waited.get(step.occurrence, 0.0)) for step in view.steps.values())
+    return tuple(_tell(step, view, ended_at) for step in view.steps.values())
 
 
-def _waited_before(events: list[AnyEvent]) -> dict[str, float]:
-    """For each occurrence the seconds for which it stood still before it began."""
-    stops: dict[int, Stopped] = {}
-    waited: dict[str, float] = {}
-    for event in events:
-        if isinstance(event, Stopped) and event.position == "before":
-            stops[event.stop] = event
-        elif isinstance(event, Resumed | StopEnded) and event.stop in stops:
-            stop = stops.pop(event.stop)
-            waited[stop.occurrence] = waited.get(stop.occurrence, 0.0) + event.at - stop.at
-    return waited
-
-
-def _tell(step: StepView, view: RunView, run_ended_at: float | None, waited: float) -> OccurrenceInfo:
+def _tell(step: StepView, view: RunView, run_ended_at: float | None) -> OccurrenceInfo:
     outcome = step.outcome
     is_paused = any(stop.occurrence == step.occurrence for stop in view.stops.values())
     status = "paused" if is_paused and outcome is None else step.status
@@ -63,6 +47,7 @@ def _tell(step: StepView, view: RunView, run_ended_at: float | None, waited: flo
     if outcome is None and run_ended_at is not None:  # the run was cut off under it
         status, ended_at = "cancelled", run_ended_at
     paused = 0.0 if outcome is None else outcome.paused_seconds
+    waited = view.held_before.get(step.occurrence, 0.0)
     lasted = 0.0 if ended_at is None or step.started_at is None else ended_at - step.started_at
     attempt = step.occurrence.rpartition("#")[2]
     return OccurrenceInfo(
