@@ -74,9 +74,9 @@ from pitstop.service.runs import BreakpointRequest
     ],
 )
 def test_a_line_is_a_command(line: str, name: str, argument: Any) -> None:
-    command = parse(line)
+    spec, given = parse(line)
 
-    assert (command.name, command.argument) == (name, argument)
+    assert (spec.name, given) == (name, argument)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_what_is_no_command_is_told_in_one_line(line: str, said: str) -> None:
 @pytest.mark.parametrize(("begun", "name"), [("ne", "next"), ("cont", "continue"), ("fo", "force"), ("his", "history")])
 def test_the_beginning_of_a_name_is_enough_where_it_can_be_no_other(begun: str, name: str) -> None:
     assert next(spec.name for spec in TABLE if spec.name.startswith(begun)) == name
-    assert parse(f"{begun} passed" if name == "force" else begun).name == name
+    assert parse(f"{begun} passed" if name == "force" else begun)[0].name == name
 
 
 def test_every_command_of_the_table_is_carried_out_and_in_a_group_of_the_help() -> None:

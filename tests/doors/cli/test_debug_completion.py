@@ -1,29 +1,19 @@
 """What Tab offers."""
 
-from dataclasses import dataclass, field
-from typing import Any
-
 import pytest
 
-from pitstop.doors.cli.debug.completion import complete
+from pitstop.doors.cli.debug.completion import Words, complete
 
-
-@dataclass
-class Words:
-    """What a run has to name."""
-
-    step_names: dict[str, str] = field(
-        default_factory=lambda: {"deps": "Install", "tests": "tests", "2.tests": "tests"}
-    )
-    frame_names: list[str] = field(default_factory=lambda: ["main", "tests"])
-    breakpoint_names: dict[str, str] = field(default_factory=lambda: {"1": "*:error", "2": "tests", "slow": "group"})
-    watch_names: list[str] = field(default_factory=lambda: [".vars.region"])
-    scope: dict[str, Any] = field(
-        default_factory=lambda: {
-            "vars": {"region": "eu", "odd key": 1, "rows": [{"price": 3}]},
-            "steps": {"tests": {"status": "passed"}},
-        }
-    )
+WORDS = Words(
+    step_names={"deps": "Install", "tests": "tests", "2.tests": "tests"},
+    frame_names=["main", "tests"],
+    breakpoint_names={"1": "*:error", "2": "tests", "slow": "group"},
+    watch_names=[".vars.region"],
+    scope={
+        "vars": {"region": "eu", "odd key": 1, "rows": [{"price": 3}]},
+        "steps": {"tests": {"status": "passed"}},
+    },
+)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +46,12 @@ class Words:
     ],
 )
 def test_what_can_follow_is_offered(typed: str, offered: list[str]) -> None:
-    assert [each.text for each in complete(typed, Words())] == offered
+    assert [each.text for each in complete(typed, WORDS)] == offered
 
 
 def test_a_completion_replaces_what_was_begun_and_says_what_it_is() -> None:
-    (step,) = complete("until de", Words())
-    (key,) = complete("p .vars.ro", Words())
+    (step,) = complete("until de", WORDS)
+    (key,) = complete("p .vars.ro", WORDS)
 
     assert (step.text, step.replaces, step.meaning) == ("deps", 2, "Install")
     assert (key.text, key.replaces, key.meaning) == ("rows", 2, "1 items")

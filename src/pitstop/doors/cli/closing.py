@@ -4,7 +4,7 @@ import shlex
 import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -96,11 +96,6 @@ def debug_command(options: Namespace, run: str, step: str) -> str:
         words = ["debug", flow, "--from", step]
         words += ["--workspace", options.workspace] if options.workspace != "." else []
     words += [word for each in options.secret for word in ("--secret", each.partition("=")[0])]
-    return command_line(words)
-
-
-def command_line(words: Sequence[str]) -> str:
-    """A command line with these words, as it would run here."""
     return shlex.join([*own_words(), *words])
 
 

@@ -62,7 +62,7 @@ class LiveDisplay:
             self._live.stop()
             self._timer = None
             if LEVELS.index(self._options.log_level) >= LEVELS.index("info"):
-                self._console.print(self._tree(rows_of(self._progress.root), time.time()))
+                self._console.print(self._tree(list(_walk(self._progress.root, 0)), time.time()))
 
     def finish(self, ending: Ending) -> None:
         *lines, last = closing_lines(ending, self._options)
@@ -137,13 +137,9 @@ class LiveDisplay:
         return Text(f"{root.title}  {told}  {format_seconds(root.seconds(now) or 0.0)}", style="bold")
 
 
-def rows_of(root: Node) -> list[Row]:
-    return [(depth, node) for depth, node in _walk(root, 0)]
-
-
 def rows_that_fit(root: Node, room: int) -> list[Row | str]:
     """The tree in so many lines. What is over is folded first; then only what is near a running step is shown."""
-    rows: list[Row] = rows_of(root)
+    rows = list(_walk(root, 0))
     if len(rows) > room:
         rows = list(_walk(root, 0, folds=_SETTLED))
     if len(rows) <= room:

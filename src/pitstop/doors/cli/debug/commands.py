@@ -1,7 +1,6 @@
 """Lines of text as commands: table-driven, so that whatever can be typed is in the help."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,27 +11,15 @@ BY_WORD = {word: spec for spec in TABLE for word in (spec.name, *spec.aliases)}
 REPEATED = ("next", "step", "return", "continue")  # by an empty line
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A line that was understood."""
-
-    spec: CommandSpec
-    argument: Any = None
-
-    @property
-    def name(self) -> str:
-        return self.spec.name
-
-
-def parse(line: str) -> Command:
-    """The command in a line that is not empty; BadCommand says in one line what is wrong with it."""
+def parse(line: str) -> tuple[CommandSpec, Any]:
+    """The command in a line that is not empty, and its argument; BadCommand says in one line what is wrong with it."""
     line = line.strip()
     if line.startswith("."):
-        return Command(BY_WORD["p"], line)
+        return BY_WORD["p"], line
     word, _, rest = line.partition(" ")
     spec = find(word)
     try:
-        return Command(spec, spec.read(rest.strip()))
+        return spec, spec.read(rest.strip())
     except (BadCommand, BadBreakpoint) as error:
         raise BadCommand(f"{spec.name}: {error}; usage: {spec.usage}") from error
 

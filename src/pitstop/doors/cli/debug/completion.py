@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+import msgspec
 
 from pitstop.doors.cli.breakpoint_text import POSITIONS
 from pitstop.doors.cli.debug.arguments import STATUSES
@@ -26,27 +28,14 @@ class Candidate:
     meaning: str = ""
 
 
-class Words(Protocol):
+class Words(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to name in a run."""
 
-    @property
-    def step_names(self) -> Mapping[str, str]:
-        """Ids and paths, each with the title of its step."""
-        ...
-
-    @property
-    def frame_names(self) -> Sequence[str]: ...
-
-    @property
-    def breakpoint_names(self) -> Mapping[str, str]: ...
-
-    @property
-    def watch_names(self) -> Sequence[str]: ...
-
-    @property
-    def scope(self) -> Mapping[str, Any]:
-        """What the stopped step sees."""
-        ...
+    step_names: Mapping[str, str]  # IDs and paths, each with the title of its step
+    frame_names: Sequence[str]
+    breakpoint_names: Mapping[str, str]
+    watch_names: Sequence[str]
+    scope: Mapping[str, Any]  # what the paused step sees
 
 
 def complete(before_cursor: str, words: Words) -> list[Candidate]:
@@ -55,32 +44,31 @@ def complete(before_cursor: str, words: Words) -> list[Candidate]:
     if line.startswith("."):
         return list(_paths(line, words.scope))
     name, space, rest = line.partition(" ")
+    commands = {spec.name: spec.summary for spec in TABLE}
     if not space:
-        return [Candidate(spec.name, len(name), spec.summary) for spec in TABLE if spec.name.startswith(name)]
+        return _named(commands, name)
     try:
         spec = find(name)
     except PitstopError:
         return []
     last = rest.rpartition(" ")[2]
     match spec.takes:
+        case "step" if spec.group == BREAKPOINTS:
+            return list(_in_breakpoint(rest, last, words))
         case "step":
-            return list(_in_breakpoint(rest, last, words)) if spec.group == BREAKPOINTS else _steps(rest, words)
+            return _named(words.step_names, rest)
         case "jq":
             return list(_paths(rest, words.scope))
         case "frame":
             return _of(words.frame_names, rest)
         case "breakpoint":
-            return [
-                Candidate(each, len(last), told)
-                for each, told in words.breakpoint_names.items()
-                if each.startswith(last)
-            ]
+            return _named(words.breakpoint_names, last)
         case "watch":
             return _of(words.watch_names, rest)
         case "status":
             return _of(STATUSES, rest)
         case "command":
-            return [Candidate(each.name, len(rest), each.summary) for each in TABLE if each.name.startswith(rest)]
+            return _named(commands, rest)
         case "type":
             return _of(("before", "after"), rest)
         case _:
@@ -94,19 +82,19 @@ def _in_breakpoint(rest: str, last: str, words: Words) -> Iterator[Candidate]:
         if colon:
             yield from (Candidate(each, len(position)) for each in POSITIONS if each.startswith(position) and place)
         else:
-            yield from _steps(rest, words)
+            yield from _named(words.step_names, rest)
     elif last.startswith("."):
         yield from _paths(rest, words.scope)
     else:
         yield from _of(("if", "hits", "group", "log"), last)
 
 
-def _steps(begun: str, words: Words) -> list[Candidate]:
-    return [Candidate(name, len(begun), title) for name, title in words.step_names.items() if name.startswith(begun)]
+def _named(meanings: Mapping[str, str], begun: str) -> list[Candidate]:
+    return [Candidate(name, len(begun), meaning) for name, meaning in meanings.items() if name.startswith(begun)]
 
 
 def _of(names: Iterable[str], begun: str) -> list[Candidate]:
-    return [Candidate(name, len(begun)) for name in names if name.startswith(begun)]
+    return _named(dict.fromkeys(names, ""), begun)
 
 
 def _paths(text: str, scope: Mapping[str, Any]) -> Iterator[Candidate]:

@@ -1,7 +1,7 @@
 """The prompt: reads lines while the run goes on above it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from rich.text import Text
 
 from pitstop.doors.cli.debug.actions import carry_out
-from pitstop.doors.cli.debug.completion import complete
+from pitstop.doors.cli.debug.completion import Words, complete
 from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.listings import breakpoint_place
 from pitstop.errors import CommandRefused
@@ -51,19 +51,13 @@ class Prompt:
         self._question: PromptSession[str] = PromptSession()
 
     async def converse(self) -> None:
-        """Carry out what is typed until the run is over."""
-        while await self._take_turn():
-            pass
-
-    async def _take_turn(self) -> bool:
-        console = self._console
+        """Execute what is typed until the run is over."""
         await self._settle()
-        if console.is_ending:
-            return False
-        line = await self._read(self._session)
-        if line is not None:
-            await carry_out(console, line)
-        return True
+        while not self._console.is_ending:
+            line = await self._read(self._session)
+            if line is not None:
+                await carry_out(self._console, line)
+            await self._settle()
 
     async def ask(self, question: str) -> bool:
         """A yes or a no; an end of the input is a yes, for then nobody is there any more."""
@@ -151,38 +145,31 @@ class _RunCompleter(Completer):
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self.scope: Mapping[str, Any] = {}
+        self._scope: Mapping[str, Any] = {}
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        for each in complete(document.text_before_cursor, self):
+        for each in complete(document.text_before_cursor, self._words()):
             yield Completion(each.text, -each.replaces, display_meta=each.meaning)
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
         stop = self._console.stop
-        self.scope = {}
+        self._scope = {}
         if stop is not None:
             with suppress(CommandRefused):  # it is over
-                self.scope = (await self._console.debugger.say(verbs.Scope(stop.id))).scope
+                self._scope = (await self._console.debugger.say(verbs.Scope(stop.id))).scope
         for each in self.get_completions(document, complete_event):
             yield each
 
-    @property
-    def step_names(self) -> Mapping[str, str]:
-        steps = self._console.run.flow.steps
-        return {step.id: step.title for step in steps if step.id} | {step.path: step.title for step in steps}
-
-    @property
-    def frame_names(self) -> Sequence[str]:
-        return self._console.frame_ids
-
-    @property
-    def breakpoint_names(self) -> Mapping[str, str]:
-        breakpoints = self._console.state.breakpoints
+    def _words(self) -> Words:
+        steps, breakpoints = self._console.run.flow.steps, self._console.state.breakpoints
+        ids = {step.id: step.title for step in steps if step.id}
         numbers = {str(each.id): breakpoint_place(each.request) for each in breakpoints}
-        return numbers | {each.request.group: "group" for each in breakpoints if each.request.group is not None}
-
-    @property
-    def watch_names(self) -> Sequence[str]:
-        return self._console.state.watches
+        return Words(
+            step_names=ids | {step.path: step.title for step in steps},
+            frame_names=self._console.frame_ids,
+            breakpoint_names=numbers | {each.request.group: "group" for each in breakpoints if each.request.group},
+            watch_names=self._console.state.watches,
+            scope=self._scope,
+        )

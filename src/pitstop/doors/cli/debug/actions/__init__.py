@@ -19,16 +19,16 @@ async def carry_out(console: Console, line: str) -> bool:
     if not line:
         return True
     try:
-        command = parse(line)
-        await ACTIONS[command.name](console, command.argument)
+        spec, argument = parse(line)
+        await ACTIONS[spec.name](console, argument)
     except NotAllowed as error:
         console.screen.say(error_line(_in_our_words(error, console.stop)))
         return False
     except PitstopError as error:
         console.screen.say(error_line(error))
         return False
-    if command.spec.moves:
-        await console.went_on(line if command.name in REPEATED else None)
+    if spec.moves:
+        await console.went_on(line if spec.name in REPEATED else None)
     else:
         await console.look()
     return True
