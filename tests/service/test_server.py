@@ -36,6 +36,7 @@ from pitstop.service.runs import (
 )
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import Secrets
+from pitstop.service.step_views import events_so_far
 from pitstop.service.stored.audit import StoredAudit
 from pitstop.service.stored.secrets import StoredSecrets
 from pitstop.settings import Settings
@@ -239,6 +240,7 @@ async def test_a_run_that_waits_for_a_slot_is_pending_and_can_be_cancelled(serve
         waiting = await service.runs.start(LOCAL, server.request("steps: [{run: touch never}]"))
 
         assert (await waiting.info()).status == "pending"
+        assert [event async for event in events_so_far(waiting)] == []
         await service.runs.cancel(LOCAL, waiting.id, "not wanted any more")
         assert (await waiting.wait()).status == "cancelled"
         (server.folder / "go").touch()

@@ -1,11 +1,10 @@
 """Flows and plans as the plain values that doors are told."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pitstop.definition.flow import Flow
-from pitstop.events.types import AnyEvent
-from pitstop.events.view import failed_steps, fold
+from pitstop.events.view import RunView, failed_steps
 from pitstop.plan.plan import Plan, Step
 from pitstop.runs.flow_info import FlowInfo, InputInfo, StepInfo
 from pitstop.runs.run_info import Failure
@@ -28,14 +27,11 @@ def tell_flow(flow: Flow, plan: Plan, config_of: ConfigOf | None = None) -> Flow
     )
 
 
-def tell_failures(
-    events: Iterable[AnyEvent], plan: Plan | None = None, mask: Callable[[str], str] = str
-) -> tuple[Failure, ...]:
+def tell_failures(view: RunView, plan: Plan | None = None, mask: Callable[[str], str] = str) -> tuple[Failure, ...]:
     """The steps in which the failures of a run began, the one that ended it first.
 
     A step that failed because of one inside it is none of them, nor is one whose failure the plan does not count.
     """
-    view = fold(events)
     ended_it = view.outcome.error.origin if view.outcome is not None and view.outcome.error is not None else ""
     failures = []
     for step in failed_steps(view):

@@ -15,7 +15,7 @@ from pitstop.errors import LogLost, NotRunning
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
-from pitstop.events.view import interventions_in
+from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
 from pitstop.runs.info import tell_failures, tell_flow
 from pitstop.runs.journal import Journal, end_in, had_session
@@ -265,8 +265,8 @@ class LiveRun:
             if not events or not isinstance(events[-1], RunEnded):
                 self.journal.append(RunEnded(self._clock.now(), outcome))
         message = None if outcome.error is None else self.mask_text(str(outcome.error))
-        failures = tell_failures(events, self._prepared.plan, self.mask_text)
-        intervened = bool(interventions_in(events))
+        view = fold(events)
+        failures = tell_failures(view, self._prepared.plan, self.mask_text)
         await self._place.keep_artifacts_at_end(self._clock, lambda: self._is_left)
         now = self._clock.now()
         await self.kept.update(
@@ -274,10 +274,10 @@ class LiveRun:
             ended_at=now,
             error=message,
             failures=tuple(map(msgspec.to_builtins, failures)),
-            intervened=intervened,
+            intervened=view.intervened,
             kept_until=None if self._owner is None else now + self._owner.keep_seconds,
         )
-        self._ended.set_result(RunSummary(self.id, outcome.status.value, message, failures, intervened))
+        self._ended.set_result(RunSummary(self.id, outcome.status.value, message, failures, view.intervened))
 
     # Looking
 

@@ -35,7 +35,7 @@ def events_before(plan: Plan, events: Sequence[AnyEvent], step: str) -> list[Any
         raise BadLog(f"there is no earlier run of this flow: run it completely before you run it from {step!r}")
     targets = occurrences_of(events, (), step) or occurrences_of(events, paths_of(plan, step))
     if not targets:
-        failures = tell_failures(events)
+        failures = tell_failures(fold(events))
         where = f"; it failed at {failures[0].step!r}" if failures else ""
         raise BadLog(f"the last run of this flow did not reach {step!r}{where}")
     kept = events_without(plan, events, targets)

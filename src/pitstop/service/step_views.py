@@ -1,11 +1,12 @@
 """Each step of a run, each time that it ran, as its events tell it."""
 
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from pitstop.events.log import events_from_json
 from pitstop.events.view import RunView, StepView, fold
-from pitstop.service.runs import ENDED, ActiveRun
+from pitstop.service.runs import ENDED, ActiveRun, EventInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +25,20 @@ class OccurrenceInfo:
     error: str | None = None
 
 
-async def occurrences(run: ActiveRun) -> tuple[OccurrenceInfo, ...]:
-    """The steps that were come to so far, in the order in which they began."""
+async def events_so_far(run: ActiveRun) -> AsyncIterator[EventInfo]:
+    """The events that the run has now: it does not wait for more."""
     last = (await run.info()).last_event
-    told = []
     if last:
         async with aclosing(run.events()) as events:  # type: ignore[type-var]
             async for event in events:
-                told.append(event.as_json())
+                yield event
                 if event.number >= last:
-                    break
+                    return
+
+
+async def occurrences(run: ActiveRun) -> tuple[OccurrenceInfo, ...]:
+    """The steps that were reached so far, in the order in which they began."""
+    told = [event.as_json() async for event in events_so_far(run)]
     view = fold(events_from_json(told))
     ended_at = told[-1]["at"] if told and view.status in ENDED else None
     return tuple(_tell(step, view, ended_at) for step in view.steps.values())

@@ -11,7 +11,8 @@ from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.errors import UnknownStep
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
-from pitstop.service.runs import ActiveRun, EventInfo, LogLine
+from pitstop.service.runs import ActiveRun, LogLine
+from pitstop.service.step_views import events_so_far
 
 LOOK_AGAIN_SECONDS = 0.2
 PAGE = 2000
@@ -35,7 +36,7 @@ async def _show(service: Service, options: argparse.Namespace) -> None:
     wanted = None if options.step is None else names_of(run, options.step)
     is_found = False
     async with asyncio.TaskGroup() as group:
-        async for event in _events(run, follow=options.follow):
+        async for event in run.events() if options.follow else events_so_far(run):
             occurrence, step = event.fields.get("occurrence", ""), event.fields.get("step", "")
             if event.kind == "step.started" and (wanted is None or step in wanted or occurrence in wanted):
                 is_found = True
@@ -59,15 +60,6 @@ async def _tell(run: ActiveRun, occurrence: str, prefix: str, options: argparse.
 def names_of(run: ActiveRun, step: str) -> set[str]:
     """The paths of a step that is named by path or id; else what was given, which may be an occurrence."""
     return {each.path for each in run.flow.steps if step in (each.path, each.id)} or {step}
-
-
-async def _events(run: ActiveRun, *, follow: bool) -> AsyncIterator[EventInfo]:
-    """Those that there are, or all to the end of the run."""
-    last = (await run.info()).last_event
-    async for event in run.events():
-        yield event
-        if not follow and event.number >= last:
-            return
 
 
 async def _pages(

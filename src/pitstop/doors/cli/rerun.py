@@ -14,12 +14,13 @@ from pitstop.doors.cli.run_options import (
     add_given_options,
     read_breakpoints,
     read_commit,
+    read_debug,
     read_inputs,
     read_secrets,
 )
 from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
 from pitstop.service.caller import LOCAL
-from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest
+from pitstop.service.runs import DebugRequest, RerunRequest
 
 
 def rerun_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
@@ -54,12 +55,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _debug_request(options: argparse.Namespace) -> DebugRequest | None:
+    if options.debug:
+        return read_debug(options, options.from_step)
     breakpoints = read_breakpoints(options.breaks)
-    if not options.debug:
-        return DebugRequest(breakpoints=breakpoints, stop_on_error=False) if breakpoints else None
-    if options.from_step is not None:  # whatever runs beside it
-        breakpoints = (BreakpointRequest(step=options.from_step, once=True), *breakpoints)
-    return DebugRequest(breakpoints=breakpoints, stop_at_entry=options.from_step is None)
+    return DebugRequest(breakpoints=breakpoints, stop_on_error=False) if breakpoints else None
 
 
 async def _rerun(opening: Opening, request: RerunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:

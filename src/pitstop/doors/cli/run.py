@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pitstop.doors.cli import exit_codes
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
+from pitstop.doors.cli.choosing import add_server_option, open_chosen
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import add_run_options, read_breakpoints, read_request
 from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watch_run
@@ -19,7 +19,7 @@ def run_command(words: Sequence[str], open_service: OpenService, interrupts: Int
     debug: DebugRequest | None = None
     if options.breaks or options.debug_on_error:
         debug = DebugRequest(breakpoints=read_breakpoints(options.breaks), stop_on_error=options.debug_on_error)
-    request = read_request(options, debug, can_ask=is_at_terminal(options), server=server_of(options))
+    request = read_request(options, debug, can_ask=is_at_terminal(options))
     return asyncio.run(_run(open_chosen(options, open_service), request, options, interrupts))
 
 

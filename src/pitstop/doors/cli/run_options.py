@@ -85,15 +85,24 @@ def add_break_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_request(
-    options: argparse.Namespace, debug: "DebugRequest | None", *, can_ask: bool, server: str | None = None
-) -> "RunRequest":
+def read_debug(options: argparse.Namespace, from_step: str | None, **more: Any) -> "DebugRequest":
+    """Stop at the first step; that is the one to begin at, whatever runs beside it."""
+    from pitstop.service.runs import BreakpointRequest, DebugRequest
+
+    breakpoints = read_breakpoints(options.breaks)
+    if from_step is not None:
+        breakpoints = (BreakpointRequest(step=from_step, once=True), *breakpoints)
+    return DebugRequest(breakpoints=breakpoints, stop_at_entry=from_step is None, **more)
+
+
+def read_request(options: argparse.Namespace, debug: "DebugRequest | None", *, can_ask: bool) -> "RunRequest":
     """BadInputs, BadBreakpoint. A server is sent the text of a file; one on this machine runs it in the same folder."""
     from pitstop.service.flows import read_target
     from pitstop.service.runs import RunRequest
 
     flow, text = options.flow, None
     folder = None if options.workspace == FRESH else options.workspace
+    server = server_of(options)
     if server is not None:
         text = read_text(flow)
         flow = flow if text is None else str(Path(flow).resolve())

@@ -17,6 +17,7 @@ from pitstop.doors.cli.run_options import (
     has_terminal,
     read_breakpoints,
     read_commit,
+    read_debug,
     read_inputs,
     read_request,
     read_secrets,
@@ -27,7 +28,7 @@ from pitstop.service.debugging import Debugger, verbs
 
 if TYPE_CHECKING:  # what `--help` need not pay for
     from pitstop.service.desks import Service
-    from pitstop.service.runs import ActiveRun, DebugRequest
+    from pitstop.service.runs import ActiveRun
 
 EPILOG = """\
 -c and -x run commands of the prompt (`help` lists them there) in order, and need no terminal. A command that resumes
@@ -62,8 +63,8 @@ async def _debug(opening: Opening, options: argparse.Namespace, interrupts: Inte
     async with opening as service:
         found = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
         if found is None:
-            debug = _debug_request(options, options.from_step)
-            request = read_request(options, debug, can_ask=has_terminal(), server=server_of(options))
+            debug = read_debug(options, options.from_step, lease_seconds=LEASE_SECONDS)
+            request = read_request(options, debug, can_ask=has_terminal())
             run = await service.runs.start(LOCAL, request)
         else:
             run = await _take_up(service, found, options)
@@ -116,20 +117,10 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
             inputs=read_inputs(options.inputs, options.given),
             secrets=read_secrets(options),
             commit=read_commit(options, info),
-            debug=_debug_request(options, from_step),
+            debug=read_debug(options, from_step, lease_seconds=LEASE_SECONDS),
             can_ask=has_terminal(),
         ),
     )
-
-
-def _debug_request(options: argparse.Namespace, from_step: str | None) -> "DebugRequest":
-    """Stop at the first step; that is the one to begin at, whatever runs beside it."""
-    from pitstop.service.runs import BreakpointRequest, DebugRequest
-
-    breakpoints = read_breakpoints(options.breaks)
-    if from_step is not None:
-        breakpoints = (BreakpointRequest(step=from_step, once=True), *breakpoints)
-    return DebugRequest(breakpoints=breakpoints, stop_at_entry=from_step is None, lease_seconds=LEASE_SECONDS)
 
 
 def read_commands(file: Path) -> list[str]:
