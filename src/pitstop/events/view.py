@@ -104,6 +104,16 @@ class RunView:
         if is_intervention(event):
             self.interventions.append(event)
         match event:
+            case StepStarted():
+                before = self.steps.get(event.occurrence)
+                step = StepView(event.occurrence, event.step, event.frame, event.at)
+                is_again = before is not None and before.outcome is None  # it was interrupted
+                step.started_event = before.started_event if before is not None and is_again else self.last_event
+                self.steps[event.occurrence] = step
+                self.running.setdefault(event.frame, {})[event.occurrence] = event.step
+            case StepFinished():
+                self._finish(event)
+                self.running.get(event.frame, {}).pop(event.occurrence, None)
             case RunStarted():
                 self.plan, self.status, self.outcome = event.plan, "running", None
                 self.frames_before |= self.frames  # of a process that is gone, if it is not the first start
@@ -116,16 +126,6 @@ class RunView:
             case FrameEnded():
                 frame = self.frames[event.frame]
                 frame.state, frame.ended_because = "done", event.reason
-            case StepStarted():
-                before = self.steps.get(event.occurrence)
-                step = StepView(event.occurrence, event.step, event.frame, event.at)
-                is_again = before is not None and before.outcome is None  # it was interrupted
-                step.started_event = before.started_event if before is not None and is_again else self.last_event
-                self.steps[event.occurrence] = step
-                self.running.setdefault(event.frame, {})[event.occurrence] = event.step
-            case StepFinished():
-                self._finish(event)
-                self.running.get(event.frame, {}).pop(event.occurrence, None)
             case StepRetried():
                 self.steps[event.occurrence].is_retried = True
             case StepInterrupted():
