@@ -29,9 +29,9 @@ Row = tuple[int, Node]
 class LiveDisplay:
     """Draws the tree again and again while the run goes on; leaves it as it is in the end."""
 
-    def __init__(self, flow: FlowInfo, options: Namespace, console: Console | None = None) -> None:
+    def __init__(self, flow: FlowInfo, options: Namespace) -> None:
         self._options = options
-        self._console = console or Console(highlight=False, markup=False, emoji=False)
+        self._console = Console(highlight=False, markup=False, emoji=False)
         self._progress = Progress(flow)
         self._told_of_files = ""  # how far they are kept, or put back
         self._live = Live(console=self._console, auto_refresh=False, transient=True)

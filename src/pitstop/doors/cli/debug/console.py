@@ -59,7 +59,6 @@ class Console:
         run: ActiveRun,
         screen: Screen,
         *,
-        ask: Ask = always_yes,
         is_on_server: bool = False,
         record: ShellRecord | None = None,
         told: int | None = None,
@@ -71,7 +70,7 @@ class Console:
         self.is_on_server = is_on_server
         self.state = NOTHING_KNOWN
         self.screen = screen
-        self.ask = ask
+        self.ask: Ask = always_yes  # until a prompt asks
         self.steps: dict[str, StepInfo] = {step.path: step for step in run.flow.steps}
         self._around = {step.parent for step in run.flow.steps}  # steps that others are in: they may stop half-way
         self.trail = Trail(self.steps)
