@@ -369,7 +369,7 @@ export type InputInfo = {
 /** A line of a step's log. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences. */
 export type LogLine = {
   number: number;
-  stream: "stdout" | "stderr";
+  stream: "stderr" | "stdout";
   text: string;
   time: number;
 };
@@ -391,7 +391,7 @@ export type LoginLink = {
 /** The client, and the server that answers. */
 export type Me = {
   name: string;
-  role: "viewer" | "operator";
+  role: "operator" | "viewer";
   version: string;
 };
 
@@ -408,7 +408,7 @@ export type Mistake = {
 /** A new token: it is shown only once. */
 export type NewToken = {
   name: string;
-  role: "viewer" | "operator";
+  role: "operator" | "viewer";
   token: string;
 };
 
@@ -527,9 +527,9 @@ export type RunDetail = {
   last_event: number;
   priority: number;
   problem: string | null;
-  session: "none" | "pending" | "waiting" | "connected" | "ended" | "timeout";
+  session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   started_at: number | null;
-  status: "pending" | "running" | "paused" | "passed" | "failed" | "cancelled" | "timed_out";
+  status: "cancelled" | "failed" | "passed" | "paused" | "pending" | "running" | "timed_out";
   stops: number[];
   texts: Record<string, string>;
 };
@@ -570,9 +570,9 @@ export type RunInfo = {
   last_event: number;
   priority: number;
   problem: string | null;
-  session: "none" | "pending" | "waiting" | "connected" | "ended" | "timeout";
+  session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   started_at: number | null;
-  status: "pending" | "running" | "paused" | "passed" | "failed" | "cancelled" | "timed_out";
+  status: "cancelled" | "failed" | "passed" | "paused" | "pending" | "running" | "timed_out";
   stops: number[];
 };
 
@@ -697,7 +697,7 @@ export type StoredFlow = {
 
 /** One test of a report: passed, failed, error or skipped. `change` compares it with the previous run. */
 export type TestCase = {
-  change: "new" | "fixed" | "still_failing" | "flaky" | "";
+  change: "" | "fixed" | "flaky" | "new" | "still_failing";
   message: string;
   name: string;
   seconds: number;
@@ -714,7 +714,7 @@ export type TestedRun = {
   run: string;
   seconds: number;
   skipped: number;
-  status: "pending" | "running" | "paused" | "passed" | "failed" | "cancelled" | "timed_out";
+  status: "cancelled" | "failed" | "passed" | "paused" | "pending" | "running" | "timed_out";
   total: number;
 };
 
@@ -727,7 +727,7 @@ export type TokenForm = {
 export type TokenInfo = {
   created_at: number;
   name: string;
-  role: "viewer" | "operator";
+  role: "operator" | "viewer";
 };
 
 export type UndoForm = {

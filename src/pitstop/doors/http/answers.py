@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from pitstop.errors import BadRequest, NotKnown, PitstopError, ServerBusy, TooMany
 from pitstop.service.problems import MEDIA_TYPE, problem, status_of, to_problem
-from pitstop.service.wire import Problem
 
 LOGGER = logging.getLogger("pitstop.http")
 RETRY_AFTER_SECONDS = 5
@@ -34,7 +33,7 @@ _TOLD = {
 
 
 def encode(value: Any) -> bytes:
-    """JSON of plain values and dataclasses; what no JSON can hold is shown as text."""
+    """JSON of plain values and structs; what no JSON can hold is shown as text."""
     try:
         return msgspec.json.encode(value, enc_hook=_shown)
     except (TypeError, ValueError, RecursionError):  # half a surrogate pair, a number beyond any, a key that is no text
@@ -64,7 +63,8 @@ def refusal(error: PitstopError) -> Response:
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """What OpenAPI is told of the problems that a route may answer with."""
-    return {status: {"model": Problem, "description": _TOLD[status]} for status in sorted({401, 403, 422, *statuses})}
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"content": content, "description": _TOLD[status]} for status in sorted({401, 403, 422, *statuses})}
 
 
 # --- What the app does with exceptions -------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def create_app(
         app.router.routes += router.routes  # to include a router would match a request twice
     app.router.default = website.Website(web)
     app.add_route(f"{API}/openapi.json", openapi.answer_description, include_in_schema=False)
-    describe(app, lambda: create_app(service, idempotency, operations, web=None))
+    describe(app)
     _guard(app, service.access, hosts, limits, metrics)
     return app
 

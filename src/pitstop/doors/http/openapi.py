@@ -5,17 +5,26 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from inspect import cleandoc
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.utils import deep_dict_update
 from starlette.responses import JSONResponse, Response
 
-from pitstop.doors.http.routes.route import is_described
+from pitstop.doors.http.routes.route import DoorRoute
 from pitstop.doors.http.routes.tokens import VERSION
-from pitstop.doors.http.routes.verb_schemas import REF, answer_components, body_components
-from pitstop.service.problems import MEDIA_TYPE
+from pitstop.doors.http.routes.verb_schemas import (
+    REF,
+    answer_components,
+    answer_schema,
+    body_components,
+    describe_verb,
+    json_content,
+)
+from pitstop.service.debugging import VERBS
+from pitstop.service.wire import Problem
 
 DESCRIPTION = """\
 Runs and their debuggers. Errors are problem details (RFC 9457) with a stable `code`. A debugger command names the stop
@@ -37,23 +46,19 @@ TAGS = {
 _REQUESTS = ("Form", "Choice")  # their fields may be left out
 
 
-def describe(app: FastAPI, make_twin: Callable[[], FastAPI]) -> None:
-    """Let the app tell this description of itself, for which a twin of it is made that knows its answers' models."""
+def describe(app: FastAPI) -> None:
+    """Make this description the app's own."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            token = is_described.set(True)
-            try:
-                app.openapi_schema = make_description(make_twin())
-            finally:
-                is_described.reset(token)
+            app.openapi_schema = make_description(app)
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
 async def answer_description(request: Request) -> Response:
-    """The description, made in a thread: it takes a second, in which others are to be answered."""
+    """The description, made in a thread, so that other requests are answered meanwhile."""
     return JSONResponse(await asyncio.to_thread(request.app.openapi))
 
 
@@ -65,14 +70,20 @@ def make_description(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
-    for operation in (each for methods in told["paths"].values() for each in methods.values()):
-        for status, response in operation["responses"].items():
-            if int(status) >= 400:
-                response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
-    schemas: dict[str, Any] = answer_components() | told["components"]["schemas"] | body_components()
+    answering = [route for route in app.routes if isinstance(route, DoorRoute) and route.answer]
+    operations = {each["operationId"]: each for methods in told["paths"].values() for each in methods.values()}
+    for route in answering:
+        answer = json_content(answer_schema(route.answer))
+        operations[route.unique_id]["responses"][str(route.status_code or 200)] |= answer
+    for verb in VERBS.values():
+        deep_dict_update(operations[verb.operation_id], describe_verb(verb))
+    others = [Problem, *(route.answer for route in answering)]
+    schemas: dict[str, Any] = answer_components(others) | told["components"]["schemas"] | body_components()
     schemas["DebugForm"]["properties"]["breakpoints"]["items"] = {"$ref": REF.format(name="BreakpointForm")}
     told["components"]["schemas"] = schemas
     for name, schema in schemas.items():
+        if "description" in schema:
+            schema["description"] = cleandoc(schema["description"])
         if "properties" in schema and not name.endswith(_REQUESTS):
             schema["required"] = list(schema["properties"])
     for name in ("HTTPValidationError", "ValidationError"):

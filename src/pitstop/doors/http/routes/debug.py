@@ -18,8 +18,8 @@ from pitstop.doors.http.routes.breakpoints import check_etag, etag_of
 from pitstop.doors.http.routes.cutting import cut_to_size
 from pitstop.doors.http.routes.parameters import RunId
 from pitstop.doors.http.routes.reading import invalid, read_text, read_value
-from pitstop.doors.http.routes.route import api_router, is_described
-from pitstop.doors.http.routes.verb_schemas import describe_verb, is_about_breakpoints
+from pitstop.doors.http.routes.route import api_router
+from pitstop.doors.http.routes.verb_schemas import is_about_breakpoints, status_of
 from pitstop.service import debugging
 from pitstop.service.debugging import (
     VERBS,
@@ -100,12 +100,7 @@ def _add_route(router: APIRouter, verb: Verb, respond: Respond) -> None:
         tags=["breakpoints" if is_about_breakpoints(verb) else look],
         status_code=status_of(verb),
         responses=problem_responses(404, 409, *([412] if is_about_breakpoints(verb) else [])),
-        openapi_extra=describe_verb(verb, status_of(verb)) if is_described.get() else None,
     )
-
-
-def status_of(verb: Verb) -> int:
-    return 204 if verb.method == "DELETE" else 201 if verb.name == "add_breakpoint" else 200
 
 
 def read_request(verb: Verb, request: Request, body: Any) -> debugging.Request[Any]:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Coroutine
-from contextvars import ContextVar
 from typing import Any
 
 import msgspec
@@ -68,19 +67,17 @@ def _fault_in(value: Any) -> str | None:
     return None
 
 
-is_described: ContextVar[bool] = ContextVar("is_described", default=False)
-
-
 class DoorRoute(APIRoute):
-    """A route that answers for itself. Its function is named after the operation, and its docstring is the summary."""
+    """A route that answers for itself. Its function is named after the operation, and its docstring is the summary.
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        if is_described.get():
-            options["responses"] = options["responses"] or problem_responses()
-        else:  # to make the models of the answers takes longer than the rest of a server's start
-            options |= {"response_model": None, "responses": None}
+    FastAPI does not know the type of its answer: `openapi.py` describes it.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], *, response_model: Any, **options: Any) -> None:
+        options["responses"] = options["responses"] or problem_responses()
         options["operation_id"] = options["name"] or endpoint.__name__
-        super().__init__(path, endpoint, **options)
+        super().__init__(path, endpoint, response_model=None, **options)
+        self.answer = response_model
         self.summary = self.summary or (endpoint.__doc__ or "").removesuffix(".")
         if options["description"] is None:
             self.description = ""  # FastAPI would take the docstring

@@ -21,7 +21,11 @@ def is_about_breakpoints(verb: Verb) -> bool:
     return verb.place.startswith("breakpoints")
 
 
-def describe_verb(verb: Verb, status: int) -> dict[str, Any]:
+def status_of(verb: Verb) -> int:
+    return 204 if verb.method == "DELETE" else 201 if verb.name == "add_breakpoint" else 200
+
+
+def describe_verb(verb: Verb) -> dict[str, Any]:
     """Parameters, body and answer of a verb's route."""
     schema = _schema_of(verb.request)
     has_body = verb.method not in ("GET", "DELETE")
@@ -38,8 +42,8 @@ def describe_verb(verb: Verb, status: int) -> dict[str, Any]:
         described["requestBody"] = {"content": {"application/json": {"schema": body}}, "required": True}
     elif "description" in schema:
         described["description"] = schema["description"]
-    if status != 204:
-        described["responses"][str(status)] = json_content(answer_schema(verb.answer or DebugState))
+    if verb.method != "DELETE":
+        described["responses"][str(status_of(verb))] = json_content(answer_schema(verb.answer or DebugState))
     if IF_NONE_MATCH in headers:
         described["responses"]["304"] = {"description": "Not modified."}
     return described
@@ -58,10 +62,10 @@ def form_name(request: type[Request[Any]]) -> str:
     return request.__name__.removesuffix("Request") + "Form"
 
 
-def answer_components() -> dict[str, Any]:
-    """The schemas of all answers, and of what they contain."""
+def answer_components(others: Iterable[Any]) -> dict[str, Any]:
+    """The schemas of all answers, of verbs and others, and of what they contain."""
     kinds = [DebugState, BreakpointRequest, *(verb.answer for verb in VERBS.values() if verb.answer is not None)]
-    return msgspec.json.schema_components(kinds, ref_template=REF)[1]
+    return msgspec.json.schema_components([*kinds, *others], ref_template=REF)[1]
 
 
 def body_components() -> dict[str, Any]:
