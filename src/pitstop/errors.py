@@ -81,7 +81,7 @@ Each has a stable `code` for machines and keeps its values as attributes.
 
 from collections.abc import Iterable
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
 
 
 class PitstopError(Exception):
@@ -106,8 +106,7 @@ class BadGraph(BadDefinition):
     code = "definition.graph"
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """One thing that is wrong in a file, and where: lines and columns count from 1.
 
     As text it is what a compiler prints: the place and what is wrong, the line (`text`), and a caret with the hint.

@@ -4,11 +4,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """`home` is the state folder: runs with their logs, workspaces, and what a server keeps.
 
     `database` is the URL of the server's database; the file beside the rest where none is given. The limits are those

@@ -3,11 +3,11 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.engine.executor import LogChunk, Stream, WorkspaceRef
 from pitstop.engine.workspace_files import FoundFile

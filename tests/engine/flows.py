@@ -4,10 +4,11 @@ import asyncio
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import jq
+from msgspec.structs import replace
 
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.frame import Activation

@@ -1,6 +1,7 @@
 """Steps one after the other, and their `if`."""
 
 import pytest
+from msgspec.structs import force_setattr
 
 from pitstop.events.outcome import Status
 from tests.engine.flows import fails, flow, give, leaf, passes, run_flow, sequence
@@ -87,7 +88,7 @@ async def test_a_template_that_cannot_be_filled_in_fails_its_step() -> None:
 @virtual_time
 async def test_a_step_of_an_unknown_type_fails() -> None:
     plan = flow(leaf("a"), sequence("part"))
-    object.__setattr__(plan.steps["a"], "kind", "frobnicate")
+    force_setattr(plan.steps["a"], "kind", "frobnicate")
 
     outcome, _ = await run_flow(plan)
 

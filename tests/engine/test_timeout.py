@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.engine.frame import Activation
 from pitstop.events.outcome import Status
@@ -65,8 +66,7 @@ PARTS = {
 @pytest.mark.parametrize("kind", PARTS)
 @virtual_time
 async def test_the_timeout_of_a_part_ends_all_in_it(kind: str) -> None:
-    part = PARTS[kind]
-    object.__setattr__(part, "timeout_seconds", 5)
+    part = replace(PARTS[kind], timeout_seconds=5)
 
     outcome, bench = await run_flow(flow(part, leaf("after")))
 
@@ -81,8 +81,7 @@ async def test_the_timeout_of_a_part_ends_all_in_it(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["sequence", "parallel", "deep"])
 @virtual_time
 async def test_a_step_that_the_timeout_of_its_part_ended_says_so(kind: str) -> None:
-    part = PARTS[kind]
-    object.__setattr__(part, "timeout_seconds", 5)
+    part = replace(PARTS[kind], timeout_seconds=5)
 
     _, bench = await run_flow(flow(part))
 

@@ -6,12 +6,13 @@ Each run is a real one, with a scripted debugger; the views are what `fold` gave
 """
 
 import asyncio
-import dataclasses
 import json
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 import pitstop
 from pitstop import MemoryLog, Session, run_flow
@@ -48,7 +49,7 @@ def view_as_json(view: RunView) -> dict[str, Any]:
             }
             for step in view.steps.values()
         ],
-        "frames": [dataclasses.asdict(frame) for frame in view.frames.values()],
+        "frames": [msgspec.to_builtins(frame) for frame in view.frames.values()],
         "stops": list(view.stops),
         "breakpoints": [{"id": number, "hit_count": told["hit_count"]} for number, told in view.breakpoints.items()],
         "watches": list(view.watches),
@@ -170,7 +171,7 @@ async def record(name: str, file: str, script: Script, folder: Path) -> None:
         if isinstance(event, Stopped) or view.last_event in (len(events) // 2, len(events)):
             views[view.last_event] = view_as_json(view)
     async with open_service() as service:
-        info = dataclasses.asdict(await service.flows.check(LOCAL, str(FLOWS / file)))
+        info = msgspec.to_builtins(await service.flows.check(LOCAL, str(FLOWS / file)))
     info["file"] = file
     info["steps"] = [{**step, "file": file} for step in info["steps"]]
     texts = {file: (FLOWS / file).read_text()}

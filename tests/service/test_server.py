@@ -6,11 +6,11 @@ import textwrap
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.app import open_server_service
 from pitstop.engine.clock import SystemClock

@@ -1,8 +1,8 @@
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.engine.executor import CommandResult
 from pitstop.executors.masking import Masker

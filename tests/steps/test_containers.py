@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from pitstop.engine.container import ContainerOptions, Health, Service

@@ -1,10 +1,10 @@
 import asyncio
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.events.outcome import Status
 from pitstop.plan.plan import Retry

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from pitstop.events.log import MemoryLog
 from pitstop.events.types import Rewound, RunStarted
 from pitstop.plan.plan import Step
@@ -33,6 +35,12 @@ async def test_the_flow_s_environment_is_the_one_that_a_person_sees_and_edits(be
     await bench.execute(root, {"env": {"A": "edited"}}, StepTypes().for_run(bench.workplace, ["run"]))
 
     assert bench.said.strip() == "edited"
+
+
+async def test_a_workplace_is_shown_without_its_secrets(bench: Bench) -> None:
+    workplace = replace(bench.workplace, secrets={"TOKEN": "hunter2"})
+
+    assert "hunter2" not in repr(workplace)
 
 
 async def test_an_occurrence_that_runs_again_is_another_command(bench: Bench) -> None:

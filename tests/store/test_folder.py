@@ -6,10 +6,10 @@ import os
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.engine.executor import LogChunk
 from pitstop.errors import BadLog, NotRunning

@@ -3,10 +3,9 @@
 import inspect
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from pitstop.engine.verdict import Position
 from pitstop.errors import BadBreakpoint, BadExpression, UnknownBreakpoint
@@ -20,8 +19,7 @@ _OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once",
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
 
 
-@dataclass(slots=True)
-class Breakpoint:
+class Breakpoint(Struct):
     """Where and when a frame stops. It has one place at most; without a place it applies to every step."""
 
     id: int
@@ -123,7 +121,7 @@ class Breakpoint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Breakpoint":
-        known = {each.name for each in fields(cls)} - {"paths"}
+        known = set(cls.__struct_fields__) - {"paths"}
         try:
             return cls(**{name: value for name, value in data.items() if name in known})
         except TypeError as error:

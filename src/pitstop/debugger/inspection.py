@@ -1,8 +1,9 @@
 """Looking at a stop: variables and where they come from, and the step's config as it would be now."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pitstop.debugger.stops import Held
 from pitstop.errors import BadExpression
@@ -21,8 +22,7 @@ from pitstop.plan.expressions import expressions_in, render
 from pitstop.plan.paths import format_path
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A top-level variable of a scope."""
 
     name: str
@@ -31,8 +31,7 @@ class Variable:
     set_by: str | None  # the occurrence, edit or input that set it
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigPreview:
+class ConfigPreview(Struct, frozen=True):
     """A step's config as written, and as it resolves now."""
 
     raw: Mapping[str, Any]

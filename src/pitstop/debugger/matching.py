@@ -2,10 +2,9 @@
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.engine.frame import Activation, Point
@@ -18,8 +17,7 @@ CONDITION_SECONDS = 0.1
 Watched = dict[tuple[int, str], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A breakpoint whose place, position and condition fit. A `problem` is why nobody can know: then it stops too."""
 
     breakpoint: Breakpoint

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pitstop.debugger.stepping import Goal, StepVerb, after_frame, at_fork, goal_of, is_ended_by
 from pitstop.engine.frame import MAIN
@@ -49,8 +50,7 @@ _ATTEMPT = re.compile(r"#\d+$")
 _TURNS = re.compile(r"(\[\d+\]|#\d+)+$")
 
 
-@dataclass(slots=True, eq=False)
-class Remembered:
+class Remembered(Struct, eq=False):
     """A stop as the log has it. What was changed there is not made yet: its frame has not gone on.
 
     `done` has the edits of the scope with their numbers, and the configs as they were before each that was put in.
@@ -77,8 +77,7 @@ class Remembered:
         return [each for each in self.done if isinstance(each, tuple)]
 
 
-@dataclass(slots=True, eq=False)
-class Remains:
+class Remains(Struct, eq=False):
     """A session, folded from its events as the session itself would have come to be what it was."""
 
     options: SessionOpened

@@ -1,8 +1,9 @@
 """Steering a run that is held up: moving it, changing what it will do, and going back."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from pitstop.debugger.edits import Injectable, injected_step, outcome_of
 from pitstop.debugger.gatekeeper import Gatekeeper

@@ -1,14 +1,15 @@
 """Where a step command comes to rest: rules on the tree of steps, without a clock or a loop."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 StepVerb = Literal["into", "over", "out", "to"]
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """A step command on its way.
 
     It moves in `frame` and rests at the next step there that is not at or under `boundary` (None: at any). `anchor`

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pitstop.debugger.stepping import Goal
 from pitstop.engine.body import Start
@@ -21,8 +22,7 @@ AFTER = (*MOVING, "retry", "force", "config", "inject", "rewind", "goto", *LOOKI
 COMPLETED = ("continue", "rewind", "evaluate")
 
 
-@dataclass(slots=True, eq=False)
-class Stop:
+class Stop(Struct, eq=False):
     """A frame that is paused at a point, until a command resumes it or its lease expires."""
 
     id: int  # its number in the session
@@ -46,8 +46,7 @@ class Stop:
     starts: Mapping[str, Start] = field(default_factory=dict)  # how each enclosing step began, by address
 
 
-@dataclass(frozen=True, slots=True)
-class FrameInfo:
+class FrameInfo(Struct, frozen=True):
     """A frame as doors show it."""
 
     id: str
@@ -58,8 +57,7 @@ class FrameInfo:
     occurrence: str | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Held:
+class Held(Struct, eq=False):
     """A stop while it lasts: who waits, and what was decided so far."""
 
     stop: Stop

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pitstop.debugger.breakpoints import EVERYWHERE
 from pitstop.debugger.stops import Stop
@@ -32,8 +33,7 @@ from pitstop.plan.scope import Snapshot
 REPLAY_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPoint:
+class HistoryPoint(Struct, frozen=True):
     """A point in a run's past, which `rewind` can return to."""
 
     number: int  # what `rewind` calls it
@@ -141,8 +141,7 @@ def way_back(
     return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.keeps, point.snapshot, restart)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """From a step to another one of the same sequence. `between` is what is passed by on the way ahead."""
 
     target: Step

@@ -1,8 +1,9 @@
 """What a flow says of containers, handed on to its `run` steps."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pitstop.definition.flow import StepSpec
 

@@ -2,11 +2,11 @@
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import Struct, field
+
 from pitstop.definition.values import Effects, InputType, OnInterrupt, Retry, Source, Workspace
-from pitstop.lazy_dataclass import dataclass
 
 
 class Position(NamedTuple):
@@ -16,8 +16,7 @@ class Position(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class InputSpec:
+class InputSpec(Struct, frozen=True):
     """A value that a run is given. Without a `type` and a default it may be anything."""
 
     default: Any = None
@@ -26,8 +25,7 @@ class InputSpec:
     type: InputType | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepSpec:
+class StepSpec(Struct, frozen=True, kw_only=True):
     """A step. `kind` is its step type, or the engine's word for a way of combining its children.
 
     `config` is what stands in the file, templates and all; `positions` has the places of its values.
@@ -59,8 +57,7 @@ class StepSpec:
         return self.positions.get(key) or Position(self.source.line, self.source.column)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class Flow(Struct, frozen=True, kw_only=True):
     """The definition of some work. `texts` has the files it was read from, as they were then."""
 
     name: str
@@ -74,7 +71,7 @@ class Flow:
     timeout_seconds: float | None = None
     on: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 class StepTypeInfo(Protocol):

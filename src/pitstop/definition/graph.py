@@ -5,11 +5,11 @@ import inspect
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from typing import Any
 
+from msgspec import Struct
+
 from pitstop.definition.values import NO_RETRY, Choose, Effects, OnInterrupt, Reducer, Retry, Router, Source
-from pitstop.lazy_dataclass import dataclass
 
 START = "__start__"
 END = "__end__"
@@ -18,8 +18,7 @@ State = dict[str, Any]
 NodeFunction = Callable[[State], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSpec:
+class NodeSpec(Struct, frozen=True):
     """A node: a function, or another graph."""
 
     name: str
@@ -32,17 +31,23 @@ class NodeSpec:
     source: Source | None
 
 
-@dataclass(slots=True, eq=False)
 class GraphDefinition:
     """A graph under construction. Building never raises: `mistakes` reports everything at once."""
 
-    name: str = "graph"
-    reducers: Mapping[str, Reducer] = field(default_factory=dict)  # how two values of a key become one
-    nodes: dict[str, NodeSpec] = field(default_factory=dict)
-    edges: dict[str, list[str]] = field(default_factory=dict)
-    routers: dict[str, Router] = field(default_factory=dict)  # the conditional edges, by source
-    _refused: list[str] = field(default_factory=list)
-    _pairs: set[tuple[str, str]] = field(default_factory=set, repr=False)  # the edges, for a fan-out may be wide
+    __slots__ = ("_pairs", "_refused", "edges", "name", "nodes", "reducers", "routers")
+
+    name: str
+    reducers: Mapping[str, Reducer]  # how two values of a key become one
+    nodes: dict[str, NodeSpec]
+    edges: dict[str, list[str]]
+    routers: dict[str, Router]  # the conditional edges, by source
+
+    def __init__(self, name: str = "graph", reducers: Mapping[str, Reducer] | None = None) -> None:
+        self.name = name
+        self.reducers = {} if reducers is None else reducers
+        self.nodes, self.edges, self.routers = {}, {}, {}
+        self._refused: list[str] = []
+        self._pairs: set[tuple[str, str]] = set()  # the edges, for a fan-out may be wide
 
     def add_node(
         self,
@@ -112,8 +117,10 @@ class GraphDefinition:
 
     def copy(self) -> "GraphDefinition":
         """A copy, which later changes to this graph do not affect."""
-        edges = {source: list(targets) for source, targets in self.edges.items()}
-        return GraphDefinition(self.name, dict(self.reducers), dict(self.nodes), edges, dict(self.routers))
+        copied = GraphDefinition(self.name, dict(self.reducers))
+        copied.nodes, copied.routers = dict(self.nodes), dict(self.routers)
+        copied.edges = {source: list(targets) for source, targets in self.edges.items()}
+        return copied
 
     def mistakes(self, where: str = "", around: tuple["GraphDefinition", ...] = ()) -> list[str]:
         """Every reason why this graph, or a graph inside it, cannot run."""

@@ -7,19 +7,18 @@ from inspect import getdoc
 from types import UnionType
 from typing import Any, Union
 
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from pitstop.definition.combining_forms import COMBINING_FORMS, CombiningForm
 from pitstop.definition.flow import StepTypeInfo
 from pitstop.definition.plain import COMMON_KEYS
-from pitstop.lazy_dataclass import dataclass
 
 JQ_FORMAT = "jq"  # a field of a config whose schema says so is a condition
 
 
-@dataclass(frozen=True, slots=True)
-class StepKind:
+class StepKind(Struct, frozen=True):
     """One kind of step. `key` is what it is told by in the file; fields have the names that are written there."""
 
     key: str

@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, TypeVar
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from pitstop.definition.mistakes import did_you_mean, listed, nearest, quoted
 from pitstop.definition.yaml_nodes import Document, Entry
-from pitstop.lazy_dataclass import dataclass
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -41,8 +40,7 @@ _REASONS = {
 _AS_BOOLEAN = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """The part of a document that a model checks: entries by name, and the node to blame for what is not there."""
 
     document: Document
@@ -85,8 +83,7 @@ def _has_template(value: object) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class _Wrong:
+class _Wrong(Struct):
     """A value that is wrong, and why: a union has an error for each of its members."""
 
     node: Node

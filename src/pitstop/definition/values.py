@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
 
 InputType = Literal["string", "number", "boolean", "array", "object"]  # jq's words, for jq is what sees the values
 Effects = Literal["workspace", "external"]
@@ -13,8 +13,7 @@ Choose = Callable[[dict[str, Any]], Any | Awaitable[Any]]
 Reducer = Callable[[Any, Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where in a file something was written; lines and columns count from 1."""
 
     file: str
@@ -26,8 +25,7 @@ class Source:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """How often a failed step is tried again, and how long to wait before each time."""
 
     times: int = 0
@@ -42,8 +40,7 @@ class Retry:
 NO_RETRY = Retry()
 
 
-@dataclass(frozen=True, slots=True)
-class Router:
+class Router(Struct, frozen=True):
     """A conditional edge: `choose` sees the state and names what comes next."""
 
     choose: Choose

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Layer, Scope, Values
 
@@ -34,8 +35,7 @@ class Body:
         return f"{self.address}.{local}" if self.address else local
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """A body that starts again at one of its steps. What led there stays as it is: none of it is gone through again."""
 
     body: Body

@@ -1,16 +1,14 @@
 """What a command asks of the container that it runs in."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct, field
 
 PullPolicy = Literal["missing", "always", "never"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class Health(Struct, frozen=True, kw_only=True):
     """How to ask a service whether it is ready: `command` exits with 0 in its container.
 
     Without a command the image's own health check counts. `start_seconds` is how long it may take to become ready.
@@ -22,8 +20,7 @@ class Health:
     start_seconds: float = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class Service(Struct, frozen=True, kw_only=True):
     """A container beside the command, which reaches it by its name.
 
     `argv` is given to the entry point of the image, as `docker run` would. With `shared` it is started once for a
@@ -38,8 +35,7 @@ class Service:
     shared: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerOptions:
+class ContainerOptions(Struct, frozen=True, kw_only=True):
     """How the container of a command is made.
 
     `user` None is the owner of the workspace, so that files stay the user's; `image` is whoever the image says; else a

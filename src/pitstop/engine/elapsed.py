@@ -1,22 +1,20 @@
 """How long the steps that a log leaves open were at work: after a restart their clocks go on from there."""
 
 from collections.abc import Sequence, Set
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from pitstop.events.types import AnyEvent, Resumed, RunStarted, StepFinished, StepStarted, StopEnded, Stopped
-from pitstop.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Elapsed:
+class Elapsed(Struct, frozen=True):
     """What one attempt of a step has behind it. While it is paused it is not charged."""
 
     charged_seconds: float
     paused_seconds: float
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A step at work. `alive` is the time in which a process had the run, `at` that of the calendar."""
 
     began_alive: float
@@ -43,8 +41,7 @@ class _Open:
         return Elapsed(alive - self.began_alive - self.held_alive, self.paused_seconds)
 
 
-@dataclass(slots=True)
-class _Ledger:
+class _Ledger(Struct):
     """The clocks of a run as its events move them."""
 
     cleanup: Set[str]  # the paths of the steps that clean up after the run, for which its clock does not run

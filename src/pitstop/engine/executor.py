@@ -5,14 +5,12 @@ at most once, tells what it said and how it ended, and leaves nothing of it behi
 """
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import field
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.workspace_files import WorkspaceFiles, WorkspaceSnapshots
-from pitstop.lazy_dataclass import dataclass
 
 RunnerState = Literal["ready", "busy", "unavailable", "lost"]
 Stream = Literal["stdout", "stderr"]
@@ -24,12 +22,11 @@ PITSTOP_PYTHON = "{pitstop-python}"  # the interpreter that Pitstop runs with at
 PITSTOP_PACKAGE = "{pitstop}/"  # the folder of Pitstop's own modules there
 
 
-@dataclass(frozen=True, slots=True)
-class RunnerInfo:
+class RunnerInfo(msgspec.Struct, frozen=True):
     """A machine that can hold workspaces. `slots` is None where nothing limits them."""
 
     id: str
-    labels: Labels = field(default_factory=dict)
+    labels: Labels = msgspec.field(default_factory=dict)
     state: RunnerState = "ready"
     slots: int | None = None
     used: int = 0
@@ -43,8 +40,7 @@ class RunnerInfo:
         return all(set(_values(wanted)) <= set(_values(labels.get(name, ()))) for name, wanted in requires.items())
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorEvent:
+class ExecutorEvent(msgspec.Struct, frozen=True):
     """A runner came up, cannot be reached, or is lost."""
 
     runner: str
@@ -52,8 +48,7 @@ class ExecutorEvent:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(msgspec.Struct, frozen=True):
     """What a workspace needs. `deadline_seconds` is how long a runner may be waited for.
 
     With `folder` the workspace is in place: that folder of the machine is the repository, and is never removed.
@@ -62,14 +57,13 @@ class Placement:
     not be said again); else one is made with that id. One that another executor uses is waited for until the deadline.
     """
 
-    requires: Labels = field(default_factory=dict)
+    requires: Labels = msgspec.field(default_factory=dict)
     deadline_seconds: float = 0.0
     folder: str | None = None
     workspace: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceRef:
+class WorkspaceRef(msgspec.Struct, frozen=True):
     """A workspace on a runner; the folders are named as a command there sees them.
 
     They may be folders of another machine: only commands get these paths, and `Executor.files` opens what is there.
@@ -83,8 +77,7 @@ class WorkspaceRef:
     control: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(msgspec.Struct, frozen=True, kw_only=True):
     """What to run: `argv`, or a `script` for `shell`.
 
     `key` is the execution key: a second start with the same key starts nothing. `cwd` is relative to the workspace's
@@ -99,18 +92,17 @@ class Command:
     script: str | None = None
     shell: tuple[str, ...] = ("sh", "-e")
     cwd: str = "."
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
     stdin: bytes | Literal["live"] | None = None
     image: str | None = None
-    container: ContainerOptions = field(default_factory=ContainerOptions)
+    container: ContainerOptions = msgspec.field(default_factory=ContainerOptions)
 
     def __post_init__(self) -> None:
         if bool(self.argv) == (self.script is not None):
             raise ValueError(f"command {self.key!r} needs either argv or a script")
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRef:
+class CommandRef(msgspec.Struct, frozen=True):
     """A command that was started."""
 
     workspace: str
@@ -135,8 +127,7 @@ class ShellRequest(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LogChunk:
+class LogChunk(msgspec.Struct, frozen=True):
     """Bytes that a command wrote, as they came; `end` is the offset that the next chunk begins at.
 
     Offsets count both streams together, in the order of arrival. The order within a stream is exact; between the two it
@@ -153,8 +144,7 @@ class LogChunk:
         return self.offset + len(self.data)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended.
 
     `completed` is exit code 0; `failed` is any other, a signal that nobody here sent, or a command that could not be

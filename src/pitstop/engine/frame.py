@@ -21,7 +21,6 @@ from pitstop.events.counting import Counting
 from pitstop.events.log import EventLog
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import Rewound, StepFinished, StepNoted
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import Evaluator
 from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Scope
@@ -234,8 +233,7 @@ class Activation:
             activation = activation.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """A place where the engine asks its hook."""
 
     activation: Activation

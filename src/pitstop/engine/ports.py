@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from pitstop.engine.frame import StepType
 from pitstop.events.log import EventLog
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import Evaluator
 
 __all__ = ["Clock", "Evaluator", "EventLog", "Ports", "Snapshots", "StepType", "Workspaces"]
@@ -54,8 +54,7 @@ class Workspaces(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(Struct, frozen=True):
     """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps.
 
     `mask` takes what nobody may read out of the messages of failures.

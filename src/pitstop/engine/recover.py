@@ -1,8 +1,9 @@
 """What a run need not do again, because its log says how it went."""
 
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pitstop.events.counting import Numbered
 from pitstop.events.outcome import Outcome, Status
@@ -25,15 +26,13 @@ from pitstop.events.types import (
     StepStarted,
     Stopped,
 )
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
 
 _Fact = StepEvent | ChangedAtStop
 
 
-@dataclass(slots=True)
-class Recorded:
+class Recorded(Struct):
     """What still counts of a frame's part of the log, by occurrence. What was taken is gone; empty in a fresh run."""
 
     started: set[str] = field(default_factory=set)

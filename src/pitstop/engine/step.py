@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -329,7 +328,7 @@ async def finish_step(
     if again is not None:
         scope.own.rewind(mark)
         _apply_again(scope, again.edits)
-        return replace(again, inject_after=inject_after)
+        return msgspec.structs.replace(again, inject_after=inject_after)
     for injected in inject_after:
         await _run_injected(activation, injected, apply)
     run.done[step.path] = outcome
@@ -389,5 +388,5 @@ def _apply_again(scope: Scope, edits: Iterable[Edit]) -> None:
 async def _run_injected(host: Activation, injected: Step, apply: Apply) -> None:
     """Run a step that a person put in. The hook hears of its failure; the host goes on whatever came of it."""
     address = f"{host.base}{injected.path[len(host.step.path) :]}"
-    injected = replace(injected, secrets=host.step.secrets)
+    injected = msgspec.structs.replace(injected, secrets=host.step.secrets)
     await run_step(host.parent or host, host.frame, host.scope, injected, address, apply)

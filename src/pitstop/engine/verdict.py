@@ -2,17 +2,17 @@
 
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from pitstop.engine.body import Restart
 from pitstop.events.outcome import Outcome
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Edit
 
 Position = Literal["before", "after", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class Proceed:
+class Proceed(Struct, frozen=True):
     """Go on. `inject` runs first; `config` takes the place of keys of the step's own.
 
     With `enters_code` the step, if it calls a function, is to wait there for whoever wants to step on in its language.
@@ -24,8 +24,7 @@ class Proceed:
     enters_code: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Force:
+class Force(Struct, frozen=True):
     """The occurrence ends with this outcome, whatever it did or would have done; edits made here stay."""
 
     outcome: Outcome
@@ -34,8 +33,7 @@ class Force:
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(Struct, frozen=True):
     """The occurrence does not count: the next attempt, with the edits made here."""
 
     edits: tuple[Edit, ...] = ()
@@ -44,8 +42,7 @@ class Again:
     inject_after: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GoBack:
+class GoBack(Struct, frozen=True):
     """The frame is started again; the log, cut at the point, says how far it goes without running anything.
 
     With `restart` only the steps from there on start again.

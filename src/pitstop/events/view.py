@@ -1,7 +1,8 @@
 """The state of a run: a fold over its events, and nothing else."""
 
 from collections.abc import Iterable
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from pitstop.events.counting import frames_after, frames_again, opened_still
 from pitstop.events.outcome import Outcome, Status
@@ -33,11 +34,9 @@ from pitstop.events.types import (
     Stopped,
     WatchesChanged,
 )
-from pitstop.lazy_dataclass import dataclass
 
 
-@dataclass(slots=True)
-class StepView:
+class StepView(Struct):
     """One occurrence as the log tells it."""
 
     occurrence: str
@@ -58,8 +57,7 @@ class StepView:
         return "interrupted" if self.is_interrupted else "running"
 
 
-@dataclass(slots=True)
-class FrameView:
+class FrameView(Struct):
     """One frame as the log tells it: running, pausing, paused or done."""
 
     id: str
@@ -69,8 +67,7 @@ class FrameView:
     ended_because: str | None = None
 
 
-@dataclass(slots=True)
-class RunView:
+class RunView(Struct):
     """A run as its log tells it. `apply` takes the next event; unknown kinds change nothing but the count.
 
     A run that is started again goes on with the same session: stops last, and so do pauses that were asked for.

@@ -3,7 +3,6 @@
 Commands get the real folders. Code that opens the path of a workspace itself finds nothing there.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -24,7 +23,7 @@ class FarExecutor:
     async def acquire(self, placement: Placement) -> WorkspaceRef:
         real = await self._executor.acquire(placement)
         self._real[real.id] = real
-        return replace(real, **{name: f"/far/{real.id}/{name}" for name in FOLDERS})
+        return msgspec.structs.replace(real, **{name: f"/far/{real.id}/{name}" for name in FOLDERS})
 
     def real(self, workspace: WorkspaceRef) -> WorkspaceRef:
         """The workspace with its folders as they are on this machine, for what a test looks at."""
@@ -34,7 +33,7 @@ class FarExecutor:
         await self._executor.release(self.real(workspace), keep=keep)
 
     async def start(self, workspace: WorkspaceRef, command: Command) -> CommandRef:
-        real = replace(
+        real = msgspec.structs.replace(
             command,
             argv=tuple(self._there(workspace, word) for word in command.argv),
             env={name: self._there(workspace, value) for name, value in command.env.items()},

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import msgspec
 
 from pitstop.errors import BadExpression, ExpressionTimeout
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.jq_text import tokens
 from pitstop.plan.paths import Parts, plain_path, read_path
 from pitstop.plan.values import Json, as_json
@@ -27,15 +26,13 @@ class Evaluator(Protocol):
         """End what it runs in. It cannot be used again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(msgspec.Struct, frozen=True):
     """The jq between `${{` and `}}`."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """Text and expressions in turn, in the order in which they were written."""
 
     parts: tuple[str | Expression, ...]

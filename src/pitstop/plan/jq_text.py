@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from pitstop.errors import BadExpression
-from pitstop.lazy_dataclass import dataclass
 
 
 class Token(NamedTuple):
@@ -76,8 +77,7 @@ class _Unclear(Exception):
     """The expression may read anything."""
 
 
-@dataclass(slots=True)
-class _Nest:
+class _Nest(Struct):
     """What is inside one pair of brackets."""
 
     bracket: str

@@ -2,18 +2,18 @@
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
+
 from pitstop.definition.values import NO_RETRY, Effects, OnInterrupt, Reducer, Retry, Source, Workspace
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import expressions_in
 
 __all__ = ["NO_RETRY", "Plan", "Reducer", "Retry", "Source", "Step"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class Step(Struct, frozen=True, eq=False):
     """One unit of a plan. `path` is its stable address; `local` is its last part, `id` its name in `.steps`.
 
     `secrets` names those in the environment of its commands: its own, and those of every step around it.
@@ -42,11 +42,11 @@ class Step:
     source: Source | None = None
     is_cleanup: bool = False
     is_injected: bool = False
-    is_templated: bool = field(init=False)
+    is_templated: bool = False  # computed
 
     def __post_init__(self) -> None:
         templated = any(True for value in (self.config, self.env) for _ in expressions_in(value))
-        object.__setattr__(self, "is_templated", templated)
+        force_setattr(self, "is_templated", templated)
 
     @property
     def local(self) -> str:

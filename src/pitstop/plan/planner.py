@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pitstop.definition.flow import Flow, InputSpec, Position, StepSpec, resolve_file
 from pitstop.definition.graph import END, START, GraphDefinition, NodeSpec
 from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
 from pitstop.definition.values import type_of
 from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs, Mistake
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import NO_RETRY, Plan, Source, Step
 from pitstop.plan.wiring import Wiring
 
@@ -164,8 +165,7 @@ def _own_values(flow: Flow, inputs: dict[str, Any]) -> dict[str, Any]:
     return {"inputs": inputs, "vars": dict(flow.vars), "env": dict(flow.env), "steps": {}}
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
+class _Around(Struct, frozen=True):
     """What a step has from those around it. `chain` has the files that call each other."""
 
     chain: Chain

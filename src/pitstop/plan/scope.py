@@ -3,24 +3,23 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from pitstop.errors import BadEdit, BadExpression
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.paths import format_path, read_path, with_value, without
 
 Path = tuple[str | int, ...]
 Values = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(Struct, frozen=True):
     """A value was put at a path."""
 
     path: Path
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """What was at a path is gone."""
 
     path: Path
@@ -64,11 +63,16 @@ class Layer:
             del self.changes[kept:]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Snapshot(Mapping[str, Any]):
     """A scope as it was: the layers' names and values, innermost first. Costs one reference per layer."""
 
-    layers: tuple[tuple[str, Values], ...]
+    __slots__ = ("layers",)
+
+    def __init__(self, layers: tuple[tuple[str, Values], ...]) -> None:
+        self.layers = layers
+
+    def __repr__(self) -> str:
+        return f"Snapshot(layers={self.layers!r})"
 
     def as_dict(self) -> Values:
         if len(self.layers) == 1:
@@ -137,8 +141,7 @@ class Scope:
                 layer.values = {**layer.values, key: seen}
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One change by hand: what was put where, and what was there before. Knows how to be done and undone."""
 
     layer: str

@@ -1,10 +1,10 @@
 """Any Python value as JSON that can be shown, and what changed between two of them."""
 
 import base64
+import dataclasses
 import operator
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -13,7 +13,8 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, cast
 from uuid import UUID
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from pitstop.plan.paths import Parts, format_path
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -45,8 +46,7 @@ def as_json(value: object, *, max_depth: int = 64, max_items: int = 10_000_000) 
     return _Conversion(max_depth, max_items).convert(value, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A path at which two values differ."""
 
     path: str
@@ -236,8 +236,8 @@ def _unfolded(value: object) -> object:
 def _fields(value: object) -> object:
     """The fields of an object whose class declares them; `value` itself if it does not."""
     kind = type(value)
-    if is_dataclass(kind):
-        return {field.name: getattr(value, field.name) for field in fields(kind)}
+    if dataclasses.is_dataclass(kind):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
     if hasattr(kind, "__struct_fields__"):  # msgspec
         return {name: getattr(value, name) for name in kind.__struct_fields__}
     if hasattr(kind, "model_dump"):  # pydantic

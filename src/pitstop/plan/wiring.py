@@ -2,11 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from typing import Any
 
+from msgspec import Struct, field
+
 from pitstop.definition.values import Choose, Reducer, Router
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import NO_RETRY, Step
 
 Routes = dict[Any, tuple[str, ...]]
@@ -54,8 +54,7 @@ def _no_function(state: dict[str, Any]) -> None:
     """What a node does that is a graph: nothing of its own."""
 
 
-@dataclass(slots=True, eq=False)
-class Wiring:
+class Wiring(Struct, eq=False):
     """The edges of one graph; a node without one is followed by END.
 
     Immutable by convention, with a memory of the nodes and meeting points it has worked out.

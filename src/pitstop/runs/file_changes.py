@@ -2,12 +2,12 @@
 
 from typing import Literal
 
+from msgspec import Struct
+
 from pitstop.engine.workspace_files import FileChangeKind
-from pitstop.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class FileChangeInfo:
+class FileChangeInfo(Struct, frozen=True):
     """A change of one path between two points. `mode` means that only the permissions changed."""
 
     path: str
@@ -15,16 +15,14 @@ class FileChangeInfo:
     is_text: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileChanges:
+class FileChanges(Struct, frozen=True):
     """The files that differ between two points, by path; `total` also counts omitted ones."""
 
     changes: tuple[FileChangeInfo, ...]
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True, kw_only=True):
     """One file at two points. `diff` is a unified diff, empty for a binary file; no `kind` means no change."""
 
     path: str

@@ -1,7 +1,6 @@
 """Breakpoints that are kept with a flow, and added to its runs that are debugged."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -27,7 +26,7 @@ async def with_flow_breakpoints(debug: DebugRequest, store: RunStore, file: str,
     if not debug.flow_breakpoints or not Path(file).is_absolute():
         return debug
     kept = await read_flow_breakpoints(store, file)
-    return replace(debug, breakpoints=(*debug.breakpoints, *_missing(kept, debug.breakpoints, plan)))
+    return msgspec.structs.replace(debug, breakpoints=(*debug.breakpoints, *_missing(kept, debug.breakpoints, plan)))
 
 
 def _missing(

@@ -8,12 +8,13 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any
 
+from msgspec import Struct
+
 from pitstop.definition.flow import Flow, StepSpec
 from pitstop.definition.mistakes import in_order
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadExpression, BadFlow, Mistake
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.paths import plain_path
 from pitstop.plan.planner import call_mistakes, plan_flow
@@ -141,8 +142,7 @@ def _key_of(path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | Non
     return normpath(path), frozenset(texts.items()), None if inputs is None else repr(dict(inputs))
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """The file that a flow begins in, and what reads the others."""
 
     text: bytes

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from msgspec import Struct
+
 from pitstop.errors import Mistake
-from pitstop.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class StepInfo:
+class StepInfo(Struct, frozen=True):
     """A step of a flow. `parent` is the path of its parent step; lines and columns start at 1."""
 
     path: str
@@ -31,8 +31,7 @@ class StepInfo:
         return f"{self.file}:{self.line}" if self.file is not None else ""
 
 
-@dataclass(frozen=True, slots=True)
-class InputInfo:
+class InputInfo(Struct, frozen=True):
     """An input of a flow."""
 
     name: str
@@ -42,8 +41,7 @@ class InputInfo:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FlowInfo:
+class FlowInfo(Struct, frozen=True):
     """A valid flow, with its steps in source order."""
 
     name: str

@@ -3,15 +3,15 @@
 import re
 from pathlib import Path
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from pitstop.runs.stored_flows import FLOW_ENDINGS
 
 _TARGET = r"(?s)(?P<place>.*?)(?P<module>[^/:]+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"
 _MODULE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 
 
-@dataclass(frozen=True, slots=True)
-class GraphTarget:
+class GraphTarget(Struct, frozen=True):
     """A name in a file, or in a module that is looked for in `folder` first."""
 
     folder: Path

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pitstop.definition.graph import GraphDefinition
 from pitstop.definition.mermaid import to_mermaid
@@ -15,23 +16,25 @@ from pitstop.events.log import EventLog, MemoryLog
 from pitstop.events.outcome import Outcome, Status, StepError
 from pitstop.events.types import AnyEvent, Event, RunStarted
 from pitstop.events.view import interventions_in
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 
 if TYPE_CHECKING:  # a run that is not debugged need not load it
     from pitstop.debugger.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """How a run ended."""
 
     status: Status
     state: dict[str, Any]  # the last values of the scope
     error: StepError | None = None
-    exception: BaseException | None = field(default=None, repr=False)  # the first one that was raised
+    exception: BaseException | None = None  # the first one that was raised
     intervened: tuple[Event, ...] = ()  # what was changed in the debugger; empty for a clean run
-    _done: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _done: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        shown = ("status", "state", "error", "intervened")
+        return f"RunResult({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     @property
     def steps(self) -> dict[str, Outcome]:

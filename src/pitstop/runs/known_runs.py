@@ -6,9 +6,10 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec import Struct
+
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadCursor, BadDefinition, NoScopes, NotEnded
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.flow_info import FlowInfo
@@ -27,8 +28,7 @@ from pitstop.store.port import KeptRun, RunFilter, RunRecord, RunStore
 Announce = Callable[[str], Awaitable[None]]  # is told the id of a new run, before its first step runs
 
 
-@dataclass(frozen=True, slots=True)
-class Backends:
+class Backends(Struct, frozen=True):
     """The implementations that `app.py` has chosen."""
 
     new_executor: NewExecutor

@@ -1,7 +1,6 @@
 """The debugger of a run in this process: requests become calls of its session."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -55,7 +54,7 @@ class LocalDebugger:
     ) -> InjectedState:
         path = await session.inject(stop, step, position)
         state = await self._inspection.state()
-        return InjectedState(**{each.name: getattr(state, each.name) for each in fields(state)}, path=path)
+        return InjectedState(**msgspec.structs.asdict(state), path=path)
 
     def _add_breakpoint(self, session: Session, **given: Any) -> BreakpointInfo:
         return self._inspection.breakpoint(session.add_breakpoint(**parts_of(BreakpointRequest(**given))))

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from pitstop.definition.flow import Flow
 from pitstop.engine.run import COMBINING
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.runs.graph_targets import GraphTarget
 from pitstop.steps.registry import StepTypes
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFlow:
+class PlannedFlow(Struct, frozen=True):
     """A flow, its plan, and the step types that it was read with. `graph` is set for one that is written in Python."""
 
     flow: Flow

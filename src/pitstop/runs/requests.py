@@ -1,7 +1,6 @@
 """What was asked for, as it is kept with a run: JSON, without the secrets."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ from pitstop.runs.telling import MaskText, masked
 
 def kept_request(request: RunRequest, mask: MaskText | None = None, commit: CommitInfo | None = None) -> dict[str, Any]:
     """The request to keep, and the commit that the run is of. Of secrets only the names; the text is kept elsewhere."""
-    told: dict[str, Any] = msgspec.to_builtins(replace(request, secrets={}, inputs={}))
+    told: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(request, secrets={}, inputs={}))
     told["inputs"] = as_json(dict(request.inputs))
     kept = {name: value for name, value in told.items() if name not in ("secrets", "text", "run_id")}
     kept["secret_names"] = sorted(request.secrets)

@@ -1,18 +1,16 @@
 """The state of a run as plain values: how far it is, and how it ended."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Literal
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct, field
 
 RunStatus = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
 SessionState = Literal["none", "pending", "waiting", "connected", "ended", "timeout"]
 ENDED: tuple[RunStatus, ...] = ("passed", "failed", "cancelled", "timed_out")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A failed step that made the run fail."""
 
     step: str
@@ -21,8 +19,7 @@ class Failure:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True):
     """How a run ended: passed, failed, cancelled or timed_out. `intervened` is True when a user modified it."""
 
     run: str
@@ -32,8 +29,7 @@ class RunSummary:
     intervened: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitInfo:
+class CommitInfo(Struct, frozen=True, kw_only=True):
     """The commit of a run. `has_changes`: the folder had uncommitted changes when the run started."""
 
     sha: str
@@ -42,8 +38,7 @@ class CommitInfo:
     has_changes: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunInfo:
+class RunInfo(Struct, frozen=True, kw_only=True):
     """A summary of a run. Times are seconds since the epoch."""
 
     id: str
@@ -70,8 +65,7 @@ class RunInfo:
     commit: CommitInfo | None = None  # of the repository that it works in, if it is one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunQuery:
+class RunQuery(Struct, frozen=True, kw_only=True):
     """Which runs, the newest first. `search` is looked for in the id, the flow's name and the file."""
 
     status: tuple[RunStatus, ...] = ()
@@ -81,8 +75,7 @@ class RunQuery:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
+class RunPage(Struct, frozen=True):
     """A page of runs; `next` is the cursor of the next page."""
 
     runs: tuple[RunInfo, ...]

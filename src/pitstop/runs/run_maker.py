@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from pitstop.errors import BadCommit, BadLog, UnknownRun
 from pitstop.events.types import AnyEvent
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
 from pitstop.runs.commits import commit_in, find_commit
@@ -32,8 +33,7 @@ LOOKED_AT_RUNS = 20  # for the last one that was whole
 MakePlan = Callable[[Mapping[str, Any]], PlannedFlow]
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRun:
+class PreparedRun(Struct, frozen=True):
     """A run that can begin: its record, the events that it takes over, and what is made of them.
 
     `request` is the one that was made, with its secrets.

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict
 
 Stream = Literal["stdout", "stderr"]
 WorkspaceWork = Literal["keeping", "putting_back"]
@@ -11,8 +12,7 @@ EVENT_SCHEMA = 1  # the shape of `EventInfo.as_json`; a changed meaning is a new
 WORKSPACE_PROGRESS = "workspace.progress"  # the kind of what is told between the events, without a number
 
 
-@dataclass(frozen=True, slots=True)
-class EventInfo:
+class EventInfo(Struct, frozen=True):
     """A fact of a run: its number in the log, its kind, its time, and the fields of that kind as JSON, masked."""
 
     number: int
@@ -24,8 +24,7 @@ class EventInfo:
         return {"schema": EVENT_SCHEMA, "number": self.number, "kind": self.kind, "at": self.at, **self.fields}
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """Bytes that a step wrote, as they came, without secrets."""
 
     occurrence: str
@@ -34,8 +33,7 @@ class Output:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkspaceProgress:
+class WorkspaceProgress(Struct, frozen=True, kw_only=True):
     """How far the files of the workspace are kept, or put back, and of how much; None is not known yet.
 
     It is told while that lasts, and is no event: it has no number, and nobody keeps it. `text` says it in words. The
@@ -52,12 +50,10 @@ class WorkspaceProgress:
     is_over: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in self.__slots__}
-        return {"schema": EVENT_SCHEMA, "kind": WORKSPACE_PROGRESS, **told}
+        return {"schema": EVENT_SCHEMA, "kind": WORKSPACE_PROGRESS, **asdict(self)}
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """A line of a step's log. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences."""
 
     number: int
@@ -66,8 +62,7 @@ class LogLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(Struct, frozen=True):
     """A page of the log of an occurrence. `next` is the number to continue after; None: no more yet.
 
     `is_ended` says that the occurrence has ended, so that there is no more to come.
@@ -79,8 +74,7 @@ class LogPage:
     is_ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactInfo:
+class ArtifactInfo(Struct, frozen=True):
     """An artifact of a step."""
 
     path: str

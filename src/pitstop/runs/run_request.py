@@ -1,12 +1,9 @@
 """What is asked of a run: to start it, to debug it, to open a shell in it."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
 
 import msgspec
-
-from pitstop.lazy_dataclass import dataclass
 
 A_co = TypeVar("A_co", covariant=True)
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -28,8 +25,7 @@ class Request(msgspec.Struct, Generic[A_co], frozen=True, forbid_unknown_fields=
     """Something to say to the debugger of a run, with the type of its answer. The limits of fields hold for JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakpointInfo:
+class BreakpointInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A breakpoint of a session. `paths` are the steps it applies to."""
 
     id: int
@@ -61,8 +57,7 @@ class BreakpointRequest(Request[BreakpointInfo], frozen=True, omit_defaults=Fals
     has_equals: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DebugRequest:
+class DebugRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How a run is to be held up. Its session exists before the first step.
 
     With `flow_breakpoints` those that are kept with the flow are added.
@@ -77,8 +72,7 @@ class DebugRequest:
     on_lease_end: Literal["abort", "continue"] = "abort"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run. `flow` is a file, or the name of a stored flow; with `text` it only says what the text is called.
 
     `folder` is the workspace, in place; None makes a fresh one. `from_step` takes what was finished before that step
@@ -89,8 +83,8 @@ class RunRequest:
 
     flow: str
     text: str | None = None
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    secrets: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    secrets: Mapping[str, str] = msgspec.field(default_factory=dict)
     folder: str | None = None
     from_step: str | None = None
     from_run: str | None = None
@@ -107,8 +101,7 @@ class RunRequest:
         return self.folder if self.commit is None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RerunRequest:
+class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A run again: its flow as it was then, unless `use_file` asks for the file as it is now.
 
     `commit` is a commit, branch or tag of the repository that the run worked in: it is checked out into a workspace of
@@ -116,8 +109,8 @@ class RerunRequest:
     """
 
     from_step: str | None = None
-    inputs: Mapping[str, Any] = field(default_factory=dict)  # laid over those it had
-    secrets: Mapping[str, str] = field(default_factory=dict)  # they are kept nowhere, so they have to be given again
+    inputs: Mapping[str, Any] = msgspec.field(default_factory=dict)  # laid over those it had
+    secrets: Mapping[str, str] = msgspec.field(default_factory=dict)  # stored nowhere, so they have to be given again
     use_file: bool = False
     commit: str | None = None
     debug: DebugRequest | None = None

@@ -1,8 +1,9 @@
 """Running a part of a flow: from a step on, with what an earlier run had finished, or one step alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pitstop.errors import BadLog, UnknownStep
 from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted

@@ -4,9 +4,11 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Executor, Placement
@@ -36,8 +38,7 @@ TAKE_UP_SECONDS = 10.0  # for a workspace that another client looks into at this
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
+class ServerOptions(Struct, frozen=True, kw_only=True):
     """How a server works. A run whose server was silent for `lease_seconds` is taken over by another.
 
     The workspace of a run is stored for `keep_seconds` after its end. A server that shuts down gives running steps

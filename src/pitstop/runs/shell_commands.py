@@ -5,7 +5,8 @@ typed like anything else; a paste, and a program that has the whole screen, get 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pitstop.errors import PitstopError
 from pitstop.runs import verbs
@@ -29,22 +30,19 @@ _PASTE, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 _FULL_SCREEN, _FULL_SCREEN_END = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
-@dataclass(frozen=True, slots=True)
-class ToShell:
+class ToShell(Struct, frozen=True):
     """Bytes that the shell gets."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ToScreen:
+class ToScreen(Struct, frozen=True):
     """Bytes that the terminal shows, as an echo of what is held back."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(Struct, frozen=True):
     """A command that was entered."""
 
     command: str

@@ -4,12 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from itertools import count
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+
+class Waiting(Struct, frozen=True):
     """A run that waits for a slot. `number` is its place in the order of arrival."""
 
     flow: str

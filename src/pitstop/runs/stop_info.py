@@ -2,15 +2,15 @@
 
 from typing import Any, Literal
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from pitstop.runs.run_info import CommitInfo, SessionState
 from pitstop.runs.run_request import BreakpointInfo, BreakPosition
 
 FrameState = Literal["running", "pausing", "paused", "done"]
 
 
-@dataclass(frozen=True, slots=True)
-class FrameInfo:
+class FrameInfo(Struct, frozen=True):
     """A line of execution."""
 
     id: str
@@ -21,8 +21,7 @@ class FrameInfo:
     occurrence: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeInfo:
+class OutcomeInfo(Struct, frozen=True, kw_only=True):
     """How a step ended."""
 
     status: str
@@ -32,8 +31,7 @@ class OutcomeInfo:
     paused_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopInfo:
+class StopInfo(Struct, frozen=True, kw_only=True):
     """A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`.
 
     `after_event` is its number in the log: what a rewind to it keeps.
@@ -60,8 +58,7 @@ class StopInfo:
     lease_ends_at: float | None = None  # when it ends by itself; seconds since the epoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditInfo:
+class EditInfo(Struct, frozen=True, kw_only=True):
     """An edit made at a stop, which can be undone until its frame resumes.
 
     `preview` is the value in one line; `value` is set for a plain value, and truncated when it is long.
@@ -76,8 +73,7 @@ class EditInfo:
     removes: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DebugState:
+class DebugState(Struct, frozen=True, kw_only=True):
     """A snapshot of a session: apply the events above `last_event` to follow it from there."""
 
     session: SessionState
@@ -91,15 +87,13 @@ class DebugState:
     is_ended: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InjectedState(DebugState):
+class InjectedState(DebugState, frozen=True, kw_only=True):
     """The state after a step was injected, and the path of that step."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointInfo:
+class PointInfo(Struct, frozen=True, kw_only=True):
     """A point in the history to rewind to. `status` is the outcome of the step; `stop` is set if it paused there."""
 
     number: int
@@ -113,8 +107,7 @@ class PointInfo:
     has_snapshot: bool = False  # whether the workspace of then can be put back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextInfo:
+class ContextInfo(Struct, frozen=True, kw_only=True):
     """Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`.
 
     `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files;

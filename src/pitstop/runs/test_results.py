@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from pitstop.runs.run_info import RunStatus
 
 
-@dataclass(frozen=True, slots=True)
-class TestCase:
+class TestCase(Struct, frozen=True):
     """One test of a report: passed, failed, error or skipped. `change` compares it with the previous run."""
 
     __test__ = False  # pytest is not to take it for a test
@@ -21,8 +21,7 @@ class TestCase:
     change: Literal["new", "fixed", "still_failing", "flaky", ""] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FailingTest:
+class FailingTest(Struct, frozen=True):
     """A failed test, by the names that are stable across runs."""
 
     step: str
@@ -30,8 +29,7 @@ class FailingTest:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestedRun:
+class TestedRun(Struct, frozen=True, kw_only=True):
     """The test results of one run: how many tests there were, and which failed."""
 
     __test__ = False

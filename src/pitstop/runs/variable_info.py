@@ -1,14 +1,12 @@
 """Values in the scope of a step, its config, and differences between two points."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Literal
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariableInfo:
+class VariableInfo(Struct, frozen=True, kw_only=True):
     """One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value.
 
     `value` is set for a plain value, and truncated when it is long; `preview` is always one line.
@@ -25,8 +23,7 @@ class VariableInfo:
     set_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VariablePage:
+class VariablePage(Struct, frozen=True):
     """A page of the children of a value; `next` is the cursor of the next page."""
 
     variables: tuple[VariableInfo, ...]
@@ -34,24 +31,21 @@ class VariablePage:
     next: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
+class Evaluated(Struct, frozen=True):
     """All values of an expression. `cut` has the paths of values too large to send."""
 
     values: list[Any]
     cut: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WholeScope:
+class WholeScope(Struct, frozen=True):
     """All values of a scope. `cut` has the paths of values too large to send; read those page by page."""
 
     scope: dict[str, Any]
     cut: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigInfo:
+class ConfigInfo(Struct, frozen=True):
     """A step's config as written, as it resolves now, and what cannot be resolved."""
 
     raw: Mapping[str, Any]
@@ -60,8 +54,7 @@ class ConfigInfo:
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeInfo:
+class ChangeInfo(Struct, frozen=True, kw_only=True):
     """A difference between two values, at a path; a missing value is None, as `kind` says."""
 
     path: str

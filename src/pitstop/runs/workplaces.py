@@ -4,14 +4,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import field
 from typing import Any, Protocol
 
 from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
-from pitstop.engine.frame import Activation
 from pitstop.engine.ports import Clock, Evaluator, Ports, Snapshots, StepType
 from pitstop.errors import WorkspaceLost
-from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.steps.workplace import MaskedStream, OnOutput, Settle, Workplace
@@ -32,21 +29,13 @@ class StreamMasker(Protocol):
     def new_stream(self) -> MaskedStream: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KillableWorkplace(Workplace):
-    """A workplace that remembers its commands, so that all of them can be ended at once."""
-
-    _keys: set[str] = field(default_factory=set, init=False, repr=False)
-
-    def next_key(self, activation: Activation) -> str:
-        key = Workplace.next_key(self, activation)
-        self._keys.add(key)
-        return key
+class KillableWorkplace(Workplace, frozen=True, kw_only=True):
+    """A workplace whose commands can all be ended at once."""
 
     async def kill_commands(self) -> None:
         """End whatever runs, and take away the time that it was given to end by itself."""
         async with asyncio.TaskGroup() as group:
-            for key in self._keys:
+            for key in self.keys():
                 group.create_task(self._kill(CommandRef(self.workspace.id, key)))
             for place in self._homes.values():
                 group.create_task(place.kill_commands())

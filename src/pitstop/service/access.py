@@ -14,7 +14,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from pitstop.errors import CommandRefused, Unknown
-from pitstop.lazy_dataclass import dataclass
 from pitstop.service.caller import Caller, Record, Role, record_nothing
 
 OWNER = "owner"
@@ -24,8 +23,7 @@ MOST_CODES = 1000
 KNOWN_FOR_SECONDS = 2.0  # how long a token that another server revoked may still be accepted
 
 
-@dataclass(frozen=True, slots=True)
-class TokenInfo:
+class TokenInfo(Struct, frozen=True):
     """The owner of a token; the token itself is not stored."""
 
     name: str
@@ -33,8 +31,7 @@ class TokenInfo:
     created_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class NewToken:
+class NewToken(Struct, frozen=True):
     """A new token: it is shown only once."""
 
     name: str

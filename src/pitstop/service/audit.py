@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from pitstop.errors import BadCursor
-from pitstop.lazy_dataclass import dataclass
 from pitstop.service.caller import Caller
 
 RETRY_SECONDS = 1.0
@@ -37,8 +36,7 @@ class Deed(Struct, frozen=True):
     detail: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(Struct, frozen=True):
     """Who did what to a run, and when, without secret values."""
 
     number: int
@@ -49,8 +47,7 @@ class AuditEntry:
     detail: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPage:
+class AuditPage(Struct, frozen=True):
     """A page of entries, newest first; `next` is the cursor of the next page."""
 
     entries: tuple[AuditEntry, ...]

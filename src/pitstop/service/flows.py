@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from pitstop.runs.flow_info import FlowInfo, StepInfo
 from pitstop.runs.graph_targets import read_target
 from pitstop.runs.run_request import BreakpointRequest, RunRequest
@@ -12,8 +13,7 @@ from pitstop.service.caller import Caller
 __all__ = ["Finding", "FlowInfo", "Flows", "StepInfo", "StepTypeHelp", "StoredFlow", "read_target"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFlow:
+class StoredFlow(Struct, frozen=True):
     """A flow that can be started by name: a file in one of the service's flow folders."""
 
     name: str
@@ -21,8 +21,7 @@ class StoredFlow:
     problem: str | None = None  # why it cannot run, if that is so
 
 
-@dataclass(frozen=True, slots=True)
-class StepTypeHelp:
+class StepTypeHelp(Struct, frozen=True):
     """A step type or a control-flow construct: one line, and the full description.
 
     `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it.
@@ -35,8 +34,7 @@ class StepTypeHelp:
     config: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One check of this machine's setup. `is_needed` is False for what is optional."""
 
     name: str

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+
+from msgspec import Struct
 
 from pitstop.definition.plain import SECRET_PATTERN
 from pitstop.errors import BadSecret
-from pitstop.lazy_dataclass import dataclass
 
 SERVER = "server"
 EVERY_REPO = "*"
@@ -18,15 +18,17 @@ _NAME = re.compile(SECRET_PATTERN)
 _REPO = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class SecretRecord:
+class SecretRecord(Struct, frozen=True):
     """A stored secret. `repos` may have it where its scope is the server."""
 
     name: str
     scope: str
     repos: tuple[str, ...]
     created_at: float
-    sealed: bytes = field(repr=False)
+    sealed: bytes
+
+    def __repr__(self) -> str:
+        return f"SecretRecord({self.name!r}, {self.scope!r})"
 
 
 def secrets_for(stored: Iterable[SecretRecord], repo: str | None, flow: str | None) -> dict[str, SecretRecord]:

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from pitstop.errors import Unknown
-from pitstop.lazy_dataclass import dataclass
 from pitstop.service.caller import Caller, Record, record_nothing
 from pitstop.service.secret_scopes import SecretRecord, check_secret, check_value, secrets_for
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:  # the command line lists secrets and opens none
     from pitstop.service.sealing import Seal
 
 
-@dataclass(frozen=True, slots=True)
-class SecretInfo:
+class SecretInfo(Struct, frozen=True):
     """A stored secret, which cannot be read back. `repos` may have it, where its scope is `server`."""
 
     name: str

@@ -2,15 +2,15 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pitstop.events.log import events_from_json
 from pitstop.events.view import RunView, StepView, fold
 from pitstop.service.runs import ENDED, ActiveRun, EventInfo
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OccurrenceInfo:
+class OccurrenceInfo(Struct, frozen=True, kw_only=True):
     """One occurrence of a step. Times are seconds since the epoch; `attempt` counts from 1."""
 
     path: str

@@ -4,14 +4,12 @@ The other answers are the values of the desks as they are.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pitstop.errors import Mistake
-from pitstop.lazy_dataclass import dataclass
 from pitstop.service.caller import Role
 from pitstop.service.flows import FlowInfo
 from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest, RunInfo, RunRequest
@@ -170,8 +168,7 @@ class TokenForm(Form):
 # --- Answers that only HTTP gives ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Me:
+class Me(msgspec.Struct, frozen=True):
     """The client, and the server that answers."""
 
     name: str
@@ -179,24 +176,21 @@ class Me:
     version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDetail(RunInfo):
+class RunDetail(RunInfo, frozen=True, kw_only=True):
     """A run with its flow, and the flow's files as they were when it was read."""
 
     flow_info: FlowInfo
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFlow:
+class CheckedFlow(msgspec.Struct, frozen=True):
     """A valid flow, or all errors in it."""
 
     flow: FlowInfo | None
     mistakes: tuple[Mistake, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FlowDetail:
+class FlowDetail(msgspec.Struct, frozen=True):
     """A stored flow; `info` is None if it is invalid."""
 
     name: str
@@ -206,8 +200,7 @@ class FlowDetail:
     mistakes: tuple[Mistake, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OutputPiece:
+class OutputPiece(msgspec.Struct, frozen=True):
     """The log of a step, as text."""
 
     occurrence: str
@@ -216,24 +209,21 @@ class OutputPiece:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShellToken:
+class ShellToken(msgspec.Struct, frozen=True):
     """A one-time token for a shell, valid until `expires_at` (seconds since the epoch)."""
 
     token: str
     expires_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class LoginLink:
+class LoginLink(msgspec.Struct, frozen=True):
     """A one-time login link for a browser, valid until `expires_at`."""
 
     url: str
     expires_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Problem details (RFC 9457). `code` is stable; other members are the values of the error."""
 
     type: str

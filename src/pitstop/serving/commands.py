@@ -4,11 +4,11 @@ import argparse
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import uvloop
+from msgspec.structs import replace
 
 from pitstop.app import new_executor, new_snapshots
 from pitstop.definition.durations import parse_duration

@@ -10,8 +10,9 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from pitstop.app import open_server_service
 from pitstop.doors.http.app import create_app
@@ -54,8 +55,7 @@ class NoPort(PitstopError):
         super().__init__(f"cannot listen on {host}:{port}: {reason}. Use another --port, or --port 0 for any free one")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(Struct, frozen=True, kw_only=True):
     """What a server is told. Without a port it takes the first free one from PORT on."""
 
     settings: Settings
@@ -69,8 +69,7 @@ class Serving:
     keep_seconds: float = 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """A server that listens."""
 
     service: ServerService

@@ -3,23 +3,22 @@
 import asyncio
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from pitstop.errors import NotAsked
-from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.failures import NobodyToApprove
 
 NOBODY_HERE = "run the flow in a terminal to answer"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question of a step to the user."""
 
     occurrence: str
     prompt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What the person said."""
 
     approved: bool

@@ -5,11 +5,12 @@ import signal
 from collections import deque
 from contextlib import suppress
 
+from msgspec import Struct
+
 from pitstop.engine.executor import Command, CommandRef, CommandResult
 from pitstop.engine.frame import Activation
 from pitstop.errors import WorkspaceLost
 from pitstop.events.written_text import shown_line
-from pitstop.lazy_dataclass import dataclass
 from pitstop.steps.workplace import Workplace
 
 LAST_LINES = 10
@@ -18,8 +19,7 @@ _LINE_CHARACTERS = 500
 _FIRST_SIGNAL_CODE = 128  # a shell whose command was ended by signal 9 exits with 128 + 9
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How a command ended, and the last that it said, without secrets."""
 
     result: CommandResult

@@ -6,9 +6,10 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from msgspec import Struct
 
 from pitstop.steps.failures import NoAnswer
 
@@ -22,8 +23,7 @@ _SAFE_IN_TARGET = "/?:@!$&'()*+,;=%~-._[]"
 _WITHOUT_BODY = frozenset({204, 304})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request that can be sent; `shown_url` has no credentials in it."""
 
     method: str
@@ -35,8 +35,7 @@ class Request:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """An answer. Names of headers are in small letters; `is_cut` when the body was longer than allowed."""
 
     status: int

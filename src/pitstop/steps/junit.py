@@ -1,11 +1,11 @@
 """Test reports in JUnit's XML, read as they stream by: counts, and the cases that failed."""
 
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Any
 from xml.parsers import expat
 
-from pitstop.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from pitstop.steps.failures import BadReport
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -13,8 +13,7 @@ MOST_FAILING_CASES = 200
 _TEXT_CHARACTERS = 2_000
 
 
-@dataclass(slots=True)
-class TestCounts:
+class TestCounts(Struct):
     """What some reports say together."""
 
     __test__ = False  # pytest is not to take it for a test

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from pitstop.steps.failures import NeverHeld
 
@@ -13,15 +14,13 @@ DEFAULT_LIMIT_SECONDS = 60.0
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class NotYet:
+class NotYet(Struct, frozen=True):
     """It does not hold; `reason` is what was there instead."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Polling:
+class Polling(Struct, frozen=True):
     """How often to try. `limit_seconds` None is once."""
 
     every_seconds: float = DEFAULT_EVERY_SECONDS

@@ -4,8 +4,9 @@ import inspect
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pitstop.definition.durations import DURATION_PATTERN, format_duration
 from pitstop.steps.described import DescribedStepType
@@ -13,8 +14,7 @@ from pitstop.steps.described import DescribedStepType
 _WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class FieldHelp:
+class FieldHelp(Struct, frozen=True):
     """One field of a configuration, as the user writes it."""
 
     name: str

@@ -5,7 +5,6 @@ import hashlib
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import field, replace
 from typing import Any, Protocol, Self
 from urllib.parse import quote
 
@@ -15,7 +14,6 @@ from pitstop.engine.executor import Executor, LogChunk, Placement, Stream, Works
 from pitstop.engine.frame import Activation
 from pitstop.engine.workspace_files import COMMAND_FILES, WorkspaceFiles
 from pitstop.errors import FileProblem, WorkspaceLost
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
 from pitstop.steps.approvals import Approvals
@@ -44,8 +42,7 @@ def default_shell() -> tuple[str, ...]:
     return BASH if shutil.which("bash") else SH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workplace:
+class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of one run work with.
 
     `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored.
@@ -54,18 +51,21 @@ class Workplace:
     executor: Executor
     workspace: WorkspaceRef
     run: str = "run"
-    env: Mapping[str, str] = field(default_factory=dict)  # laid over what the executor gives every command
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)  # a command has those that its step lists
-    shell: tuple[str, ...] = field(default_factory=default_shell)
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)  # laid over what the executor gives every command
+    secrets: Mapping[str, str] = msgspec.field(default_factory=dict)  # a command has those that its step lists
+    shell: tuple[str, ...] = msgspec.field(default_factory=default_shell)
     grace_seconds: float = 10.0
     mask: Callable[[str], str] = str
     masked_stream: Callable[[], MaskedStream] | None = None
-    approvals: Approvals = field(default_factory=Approvals)
+    approvals: Approvals = msgspec.field(default_factory=Approvals)
     on_output: OnOutput | None = None
     settle: Settle | None = None
-    _started: dict[str, int] = field(default_factory=dict, init=False, repr=False)  # commands, by execution
-    _homes: dict[str, Self] = field(default_factory=dict, init=False, repr=False)
-    _home_lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
+    _started: dict[str, int] = msgspec.field(default_factory=dict)  # commands, by execution
+    _homes: dict[str, Self] = msgspec.field(default_factory=dict)
+    _home_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+
+    def __repr__(self) -> str:
+        return f"Workplace(run={self.run!r}, workspace={self.workspace!r})"  # without the secrets
 
     @property
     def files(self) -> WorkspaceFiles:
@@ -77,7 +77,10 @@ class Workplace:
             return self
         async with self._home_lock:
             if home not in self._homes:
-                self._homes[home] = replace(self, workspace=await self.executor.acquire(Placement()))
+                workspace = await self.executor.acquire(Placement())
+                self._homes[home] = msgspec.structs.replace(
+                    self, workspace=workspace, _started={}, _homes={}, _home_lock=asyncio.Lock()
+                )
             return self._homes[home]
 
     async def leave(self, home: str) -> None:
@@ -89,6 +92,10 @@ class Workplace:
                     await _copy_artifacts(place.files, self.files)
                 finally:
                     await self.executor.release(place.workspace)
+
+    def keys(self) -> list[str]:
+        """The execution keys given out so far."""
+        return [f"{execution}:{number}" for execution, count in self._started.items() for number in range(1, count + 1)]
 
     def next_key(self, activation: Activation) -> str:
         """An execution key that the log determines: a run that is resumed uses those that it used before.

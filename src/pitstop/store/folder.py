@@ -19,7 +19,6 @@ import shutil
 import signal
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -92,7 +91,7 @@ class FolderRun:
             pinned = msgspec.json.encode(changes.pop("is_pinned"))
             self._attempt(lambda: replace_file(self.path / PINNED, pinned))
         if changes:
-            self._record = replace(self._record if self._is_own else self._read(), **changes)
+            self._record = msgspec.structs.replace(self._record if self._is_own else self._read(), **changes)
             self._write_record()
         if changes.get("status") in ENDED:
             forget_old_runs(self.path.parent)

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -23,7 +22,7 @@ def read_record(path: Path) -> RunRecord | None:
     if record is not None and record.status not in ENDED and not is_locked(path):
         record = _read_written(path)  # once more: it may have told its end since, and is gone only then
         if record is not None and record.status not in ENDED:
-            record = replace(record, status="cancelled", error=KILLED)
+            record = msgspec.structs.replace(record, status="cancelled", error=KILLED)
     return None if record is None else with_pin(record, path)
 
 
@@ -36,7 +35,7 @@ def _read_written(path: Path) -> RunRecord | None:
 
 def with_pin(record: RunRecord, path: Path) -> RunRecord:
     try:
-        return replace(record, is_pinned=msgspec.json.decode((path / PINNED).read_bytes(), type=bool))
+        return msgspec.structs.replace(record, is_pinned=msgspec.json.decode((path / PINNED).read_bytes(), type=bool))
     except (OSError, ValueError):  # it was never pinned
         return record
 

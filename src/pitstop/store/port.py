@@ -5,14 +5,14 @@ suite in `tests/contracts/store.py`.
 """
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence, Set
-from dataclasses import field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 from pitstop.engine.executor import LogChunk, Stream
 from pitstop.engine.workspace_files import FoundFile
 from pitstop.events.log import EventLog
 from pitstop.events.types import AnyEvent
-from pitstop.lazy_dataclass import dataclass
 
 FileChunk = tuple[FoundFile, bytes]  # a file, and the next of what is in it
 Status = Literal["pending", "running", "paused", "passed", "failed", "cancelled", "timed_out"]
@@ -20,8 +20,7 @@ Status = Literal["pending", "running", "paused", "passed", "failed", "cancelled"
 ENDED: tuple[Status, ...] = ("passed", "failed", "cancelled", "timed_out")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True, kw_only=True):
     """A run, without its log. Times are seconds since the epoch; `request` and `failures` are JSON without secrets.
 
     `texts` has every file of the flow as it was read, so that a run goes on with the flow that it began with.
@@ -52,8 +51,7 @@ class RunRecord:
     is_pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFilter:
+class RunFilter(Struct, frozen=True, kw_only=True):
     """Which runs, the newest first. `before` is the (created_at, id) of the last one of the page before."""
 
     status: tuple[Status, ...] = ()
@@ -64,8 +62,7 @@ class RunFilter:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLine:
+class OutputLine(Struct, frozen=True):
     """A line that an occurrence wrote, without its newline. `number` counts its lines from 1.
 
     A line of more than `LONGEST_LINE` bytes is kept as several; a `\\r` inside it is kept as it came.
@@ -80,8 +77,7 @@ class OutputLine:
 LONGEST_LINE = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A file that was handed on; its path is relative."""
 
     path: str
@@ -201,8 +197,7 @@ class RunStore(Protocol):
 # --- What several servers need beside it -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A run that is a server's now: `open_claimed` opens it.
 
     `left_at` is when the server that had it before was last seen; None when none had, or nobody knows.
@@ -213,8 +208,7 @@ class Claim:
     left_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRecord:
+class ServerRecord(Struct, frozen=True):
     """A server that uses this store, and when it was last seen, in the database's time."""
 
     id: str

@@ -3,10 +3,10 @@
 import asyncio
 import signal
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.doors.cli.debug.command import debug_command
 from pitstop.doors.cli.interrupts import Interrupts

@@ -3,8 +3,9 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen, server_of

@@ -5,13 +5,13 @@ import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from pitstop.doors.cli.choosing import server_of
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.run_options import FRESH
-from pitstop.lazy_dataclass import dataclass
 from pitstop.service.runs import ActiveRun, Failure, RunSummary
 
 NAME = "pitstop"
@@ -19,8 +19,7 @@ SHOWN_FAILURES = 3
 SHOWN_LOG_LINES = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """How a run ended. `stopped_at` is the step at which it was left, because nobody was there to debug it.
 
     `tails` has the end of what each failed occurrence wrote, `artifacts` the place of what steps handed on.

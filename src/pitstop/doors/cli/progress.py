@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from pitstop.service.flows import FlowInfo, StepInfo
 from pitstop.service.runs import EventInfo, Output, shown_line
@@ -15,8 +16,7 @@ _LOOKED_AT_BYTES = 4096
 LAST = (float("inf"),)  # the place of what comes again, or was put in: as it comes
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """A step, or one turn or combination of it: what it is called, and how it is doing."""
 
     address: str

@@ -3,7 +3,8 @@
 import argparse
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pitstop.doors.cli.app import Opening, OpenService
 from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of

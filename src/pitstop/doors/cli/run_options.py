@@ -5,11 +5,12 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from pitstop.doors.cli.choosing import server_of
 from pitstop.errors import BadBreakpoint, BadInputs

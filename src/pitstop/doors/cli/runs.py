@@ -3,9 +3,10 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import get_args
+
+from msgspec import to_builtins
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.choosing import add_server_option, ask, open_chosen
@@ -30,7 +31,7 @@ def runs_command(words: Sequence[str], open_service: OpenService, interrupts: In
     query = RunQuery(status=tuple(options.status), flow=options.flow, search=options.search, limit=options.limit)
     page = ask(open_chosen(options, open_service), lambda service: service.runs.list(LOCAL, query))
     for run in page.runs:
-        print(json.dumps(asdict(run), ensure_ascii=False) if options.json else line_of(run))
+        print(json.dumps(to_builtins(run), ensure_ascii=False) if options.json else line_of(run))
     if page.next is not None and not options.json:
         print("there are more: raise --limit to show them")
 

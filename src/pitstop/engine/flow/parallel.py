@@ -4,18 +4,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from pitstop.engine.flow.sequence import PASSED, take_over
 from pitstop.engine.frame import Activation, Frame, FrameRewound
 from pitstop.engine.frame_life import end_frame, live_frame, open_frames
 from pitstop.engine.step import record_in_steps, run_step
 from pitstop.events.outcome import Outcome, Status, StepError
-from pitstop.lazy_dataclass import dataclass
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """What a frame will run. `id` is also its address: the same in every run."""
 
     id: str
@@ -24,8 +24,7 @@ class Branch:
     body: Callable[[Frame], Awaitable[Outcome]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """When branches together succeed, and whether the rest are ended as soon as that is decided.
 
     `needed` branches have to pass, all of them for None; a needed number that was reached always ends the rest.

@@ -1,9 +1,10 @@
 """The desk for flows, in this process."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow

@@ -1,8 +1,9 @@
 """The desks for runs, debugging and workspaces, over the runs that this process owns."""
 
-from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+from msgspec.structs import asdict
 
 from pitstop.runs.run_info import RunPage, RunQuery
 from pitstop.runs.run_request import Request, RerunRequest, RunRequest, ShellOptions
@@ -88,4 +89,4 @@ class RunDesks:
 
 def _given(request: RunRequest | RerunRequest) -> dict[str, Any]:
     """The fields of a request that are not empty."""
-    return {each.name: value for each in fields(request) if (value := getattr(request, each.name))}
+    return {name: value for name, value in asdict(request).items() if value}

@@ -4,7 +4,6 @@ To a server on this machine a flow's file and a run's folder are named. To anoth
 the run has a fresh workspace there.
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,6 @@ def flow_choice(flow: str, text: str | None, *, is_here: bool) -> dict[str, str]
 
 def run_body(request: RunRequest, *, is_here: bool) -> dict[str, Any]:
     folder = str(Path(request.folder).absolute()) if request.folder is not None and is_here else None
-    body: dict[str, Any] = msgspec.to_builtins(replace(request, folder=folder))
+    body: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(request, folder=folder))
     del body["text"], body["run_id"]  # the server chooses the id
     return {**body, "flow": flow_choice(request.flow, request.text, is_here=is_here)}

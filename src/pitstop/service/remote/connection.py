@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -25,8 +24,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEvent:
+class StreamEvent(msgspec.Struct, frozen=True):
     """A server-sent event."""
 
     id: str | None

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from sqlalchemy import Table
 
 from pitstop.engine.executor import LogChunk
@@ -19,8 +19,7 @@ from pitstop.store.sql.event_rows import EventRow
 OutputRow = tuple[str, str, int, int, int, bytes]  # as in the table
 
 
-@dataclass(slots=True, eq=False)
-class Taken:
+class Taken(Struct, eq=False):
     """Changes on their way into the database: the same at every attempt, until one succeeds."""
 
     changes: "Changes"

@@ -1,7 +1,6 @@
 """A run's record as a row, and back; which runs there are."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, tuple_
@@ -11,7 +10,7 @@ from pitstop.store.port import RunFilter, RunRecord
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.schema import runs
 
-FIELDS = tuple(field.name for field in fields(RunRecord))
+FIELDS = RunRecord.__struct_fields__
 RECORD = tuple(runs.c[name] for name in FIELDS)
 
 

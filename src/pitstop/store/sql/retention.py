@@ -1,9 +1,9 @@
 """Forgetting runs, and giving the room back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Table, delete, func, or_, select, text
 
 from pitstop.errors import UnknownRun
@@ -18,8 +18,7 @@ _SHRINK = "PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA op
 _ROWS_AT_ONCE = 10_000  # no transaction is long: others want to write
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """What was forgotten: the runs, and how many bytes the database has given back."""
 
     runs: tuple[str, ...]

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Double, Table, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
+
+from msgspec import Struct
 
 from pitstop.errors import BadCommand
 
@@ -18,8 +19,7 @@ _ASSIGNMENT = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*?)\s*(?<!=)=(?!=)
 _IN_LAYER = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """`[@LAYER] PATH = JSON`; without a value, what `unset` takes."""
 
     path: str
@@ -27,40 +27,35 @@ class Assignment:
     layer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """How a step is to have ended: `passed|failed|skipped [JSON]`."""
 
     status: Status
     outputs: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(Struct, frozen=True):
     """`[before|after] TYPE {json}`."""
 
     position: Literal["before", "after"]
     step: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """A point of the past or a step, and whether steps with external effects may run again: `[POINT|STEP] [!]`."""
 
     target: int | str | None
     external: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """`y|n [COMMENT]`."""
 
     approved: bool
     comment: str
 
 
-@dataclass(frozen=True, slots=True)
-class FilesWanted:
+class FilesWanted(Struct, frozen=True):
     """`[A [B]] [PATH]`."""
 
     before: int | None = None
@@ -68,8 +63,7 @@ class FilesWanted:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogPart:
+class LogPart(Struct, frozen=True):
     """`[STEP] [LINES]`."""
 
     step: str | None

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from pitstop.doors.cli.breakpoint_text import POSITIONS
 from pitstop.doors.cli.debug.arguments import STATUSES
@@ -19,8 +19,7 @@ _PART = re.compile(r'\.([A-Za-z_]\w*)|\."([^"]*)"|\[(\d+)\]')
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A completion: the text that takes the place of the last `replaces` characters."""
 
     text: str

@@ -1,8 +1,8 @@
 """What steps write, as lines to show while they run."""
 
 import codecs
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from rich.text import Text
 
 from pitstop.service.runs import Output
@@ -11,8 +11,7 @@ LONGEST_LINE = 2_000
 ESCAPE = "\x1b"
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLine:
+class OutputLine(Struct, frozen=True):
     """A line that a step wrote. Its text is made only when it is shown: most of a flood never is."""
 
     step: str
@@ -29,8 +28,7 @@ class OutputLine:
         return Text.assemble((f"{self.step} │ ", self.style), text)
 
 
-@dataclass(slots=True)
-class _Begun:
+class _Begun(Struct):
     """A line that has not ended, of one stream of one occurrence."""
 
     decoder: codecs.IncrementalDecoder = field(default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace"))

@@ -1,8 +1,9 @@
 """Every command of the prompt, with what reads its argument and what is told about it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from pitstop.doors.cli.breakpoint_text import read_breakpoint
 from pitstop.doors.cli.debug import arguments as read
@@ -19,8 +20,7 @@ SESSION = "The run"
 GROUPS = (MOVING, LOOKING, CHANGING, BREAKPOINTS, TIME, SESSION)
 
 
-@dataclass(frozen=True, slots=True)
-class CommandSpec:
+class CommandSpec(Struct, frozen=True):
     """A command as it is offered. `verb` is what a stop must allow for it; `moves` if the frame resumes by it.
 
     It speaks the verb of its name in the debugger's table, and those in `speaks`.

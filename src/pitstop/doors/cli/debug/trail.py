@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pitstop.service.debugging import FrameInfo, StopInfo
 from pitstop.service.flows import StepInfo
@@ -11,8 +12,7 @@ from pitstop.service.runs import EventInfo
 _TURN = re.compile(r"[@#]\d+|\[\d+\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """One line of a call stack: a step that is open, and the frame that it is in."""
 
     frame: str
@@ -21,8 +21,7 @@ class Caller:
     is_current: bool = False
 
 
-@dataclass(slots=True)
-class Trail:
+class Trail(Struct):
     """`apply` takes the next event; kinds that it does not know change nothing."""
 
     steps: Mapping[str, StepInfo]

@@ -1,9 +1,9 @@
 """The breakpoints that a client has asked for, and those of the debugger that they became."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from pitstop.doors.dap.protocol.messages import Breakpoint
@@ -15,8 +15,7 @@ Kind = Literal["line", "function", "exception", "data"]
 Key = tuple[Kind, str]  # the kind, and the file of those that are at lines
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """What somebody wants. A line may be that of several steps, so there may be several requests, or none."""
 
     requests: tuple[BreakpointRequest, ...]
@@ -24,8 +23,7 @@ class Draft:
     step: str | None = None
 
 
-@dataclass(slots=True)
-class Mark:
+class Mark(Struct):
     """A breakpoint as the client knows it, under a number that is never used again."""
 
     kind: Kind

@@ -1,9 +1,10 @@
 """Who is at the other end: how it counts and writes paths, what it understands, and what it must not be told."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from pitstop.doors.dap.protocol.arguments import InitializeArguments
 
@@ -25,8 +26,7 @@ QUIRKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """What a client said of itself. Here lines and columns count from 1, and a path is a path."""
 
     id: str = ""

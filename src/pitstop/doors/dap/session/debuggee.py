@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pitstop.doors.dap.protocol.arguments import Mode, SessionOptions
 from pitstop.doors.dap.protocol.failures import not_stopped
@@ -28,8 +30,7 @@ END_LOOKS, LOOK_SECONDS = 8, 0.1  # how long a run that is killed is waited for
 _CHANGES = ("debug.scope_edited", "debug.edit_undone", "debug.config_overridden")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(Struct, frozen=True, kw_only=True):
     """What is to run. Without `debugs` nothing ever stops it."""
 
     service: Service
@@ -41,8 +42,7 @@ class Launch:
     stops_at_end: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
+class Attachment(Struct, frozen=True, kw_only=True):
     """A run that somebody else has started."""
 
     service: Service

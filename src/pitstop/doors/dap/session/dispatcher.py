@@ -4,7 +4,6 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -22,8 +21,7 @@ _REQUEST = msgspec.json.Decoder(Request)
 FIRST = ("initialize", "disconnect", "cancel")  # what can be asked before anything else
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """How a request is met. One that is met aside may take its time: others do not wait, and it can be cancelled.
 
     All others are met in the order in which they came, and nothing of the run is told until they are answered.

@@ -1,7 +1,8 @@
 """Values with others in them, as the numbers that clients are told stand for."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pitstop.doors.dap.protocol.messages import PresentationHint, Variable
 from pitstop.doors.dap.session import values
@@ -12,8 +13,7 @@ from pitstop.service.runs import type_name
 MOST_AT_ONCE = 1000  # children that a client is told which does not ask for pages
 
 
-@dataclass(frozen=True, slots=True)
-class PathHolder:
+class PathHolder(Struct, frozen=True):
     """A value that the debugger has, by its jq path. `first` leaves those before it out."""
 
     adapter: Adapter
@@ -49,8 +49,7 @@ class PathHolder:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ValueHolder:
+class ValueHolder(Struct, frozen=True):
     """A value as it was when it was told. It is kept for a while, or, with a stop, as long as that lasts."""
 
     adapter: Adapter

@@ -2,9 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
+
+from msgspec import Struct
 
 from pitstop.doors.dap.protocol.failures import stale
 from pitstop.doors.dap.protocol.messages import Variable
@@ -12,8 +13,7 @@ from pitstop.doors.dap.protocol.messages import Variable
 MOST_KEPT = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class FrameRef:
+class FrameRef(Struct, frozen=True):
     """A stack frame: a step that is open in a branch. `stop` is None for a branch that goes on with a long step."""
 
     stop: int | None

@@ -4,8 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,8 +16,7 @@ from pitstop.errors import ServerBusy, TooLarge, TooMany
 MEGABYTE = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """Above these a request is refused, or what it is answered is cut, which is said."""
 
     body_bytes: int = 8 * MEGABYTE

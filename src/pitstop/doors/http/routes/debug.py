@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Annotated, Any
 from weakref import WeakValueDictionary
 
@@ -55,7 +54,7 @@ async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limit
             scheme = "https" if connection.url.scheme in ("https", "wss") else "http"
             url = str(connection.base_url.replace(scheme=scheme))
             join = f"pitstop debug {debugger.run} --server {url.rstrip('/')}"
-            return replace(said, join=f"{join} --shell", join_sidecar=f"{join} --sidecar")
+            return msgspec.structs.replace(said, join=f"{join} --shell", join_sidecar=f"{join} --sidecar")
     return said
 
 

@@ -1,9 +1,9 @@
 """Flows: those that are stored, and any text or file that is to be checked."""
 
-from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query
+from msgspec.structs import replace
 from pydantic import AfterValidator
 from starlette.responses import Response, StreamingResponse
 

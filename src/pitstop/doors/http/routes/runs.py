@@ -1,9 +1,9 @@
 """Runs: start, find, end, forget, run again."""
 
-import dataclasses
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from msgspec.structs import asdict, replace
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
@@ -34,7 +34,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     ) -> Response:
         """Start a run."""
         flow = await named_flow(service, caller, form.flow)
-        request = dataclasses.replace(form.to_request(), flow=flow, run_id=run_id)
+        request = replace(form.to_request(), flow=flow, run_id=run_id)
         return await started(await service.runs.start(caller, request), hear)
 
     @router.get("", response_model=RunPage)
@@ -55,8 +55,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         """Get a run."""
         found = await service.runs.get(caller, run)
         info = await found.info()
-        fields = {each.name: getattr(info, each.name) for each in dataclasses.fields(RunInfo)}
-        return answer(RunDetail(**fields, flow_info=found.flow, texts=found.texts))
+        return answer(RunDetail(**asdict(info), flow_info=found.flow, texts=found.texts))
 
     @router.delete("/{run}", status_code=204, responses=problem_responses(404, 409))
     async def delete_run(caller: Who, run: RunId) -> Response:
@@ -89,7 +88,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         hear: Hear = False,
     ) -> Response:
         """Re-run a run."""
-        request = dataclasses.replace(form.to_request(), run_id=run_id)
+        request = replace(form.to_request(), run_id=run_id)
         return await started(await service.runs.rerun(caller, run, request), hear)
 
     @router.get("/{run}/steps", response_model=list[OccurrenceInfo], responses=known)

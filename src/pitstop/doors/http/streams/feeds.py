@@ -10,9 +10,10 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from pitstop.doors.http.answers import LOGGER
 from pitstop.doors.http.streams.streaming import END, HEARTBEAT
@@ -25,8 +26,7 @@ T = TypeVar("T")
 FeedT = TypeVar("FeedT", bound="Feed[Any]")
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(Struct, frozen=True):
     """An event as it is sent: its JSON, and that as a server-sent event."""
 
     number: int
@@ -34,8 +34,7 @@ class Encoded:
     frame: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """All up to the number `last`, as server-sent events; `events` if they are events of the run."""
 
     last: int

@@ -6,7 +6,8 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pitstop.doors.http.answers import LOGGER
 from pitstop.doors.http.gate.limits import Limits, Places
@@ -21,8 +22,7 @@ MOST_TOKENS = 1000
 Send = Callable[[bytes], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
+class Ticket(Struct, frozen=True):
     """What a token opens, for whom, and until when."""
 
     run: str

@@ -6,9 +6,11 @@ import socket
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pitstop.engine.executor import LIVE_INPUT, Command, CommandResult, WorkspaceRef
 from pitstop.executors.machine.containers.config import ContainerRequest, container_config
@@ -42,8 +44,7 @@ NO_CONTAINER = {"Running": False}
 REMOVED = "its container was removed by another program"
 
 
-@dataclass(frozen=True, slots=True)
-class Yard:
+class Yard(Struct, frozen=True):
     """What containers are made with: an engine, what it is like, its images, and the services beside commands."""
 
     engine: ContainerEngine

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import WorkspaceRef
@@ -16,8 +17,7 @@ USER_OF_IMAGE = "image"
 NANO = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerRequest:
+class ContainerRequest(Struct, frozen=True, kw_only=True):
     """What is wanted of a container, whatever runs in it."""
 
     image: Image

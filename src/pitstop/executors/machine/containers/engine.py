@@ -9,9 +9,10 @@ import json
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from pitstop.errors import Unavailable
 
@@ -41,8 +42,7 @@ class EngineRefused(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class EngineInfo:
+class EngineInfo(Struct, frozen=True):
     """What an engine tells of itself."""
 
     name: str

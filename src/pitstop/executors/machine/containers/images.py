@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pitstop.engine.container import PullPolicy
 from pitstop.executors.machine.containers.credentials import credentials_for
@@ -15,8 +16,7 @@ TELL_SECONDS = 2.0
 MEGABYTE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """An image that is there. `digest` is that of the registry it came from, or its id where it came from none."""
 
     name: str

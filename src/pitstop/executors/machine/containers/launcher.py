@@ -7,7 +7,8 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk, Shell, ShellRequest, WorkspaceRef
 from pitstop.engine.threads import in_thread

@@ -2,8 +2,9 @@
 
 import re
 import signal
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from pitstop.engine.executor import CommandResult, CommandState
 from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
@@ -27,8 +28,7 @@ class NotRun(Exception):
         self.exit_code = exit_code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """What was seen of the end. `problem` tells what went wrong outside of the command, if anything."""
 
     exit_code: int | None = None

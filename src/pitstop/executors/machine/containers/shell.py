@@ -6,8 +6,9 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pitstop.engine.executor import CommandResult
 from pitstop.executors.machine.characters import whole_characters

@@ -5,9 +5,10 @@ import contextlib
 import os
 import platform
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pitstop.engine.executor import (
     LIVE_INPUT,
@@ -38,7 +39,6 @@ from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.machine.workspaces.held import Workspaces
 from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
 from pitstop.executors.machine.workspaces.workspace import Workspace, path_in_repo
-from pitstop.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:  # what a run without snapshots need not pay for
     from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
@@ -345,8 +345,7 @@ class ProcessExecutor:
         return LAPSED.format(seconds=self._lease_seconds)
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(Struct):
     """A workspace that somebody acquired, and what runs in it. When it `is_left`, nothing more may begin there."""
 
     workspace: Workspace

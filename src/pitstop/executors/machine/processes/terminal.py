@@ -6,7 +6,8 @@ import fcntl
 import os
 import struct
 import termios
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pitstop.engine.executor import CommandResult
 from pitstop.executors.machine.characters import whole_characters

@@ -12,7 +12,8 @@ import stat
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pitstop.engine.amount import Amount
 from pitstop.errors import RestoreIncomplete, Unavailable
@@ -81,8 +82,7 @@ def restore(
         raise RestoreIncomplete((os.fsdecode(path), reason) for path, reason in missing)
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """What is to be done, by relative paths; those that are made are in the order in which they can be."""
 
     removed: dict[bytes, None] = field(default_factory=dict)

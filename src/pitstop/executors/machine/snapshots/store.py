@@ -20,9 +20,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from pitstop.engine.amount import Amount
 from pitstop.engine.threads import in_thread
@@ -44,8 +45,7 @@ Folders = Path | Mapping[str, Path]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotInfo:
+class SnapshotInfo(Struct, frozen=True, kw_only=True):
     """A snapshot. `bytes` is what the files have without their holes, `new_bytes` what the store had not had before.
 
     `left_out` says why a path is not in the snapshot; a restore leaves it alone. `torn` are files that changed each
@@ -62,8 +62,7 @@ class SnapshotInfo:
     torn: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """What became of one path between two snapshots. `mode` is a change of the permissions only."""
 
     path: str

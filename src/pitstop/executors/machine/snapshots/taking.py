@@ -9,7 +9,8 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pitstop.engine.amount import Amount
 from pitstop.errors import SnapshotTooLarge, Unavailable
@@ -42,8 +43,7 @@ class Stopped(Exception):
 BYTES_SETTING, FILES_SETTING = "$PITSTOP_SNAPSHOT_LIMIT_BYTES", "$PITSTOP_SNAPSHOT_LIMIT_FILES"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much may be in a snapshot. The refusal tells the setting."""
 
     snapshot_limit_bytes: int
@@ -56,8 +56,7 @@ class Limits:
             raise SnapshotTooLarge(f"{files:,} files", f"{self.snapshot_limit_files:,}", FILES_SETTING)
 
 
-@dataclass(slots=True)
-class Taken:
+class Taken(Struct):
     """What was found. Paths begin with the name of their folder."""
 
     tops: dict[bytes, Entry] = field(default_factory=dict)

@@ -22,13 +22,14 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.engine.workspace_files import COMMAND_FILES
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.process_table import start_of_process
 from pitstop.executors.machine.workspaces.epoch import SUFFIX, lasts
 from pitstop.executors.machine.workspaces.leftovers import sweep_epoch
-from pitstop.lazy_dataclass import dataclass
 
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
@@ -48,8 +49,7 @@ class WorkspaceBusy(Unavailable):
         self.soon_over = soon_over
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """What is written down about a workspace. The owner is a process; `named` is whether somebody gave it its id."""
 
     state: str
