@@ -20,6 +20,7 @@ SELDOM_USED = {
     "asyncio.staggered",
     "base64",
     "bz2",
+    "dataclasses",
     "difflib",
     "hashlib",
     "ipaddress",
