@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -87,13 +87,7 @@ def create_app(
         audit.routes(service.audit),
         shell.routes(service, streams, shells, sockets),
         socket.routes(service, streams, sockets, limits),
-        runs.routes(service, streams),
-        events.routes(service, streams),
-        logs.routes(service, limits),
-        debug.routes(service, limits),
-        breakpoints.flow_routes(service),
-        flows.routes(service),
-        steps.routes(service),
+        *_service_routes(service, streams, limits),
         health.routes(operations, metrics),
         login.routes(service.access),
     ):
@@ -103,6 +97,18 @@ def create_app(
     describe(app)
     _guard(app, service.access, hosts, limits, metrics)
     return app
+
+
+def _service_routes(service: Service, streams: Streams, limits: Limits) -> tuple[APIRouter, ...]:
+    return (
+        runs.routes(service, streams),
+        events.routes(service, streams),
+        logs.routes(service, limits),
+        debug.routes(service, limits),
+        breakpoints.flow_routes(service),
+        flows.routes(service),
+        steps.routes(service),
+    )
 
 
 def _guard(app: FastAPI, access: Access, hosts: Iterable[str], limits: Limits, metrics: Metrics) -> None:
