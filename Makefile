@@ -67,7 +67,7 @@ soak-coverage:
 	$(VENV)/bin/python tests/branches_covered.py build/coverage.json
 
 soak-bench: $(BENCH_VENV)/.stamp
-	$(BENCH_VENV)/bin/python bench/quick.py
+	$(VENV)/bin/python bench/quick.py
 
 vsix: editors/vscode/node_modules/.package-lock.json ## Package the VS Code extension
 	cd editors/vscode && npm run --silent package

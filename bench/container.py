@@ -29,7 +29,7 @@ from statistics import median
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pitstop.engine.executor import Command, CommandRef, Placement, WorkspaceRef  # noqa: E402
+from pitstop.engine.executor import Command, CommandRef, Placement, ShellRequest, WorkspaceRef  # noqa: E402
 from pitstop.executors.machine.containers.finding import find_engine  # noqa: E402
 from pitstop.executors.machine.containers.launcher import ContainerLauncher  # noqa: E402
 from pitstop.executors.machine.placing import PlacingExecutor  # noqa: E402
@@ -142,7 +142,7 @@ async def table_of_shell(bench: Bench) -> None:
     async with running(bench) as (command, name):
 
         async def ours() -> None:
-            shell = await bench.executor.shell(bench.workspace, ("sh",), BOX, beside=command)
+            shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("sh",), image=BOX, beside=command))
             seen = b""
             while PROMPT not in seen:
                 seen += await shell.read()
@@ -165,9 +165,8 @@ async def table_of_shell(bench: Bench) -> None:
 
 async def table_of_echo(bench: Bench) -> None:
     async with running(bench) as (command, name):
-        shell = await bench.executor.shell(
-            bench.workspace, ("sh", "-c", "stty -icanon; echo \\# ; exec cat"), BOX, beside=command
-        )
+        argv = ("sh", "-c", "stty -icanon; echo \\# ; exec cat")
+        shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=argv, image=BOX, beside=command))
         seen = b""
         while b"#" not in seen:
             seen += await shell.read()

@@ -248,8 +248,8 @@ const PARTS = {
       await log.hover();
       for (let turn = 0; !isOver; turn++) {
         await page.mouse.wheel(0, turn % 2 ? 60_000 : -20_000);
-        if (turn % 6 === 2) await page.getByRole("searchbox", { name: "Search the log" }).fill(`line ${turn}99`);
-        if (turn % 6 === 5) await page.getByRole("searchbox", { name: "Search the log" }).fill("");
+        if (turn % 6 === 2) await page.getByRole("searchbox", { name: "Search log" }).fill(`line ${turn}99`);
+        if (turn % 6 === 5) await page.getByRole("searchbox", { name: "Search log" }).fill("");
         await page.waitForTimeout(500);
         isOver = (await bench.ask(`/runs/${run}`)).status !== "running";
       }
@@ -278,7 +278,7 @@ const PARTS = {
       await bench.until(async () => (await bench.ask(`/runs/${run}/debug`)).stops[0]?.id === stop + 1);
     }
     const page = await bench.page(`/runs/${run}`);
-    await page.evaluate(() => window.whenSeen("[role=toolbar] [role=status]", "Stopped before"));
+    await page.evaluate(() => window.whenSeen("[role=toolbar] [role=status]", "Paused before"));
     await page.evaluate(() => window.whenSeen(".react-flow [data-box=s2][data-status=paused]")); // all of it is there
     const measured = async (name, act, selector, text, target = 150) => {
       const before = await page.cpu();
@@ -288,7 +288,7 @@ const PARTS = {
       row(`scope of 5 MB: ${name}`, `${ms(took)}, CPU ${ms((await page.cpu()) - before)}`, `< ${target} ms`, took < target);
     };
     await measured("open", () => page.getByRole("tab", { name: "Variables" }).click(), "[role=treeitem]", "part4");
-    const filter = page.getByRole("searchbox", { name: "Filter the variables" });
+    const filter = page.getByRole("searchbox", { name: "Filter variables" });
     await filter.click();
     await page.waitForTimeout(THINKING); // a person has to find the first key
     await measured("filter, first time", () => filter.fill("entry 3 4321"), "[role=treeitem]", "entry 3 4321");
@@ -314,7 +314,7 @@ const PARTS = {
         const began = performance.now();
         document.querySelector('[aria-label^="Step over"]').click();
         return [began, await seen];
-      }, `Stopped before s${at}`);
+      }, `Paused before s${at}`);
       took.push(seen.page - began);
       seenAt.push(seen.clock);
       await page.waitForTimeout(50);
