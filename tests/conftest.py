@@ -1,10 +1,13 @@
 """What every test may use: seeds for the tests that take them, and a container engine for those that need one."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
 from tests.amounts import amount
 
+os.environ["SHELL"] = "/bin/bash"  # the user's own may be any other
 settings.load_profile("ci")  # the same examples each time, and no limit to how long a busy machine takes for one
 
 pytest_plugins = ("tests.containers", "tests.leftovers", "tests.parts", "tests.tiers", "tests.second_try", "pytester")

@@ -236,6 +236,7 @@ async def test_a_shell_has_the_services_of_its_step(bench: Bench) -> None:
     assert bench.docker.left() == {}
 
 
+@pytest.mark.needs("docker", "ip", "busybox", "root")
 async def test_an_engine_that_can_make_no_network_is_told(tmp_path: Path) -> None:
     docker = Docker()
     try:
