@@ -261,7 +261,7 @@ async def test_a_command_knows_its_folders_and_its_key(bench: Bench) -> None:
 
 
 async def test_a_command_is_the_leader_of_a_session_with_nothing_open_but_its_streams(bench: Bench) -> None:
-    _, said = await bench.run("ps -o sid= -p $$; echo $$; exec ls /proc/self/fd")
+    _, said = await bench.run("cut -d' ' -f6 /proc/$$/stat; echo $$; exec ls /proc/self/fd")
 
     session, pid, *descriptors = said.split()
     assert session == pid

@@ -78,7 +78,7 @@ class Server:
         return (await self.debug(flow, "evaluate", stop=stop, expression=".vars"))["values"][0]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgres"))])
 async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Server]:
     """The SQLite file as it was when its server was killed, or a PostgreSQL that its backup was restored to."""
     clone = unpack("server.tar.xz", tmp_path)
