@@ -44,7 +44,7 @@ class Router(Struct, frozen=True):
     """A conditional edge: `choose` sees the state and names what comes next."""
 
     choose: Choose
-    targets: Mapping[Any, str] | None = None  # what choose may say -> the node; None when nobody declared it
+    targets: Mapping[Any, str] | None = None  # what choose may say -> the node; None if it was not declared
 
 
 def type_of(value: object) -> InputType | None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pitstop.errors import NotAsked
 from pitstop.steps.failures import NobodyToApprove
 
-NOBODY_HERE = "run the flow in a terminal to answer"
+WITHOUT_TERMINAL = "run the flow in a terminal to answer"
 
 
 class Question(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Approvals:
 
     def how(self, occurrence: str) -> str:
         """What a user has to do to answer, in one sentence."""
-        how = NOBODY_HERE if self._how is None else self._how
+        how = WITHOUT_TERMINAL if self._how is None else self._how
         return how.replace("{occurrence}", occurrence)
 
     async def ask(self, occurrence: str, prompt: str) -> Decision:

@@ -239,11 +239,11 @@ class ServerStore(RunStore, Protocol):
     async def servers(self) -> tuple[ServerRecord, ...]: ...
 
     async def owner_of(self, run: str) -> ServerRecord | None:
-        """The server whose lease on the run holds; None when nobody's does."""
+        """The server whose lease on the run holds; None if no lease holds."""
         ...
 
     async def claim(self, server: str, lease_seconds: float, limit: int) -> Sequence[Claim]:
-        """Take runs that nobody has: those whose owner was lost first, then pending ones by priority and age.
+        """Claim runs without an owner: those whose owner was lost first, then pending ones by priority and age.
 
         Two servers never get the same run.
         """

@@ -125,7 +125,7 @@ class Catalog:
             )
 
     def delete_unowned(self, before: float) -> None:
-        """Forget the snapshots that were taken before a moment and are kept for nobody."""
+        """Delete the snapshots without an owner that were taken before this time."""
         unowned = "taken_at < ? AND id NOT IN (SELECT snapshot FROM owners)"
         self._database.execute(f"DELETE FROM snapshots WHERE {unowned}", (before,))
 
