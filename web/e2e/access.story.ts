@@ -25,7 +25,7 @@ for (const theme of ["light", "dark"] as const) {
     const { page } = run;
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
     await page.reload();
-    await run.stopsAt("Failed: release");
+    await run.stopsAt("release failed");
     const found: Record<string, string[]> = {};
     const look = async (name: string) => {
       await page.waitForFunction(() => document.getAnimations().every((each) => each.playState !== "running"));

@@ -100,7 +100,7 @@ test("a step is skipped", async () => {
 
 test("a failed step is repaired in the shell and runs again", async () => {
   const run = await stage().openRun("shop-broken");
-  await run.stopsAt("Failed: release");
+  await run.stopsAt("release failed");
   await run.logHas("the file ready is missing");
   await run.tab("Shell");
   await run.page.route("**/shell-tokens", async (route) => {
@@ -108,7 +108,7 @@ test("a failed step is repaired in the shell and runs again", async () => {
     await run.page.keyboard.type("touch ready && echo rep''aired\n"); // before there is a shell to read it
     await route.continue();
   });
-  await run.press("Open shell");
+  await run.page.getByRole("tabpanel", { name: "Shell" }).getByRole("button", { name: "Open shell" }).click();
   await run.page.locator(".xterm-rows").getByText("repaired").first().waitFor();
   await run.press("Retry step");
 

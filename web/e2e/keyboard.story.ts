@@ -96,10 +96,8 @@ test("a failed step is repaired in the shell, run again and gone back to by keys
   const run = await stage().openRun("shop-broken", { breakpoints: [{ step: "announce" }] });
   const { page } = run;
   const { keyboard } = page;
-  await run.stopsAt("Failed: release");
-  await run.palette("open the shell");
-  await run.tabTo(page.getByRole("button", { name: "Open shell" }));
-  await keyboard.press("Enter");
+  await run.stopsAt("release failed");
+  await run.palette("new shell");
   const screen = page.locator(".xterm-rows");
   await screen.getByText(/[$#]/).first().waitFor();
   await keyboard.type("touch ready && echo rep''aired\n");

@@ -73,11 +73,11 @@ for (const theme of ["light", "dark"] as const) {
 
     rmSync(join(server.folder, "flows/ready"), { force: true }); // what the last theme repaired
     const broken = await stage().openRun("shop-broken");
-    await broken.stopsAt("Failed: release");
+    await broken.stopsAt("release failed");
     await broken.close();
     await page.goto(`${server.origin}/runs/${broken.id}`);
     await run.tab("Source");
-    await run.stopsAt("Failed: release");
+    await run.stopsAt("release failed");
     await run.tab("Log");
     await page.getByRole("log", { name: "Lines" }).getByText("is missing").waitFor();
     await take("failed");

@@ -5,6 +5,27 @@ import type { LiveRun, RunSnapshot } from "@/api/live-run";
 import type { BreakpointRequest, DebugVerb, DebugVerbs, RunDetail, StepInfo, StopInfo } from "@/api/types";
 import type { StepView } from "@/core/run-view";
 
+/** Which panel is shown in each area of the page; `area` is the one that a narrow screen shows. */
+export type Panels = {
+  area: "flow" | "step" | "output";
+  view: "graph" | "list" | "source" | "timing" | "tests" | "artifacts";
+  side: "step" | "variables" | "watch" | "frames" | "breakpoints" | "inject" | "context";
+  dock: "log" | "console" | "history" | "shell";
+};
+
+/** A shell that was opened on this page, in the place of a stop. */
+export type Shell = {
+  id: number;
+  stop: number;
+  title: string;
+  mode: "shell" | "sidecar";
+  isRecorded: boolean;
+  isEnded: boolean;
+};
+
+/** What to ask before something is done that throws work away. */
+export type Confirmation = { title: string; text: string; action: string; dismiss?: string; onConfirm: () => void };
+
 export type RunPageState = RunSnapshot & {
   run: LiveRun;
   detail: RunDetail;
@@ -21,8 +42,15 @@ export type RunPageState = RunSnapshot & {
   act: <V extends DebugVerb>(verb: V, body: DebugVerbs[V]) => Promise<boolean>;
   toggleBreakpoint: (step: StepInfo) => void;
   editBreakpoint: (request: BreakpointRequest, id?: number) => void;
-  /** Ask whether the run is to be aborted. */
-  askToAbort: () => void;
+  /** Ask first, then act. */
+  confirm: (asking: Confirmation) => void;
+  askToCancel: () => void;
+  panels: Panels;
+  show: (panels: Partial<Panels>) => void;
+  shells: readonly Shell[];
+  openShell: (mode: Shell["mode"]) => void;
+  endShell: (id: number) => void;
+  closeShell: (id: number) => void;
   isLive: boolean;
 };
 

@@ -1,7 +1,6 @@
 import { type RunPageState, stepOf } from "@/api/run-context";
 import type { StepKind } from "@/api/types";
 import type { Command } from "@/app/commands";
-import type { MainView } from "@/app/run-layout";
 
 const VIEWS = [
   ["graph", "Show the graph"],
@@ -26,15 +25,15 @@ export const COMMANDS_NEED = [
   "act",
   "toggleBreakpoint",
   "editBreakpoint",
-  "askToAbort",
+  "askToCancel",
+  "confirm",
+  "show",
+  "openShell",
   "isLive",
 ] as const;
 
 /** What can be done on a run page by key or by name. */
-export function runCommands(
-  page: Pick<RunPageState, (typeof COMMANDS_NEED)[number]>,
-  setView: (view: MainView) => void,
-): Command[] {
+export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[number]>): Command[] {
   const { stop, stops, act, isLive } = page;
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && page.pending === null;
   const step = (kind: StepKind) => () => void (stop && act("step", { stop: stop.id, kind }));
@@ -76,6 +75,7 @@ export function runCommands(
     {
       id: "retry",
       title: "Retry step",
+      shortcut: "retry",
       isPossible: can("retry"),
       run: () => void (stop && act("retry", { stop: stop.id })),
     },
@@ -85,7 +85,8 @@ export function runCommands(
       isPossible: can("skip"),
       run: () => void (stop && act("skip", { stop: stop.id })),
     },
-    { id: "abort", title: "Cancel run…", shortcut: "abort", isPossible: isLive, run: page.askToAbort },
+    { id: "shell", title: "New shell", isPossible: stop !== null, run: () => page.openShell("shell") },
+    { id: "cancel", title: "Cancel run…", shortcut: "cancel", isPossible: isLive, run: page.askToCancel },
     {
       id: "undo",
       title: "Undo last edit",
@@ -119,7 +120,7 @@ export function runCommands(
         id: `view-${view}`,
         title,
         shortcut: view,
-        run: () => setView(view),
+        run: () => page.show({ view }),
       }),
     ),
   ];

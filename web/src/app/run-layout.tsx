@@ -1,6 +1,6 @@
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { api } from "@/api/client";
-import { type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
+import { type Panels, type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
 import { useCommands } from "@/app/commands";
 import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
 import { ConsolePanel } from "@/features/debug/console-panel";
@@ -19,25 +19,19 @@ import { ArtifactsPanel } from "@/features/tests/artifacts-panel";
 import { TestsPanel } from "@/features/tests/tests-panel";
 import { Gantt } from "@/features/timing/gantt";
 import { Empty } from "@/ui/feedback";
-import { useMediaQuery, useSetting } from "@/ui/hooks";
+import { useMediaQuery } from "@/ui/hooks";
 import { later } from "@/ui/later";
 import { Split } from "@/ui/split";
 import { Count, type Tab, Tabs } from "@/ui/tabs";
 
 const RunSource = later(() => import("@/features/source/run-source").then((module) => module.RunSource));
 
-export type MainView = "graph" | "list" | "source" | "timing" | "tests" | "artifacts";
-type SideTab = "step" | "variables" | "watch" | "frames" | "breakpoints" | "inject" | "context";
-type DockTab = "log" | "console" | "history" | "shell";
-
 type RunLayoutProps = {
-  view: MainView;
-  onView: (view: MainView) => void;
   collapsed: ReadonlySet<string>;
   onCollapse: (collapsed: ReadonlySet<string>) => void;
 };
 
-const MAIN_TABS: readonly Tab<MainView>[] = [
+const MAIN_TABS: readonly Tab<Panels["view"]>[] = [
   { id: "graph", label: "Graph" },
   { id: "list", label: "List" },
   { id: "source", label: "Source" },
@@ -49,7 +43,7 @@ const MAIN_TABS: readonly Tab<MainView>[] = [
 /** The three areas of a run page: the flow, what is known of a step, and what it writes. On a narrow screen one at a time. */
 export function RunLayout(props: RunLayoutProps) {
   const isNarrow = useMediaQuery("(max-width: 860px)");
-  const [area, setArea] = useState<"flow" | "step" | "output">("flow");
+  const { panels, show } = useRun("panels", "show");
   const flow = <MainArea {...props} />;
   if (isNarrow) {
     return (
@@ -60,10 +54,10 @@ export function RunLayout(props: RunLayoutProps) {
           { id: "step", label: "Inspect" },
           { id: "output", label: "Output" },
         ]}
-        active={area}
-        onChange={setArea}
+        active={panels.area}
+        onChange={(area) => show({ area })}
       >
-        {area === "flow" ? flow : area === "step" ? <SideArea /> : <DockArea />}
+        {panels.area === "flow" ? flow : panels.area === "step" ? <SideArea /> : <DockArea />}
       </Tabs>
     );
   }
@@ -78,9 +72,11 @@ export function RunLayout(props: RunLayoutProps) {
   );
 }
 
-function MainArea({ view, onView, collapsed, onCollapse }: RunLayoutProps) {
+function MainArea({ collapsed, onCollapse }: RunLayoutProps) {
+  const { panels, show } = useRun("panels", "show");
+  const { view } = panels;
   return (
-    <Tabs label="The flow" tabs={MAIN_TABS} active={view} onChange={onView}>
+    <Tabs label="The flow" tabs={MAIN_TABS} active={view} onChange={(view) => show({ view })}>
       {view === "graph" && <RunGraph collapsed={collapsed} onCollapse={onCollapse} />}
       {view === "list" && <StepList collapsed={collapsed} onCollapse={onCollapse} />}
       {view === "source" && <RunSource />}
@@ -91,7 +87,7 @@ function MainArea({ view, onView, collapsed, onCollapse }: RunLayoutProps) {
   );
 }
 
-const SIDE_TITLES: Record<SideTab, string> = {
+const SIDE_TITLES: Record<Panels["side"], string> = {
   step: "Inspect the step",
   variables: "Inspect the variables",
   watch: "Inspect the watches",
@@ -101,7 +97,7 @@ const SIDE_TITLES: Record<SideTab, string> = {
   context: "Inspect the context of the run",
 };
 
-const DOCK_TITLES: Record<DockTab, string> = {
+const DOCK_TITLES: Record<Panels["dock"], string> = {
   log: "Open the log",
   console: "Open the console",
   history: "Open time travel",
@@ -109,28 +105,29 @@ const DOCK_TITLES: Record<DockTab, string> = {
 };
 
 /** Every tab by its name, for the palette; the focus goes to the tab, so that the next key is in it. */
-function useTabCommands<Id extends string>(titles: Record<Id, string>, onChange: (id: Id) => void): void {
+function useTabCommands(area: "side" | "dock", titles: Record<string, string>): void {
+  const { show } = useRun("show");
   useCommands(
     useMemo(
       () =>
-        Object.entries<string>(titles).map(([id, title]) => ({
+        Object.entries(titles).map(([id, title]) => ({
           id: `tab-${id}`,
           title,
           run: () => {
-            onChange(id as Id);
+            show({ [area]: id });
             requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-tab="${id}"]`)?.focus());
           },
         })),
-      [titles, onChange],
+      [area, titles, show],
     ),
   );
 }
 
 function SideArea() {
-  const { run } = useRun("run");
-  const [tab, setTab] = useSetting<SideTab>("side", "step");
-  useTabCommands(SIDE_TITLES, setTab);
-  const tabs: readonly Tab<SideTab>[] = [
+  const { run, panels, show } = useRun("run", "panels", "show");
+  const tab = panels.side;
+  useTabCommands("side", SIDE_TITLES);
+  const tabs: readonly Tab<Panels["side"]>[] = [
     { id: "step", label: "Step" },
     { id: "variables", label: "Variables" },
     { id: "watch", label: "Watch", mark: <CountOf what={({ view }) => view.watches.length} /> },
@@ -141,7 +138,7 @@ function SideArea() {
   ];
   return (
     <div className="h-full bg-surface">
-      <Tabs label="Inspect" tabs={tabs} active={tab} onChange={setTab}>
+      <Tabs label="Inspect" tabs={tabs} active={tab} onChange={(side) => show({ side })}>
         {tab === "step" && <StepPanel />}
         {tab === "variables" && <VariablesPanel />}
         {tab === "watch" && <WatchPanel />}
@@ -159,9 +156,10 @@ function CountOf({ what, tone }: { what: (page: RunPageState) => number; tone?: 
 }
 
 function DockArea() {
-  const [tab, setTab] = useSetting<DockTab>("dock", "log");
-  useTabCommands(DOCK_TITLES, setTab);
-  const tabs: readonly Tab<DockTab>[] = [
+  const { panels, show } = useRun("panels", "show");
+  const tab = panels.dock;
+  useTabCommands("dock", DOCK_TITLES);
+  const tabs: readonly Tab<Panels["dock"]>[] = [
     { id: "log", label: "Log" },
     { id: "console", label: "Console" },
     { id: "history", label: "Time travel" },
@@ -169,7 +167,7 @@ function DockArea() {
   ];
   return (
     <div className="h-full bg-surface">
-      <Tabs label="Output" tabs={tabs} active={tab} onChange={setTab}>
+      <Tabs label="Output" tabs={tabs} active={tab} onChange={(dock) => show({ dock })}>
         {tab === "log" && <StepLog />}
         <Kept isShown={tab === "console"}>
           <ConsolePanel isShown={tab === "console"} />

@@ -50,17 +50,17 @@ function serve(...answers: [status: number, body: object][]): string[] {
   return asked;
 }
 
-test("abort asks first, and says nothing to the server when the answer is no", async () => {
+test("cancelling asks first, and says nothing to the server when the answer is no", async () => {
   const asked = serve([200, { stops: [], breakpoints: [], edits: [], frames: [], last_event: 1 }]);
   const page = new RunPageStore(detail);
-  page.state().askToAbort();
-  expect(page.asking()).toEqual({ kind: "abort" });
+  page.state().askToCancel();
+  expect(page.asking()).toMatchObject({ title: "Cancel this run?", dismiss: "Keep running" });
   page.answer(false);
   expect([page.asking(), asked]).toEqual([null, []]);
 
-  page.state().askToAbort();
+  page.state().askToCancel();
   page.answer(true);
-  expect(asked).toEqual(["POST /api/v1/runs/r1/debug/abort {}"]);
+  expect(asked).toEqual(['POST /api/v1/runs/r1/cancel {"now":false}']);
 });
 
 test("what has effects outside is done only after a person has agreed", async () => {
@@ -68,7 +68,7 @@ test("what has effects outside is done only after a person has agreed", async ()
   const asked = serve([409, refused], [200, { stops: [], breakpoints: [], edits: [], frames: [], last_event: 1 }]);
   const page = new RunPageStore(detail);
   expect(await page.act("rewind", { stop: 3, point: 12 })).toBe(false);
-  expect(page.asking()).toMatchObject({ kind: "external", why: "release was done already" });
+  expect(page.asking()).toMatchObject({ text: "release was done already", action: "Continue anyway" });
 
   page.answer(true);
   expect(asked.at(-1)).toBe('POST /api/v1/runs/r1/debug/rewind {"stop":3,"point":12,"external":true}');

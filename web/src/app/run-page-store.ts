@@ -1,14 +1,13 @@
 import { ApiError, api } from "@/api/client";
 import { type LiveRun, liveRun, type RunSnapshot } from "@/api/live-run";
-import type { RunPageState } from "@/api/run-context";
+import type { Confirmation, Panels, RunPageState, Shell } from "@/api/run-context";
 import type { BreakpointInfo, BreakpointRequest, DebugVerb, DebugVerbs, RunDetail, StepInfo } from "@/api/types";
 import { nextAttempt } from "@/core/addresses";
 import type { StepView } from "@/core/run-view";
 import { isEnded } from "@/core/status";
+import { RECORDS_SHELLS, readSetting, writeSetting } from "@/ui/settings";
 import { toast } from "@/ui/toast";
 
-/** What a person has to answer before it is done. */
-export type Asking = { kind: "abort" } | { kind: "external"; verb: DebugVerb; body: object; why: string } | null;
 export type Editing = { request: BreakpointRequest; id?: number } | null;
 
 /** What a run page knows besides the run itself: the selection, the steered frame, and what it has to ask a person. */
@@ -20,8 +19,12 @@ export class RunPageStore {
   #byDefault: string | null = null;
   #steering: Steering = { frame: null, after: 0 };
   #lastStop: number | null = null;
-  #asking: Asking = null;
+  #asking: Confirmation | null = null;
   #editing: Editing = null;
+  #panels: Panels;
+  #isNew: boolean; // the page was not just loaded again
+  #shells: readonly Shell[] = [];
+  #nextShell = 1;
   #toggling = Promise.resolve();
   #state: RunPageState;
   #listeners = new Set<() => void>();
@@ -31,11 +34,14 @@ export class RunPageStore {
     this.run = liveRun(detail.id, detail.last_event);
     this.#detail = detail;
     this.#parents = new Set(detail.flow_info.steps.map((step) => step.parent));
+    const last = readLastPanels();
+    this.#panels = last !== null && last.flow === detail.flow ? last.panels : FIRST_PANELS;
+    this.#isNew = last?.run !== detail.id;
     this.#state = this.#derive();
   }
 
   state = (): RunPageState => this.#state;
-  asking = (): Asking => this.#asking;
+  asking = (): Confirmation | null => this.#asking;
   editing = (): Editing => this.#editing;
 
   subscribe = (listener: () => void): (() => void) => {
@@ -68,6 +74,7 @@ export class RunPageStore {
     const stop = now.stops.find((each) => each.frame === frame) ?? null;
     if (stop && frame !== this.#steering.frame) this.#steering = { frame, after: null }; // it is steered from now on
     if (stop && stop.id !== this.#lastStop) this.#chosen = stop.occurrence; // the same stop does not select it again
+    if (stop && this.#lastStop === null && this.#isNew) this.#panels = panelsAtStop(this.#panels);
     this.#lastStop = stop?.id ?? this.#lastStop;
     this.#byDefault = this.#chosen === null ? defaultSelection(now, this.#parents, this.#byDefault) : null;
     const selected = this.#chosen ?? this.#byDefault;
@@ -80,6 +87,8 @@ export class RunPageStore {
       selectedView: selected === null ? undefined : now.view.steps.get(selected),
       frame,
       stop,
+      panels: this.#panels,
+      shells: this.#shells,
       isLive: !isEnded(now.status) && !isEnded(this.#detail.status),
     };
   }
@@ -93,7 +102,7 @@ export class RunPageStore {
       return true;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.asksForExternal) this.#ask({ kind: "external", verb, body, why: error.message });
+      if (error.asksForExternal) this.#askForExternal(verb, body, error.message);
       else if (error.isStale) toast("Someone else already resumed this frame. Your command was not applied.", "bad");
       else toast(error.message, "bad");
       return false;
@@ -131,15 +140,27 @@ export class RunPageStore {
 
   answer = (isAgreed: boolean): void => {
     const asking = this.#asking;
-    this.#ask(null);
-    if (!asking || !isAgreed) return;
-    if (asking.kind === "abort") void this.act("abort", {});
-    else void this.act(asking.verb, { ...asking.body, external: true } as DebugVerbs[DebugVerb]);
+    this.#asking = null;
+    this.#update();
+    if (isAgreed) asking?.onConfirm();
   };
 
-  #ask(asking: Asking): void {
-    this.#asking = asking;
-    this.#update();
+  #askForExternal(verb: DebugVerb, body: object, why: string): void {
+    this.#acts.confirm({
+      title: "This cannot be undone",
+      text: why,
+      action: "Continue anyway",
+      onConfirm: () => void this.act(verb, { ...body, external: true } as DebugVerbs[DebugVerb]),
+    });
+  }
+
+  async #cancel(): Promise<void> {
+    try {
+      await api.cancel(this.run.id);
+      toast("Cancelling… cleanup steps are running.");
+    } catch (error) {
+      toast((error as Error).message, "bad");
+    }
   }
 
   #edit(editing: Editing): void {
@@ -159,8 +180,61 @@ export class RunPageStore {
       this.#update();
     },
     editBreakpoint: (request: BreakpointRequest, id?: number): void => this.#edit({ request, id }),
-    askToAbort: (): void => this.#ask({ kind: "abort" }),
+    confirm: (asking: Confirmation): void => {
+      this.#asking = asking;
+      this.#update();
+    },
+    askToCancel: (): void =>
+      this.#acts.confirm({
+        title: "Cancel this run?",
+        text: "All frames will be cancelled; cleanup steps still run. This cannot be undone.",
+        action: "Cancel run",
+        dismiss: "Keep running",
+        onConfirm: () => void this.#cancel(),
+      }),
+    show: (panels: Partial<Panels>): void => {
+      const area = panels.dock ? "output" : panels.side ? "step" : panels.view ? "flow" : this.#panels.area;
+      this.#panels = { ...this.#panels, area, ...panels };
+      writeLastPanels({ run: this.#detail.id, flow: this.#detail.flow, panels: this.#panels });
+      this.#update();
+    },
+    openShell: (mode: Shell["mode"]): void => {
+      const { stop } = this.#state;
+      if (!stop) return;
+      const title = mode === "shell" ? stop.step : `${stop.step} (read-only)`;
+      const isRecorded = readSetting(RECORDS_SHELLS, false);
+      const shell = { id: this.#nextShell++, stop: stop.id, title, mode, isRecorded, isEnded: false };
+      this.#shells = [...this.#shells, shell];
+      this.#acts.show({ dock: "shell" });
+    },
+    endShell: (id: number): void => {
+      this.#shells = this.#shells.map((each) => (each.id === id ? { ...each, isEnded: true } : each));
+      this.#update();
+    },
+    closeShell: (id: number): void => {
+      this.#shells = this.#shells.filter((each) => each.id !== id);
+      this.#update();
+    },
   };
+}
+
+const FIRST_PANELS: Panels = { area: "flow", view: "graph", side: "step", dock: "log" };
+
+/** The panels of the run that this tab showed last, for when it is loaded again, or another run of the flow is. */
+type LastPanels = { run: string; flow: string; panels: Panels };
+
+function readLastPanels(): LastPanels | null {
+  return readSetting<LastPanels | null>("panels", null, "tab");
+}
+
+function writeLastPanels(last: LastPanels): void {
+  writeSetting("panels", last, "tab");
+}
+
+/** The first stop of a page is shown where it is, and not in a panel that another run was looked at in. */
+function panelsAtStop(panels: Panels): Panels {
+  const showsSteps = ["graph", "list", "source"].includes(panels.view);
+  return { ...FIRST_PANELS, view: showsSteps ? panels.view : "graph" };
 }
 
 function isAt(breakpoint: BreakpointInfo, step: StepInfo): boolean {

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { CloudOff } from "lucide-react";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "@/api/client";
 import { useRunDetail } from "@/api/queries";
@@ -9,17 +9,19 @@ import type { RunDetail } from "@/api/types";
 import { useCommands } from "@/app/commands";
 import { usePageTitle } from "@/app/page-title";
 import { COMMANDS_NEED, runCommands } from "@/app/run-commands";
-import { type MainView, RunLayout } from "@/app/run-layout";
+import { RunLayout } from "@/app/run-layout";
 import { RunPageStore } from "@/app/run-page-store";
 import { useNotifications } from "@/app/use-notifications";
+import { FailureStop } from "@/features/debug/failure-stop";
 import { DebugToolbar } from "@/features/debug/toolbar";
 import { CommitDialog } from "@/features/runs/commit-dialog";
+import { DebugFailureDialog } from "@/features/runs/debug-failure-dialog";
+import { FailureBanner } from "@/features/runs/failure-banner";
 import { Questions } from "@/features/runs/questions";
 import { RunHeader } from "@/features/runs/run-header";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { Empty, Failed, Loading, Notice } from "@/ui/feedback";
-import { useSetting } from "@/ui/hooks";
 import { later } from "@/ui/later";
 import { toast } from "@/ui/toast";
 
@@ -52,20 +54,20 @@ export function RunPage({ id }: { id: string }) {
 function Opened({ detail }: { detail: RunDetail }) {
   const [page] = useState(() => new RunPageStore(detail));
   useLayoutEffect(() => page.takeDetail(detail), [page, detail]);
-  const [view, setView] = useSetting<MainView>("view", "graph");
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   return (
     <RunContext value={page}>
       <div className="flex h-full flex-col">
         <Header />
         <DebugToolbar />
+        <FailureStop />
         <Problems />
         <Questions />
         <div className="min-h-0 flex-1">
-          <RunLayout view={view} onView={setView} collapsed={collapsed} onCollapse={setCollapsed} />
+          <RunLayout collapsed={collapsed} onCollapse={setCollapsed} />
         </div>
       </div>
-      <Beside onView={setView} />
+      <Beside />
       <Asked page={page} />
       <Edited page={page} />
     </RunContext>
@@ -73,12 +75,12 @@ function Opened({ detail }: { detail: RunDetail }) {
 }
 
 /** What belongs to the page and is not drawn in it: its title, its commands, what is told outside of it. */
-function Beside({ onView }: { onView: (view: MainView) => void }) {
+function Beside() {
   const page = useRun(...COMMANDS_NEED, "run", "status");
   const client = useQueryClient();
   const { isLive, detail } = page;
   useNotifications(page);
-  useCommands(useMemo(() => runCommands(page, onView), [page, onView]));
+  useCommands(useMemo(() => runCommands(page), [page]));
   usePageTitle(titleOf(page));
   const hasEnded = !isLive && detail.ended_at === null; // and what is known of its end is still to be asked for
   useEffect(() => {
@@ -90,15 +92,24 @@ function Beside({ onView }: { onView: (view: MainView) => void }) {
 const tell = (error: Error) => toast(error.message, "bad");
 
 function Header() {
-  const { detail } = useRun("detail");
+  const { detail, askToCancel } = useRun("detail", "askToCancel");
   const [, navigate] = useLocation();
   const client = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
+  const [isDebugging, setDebugging] = useState(false);
   const { id } = detail;
+  const failed = detail.failures.length > 0;
   const begin = useCallback(
-    async (how: { fromStep?: string; stops?: boolean; usesFile?: boolean; commit?: string }) => {
-      const debug = { stop_at_entry: how.stops ?? false, stop_on_error: true };
+    async (how: {
+      fromStep?: string;
+      stops?: boolean;
+      usesFile?: boolean;
+      commit?: string;
+      breakpoints?: string[];
+    }) => {
+      const breakpoints = how.breakpoints?.map((step) => ({ step }));
+      const debug = { stop_at_entry: how.stops ?? false, stop_on_error: true, breakpoints };
       const asked = { from_step: how.fromStep, use_file: how.usesFile, commit: how.commit, debug };
       navigate(`/runs/${(await api.rerun(id, asked)).id}`);
     },
@@ -110,17 +121,23 @@ function Header() {
       () => [
         { id: "again", title: "Re-run", run: () => rerun({}) },
         { id: "again-stopped", title: "Re-run and pause on first step", run: () => rerun({ stops: true }) },
+        { id: "debug-failure", title: "Debug this failure…", isPossible: failed, run: () => setDebugging(true) },
         { id: "again-commit", title: "Re-run on another commit…", run: () => setChoosing(true) },
       ],
-      [rerun],
+      [rerun, failed],
     ),
   );
+  const beginOrSay = (how: Parameters<typeof begin>[0]) =>
+    begin(how).then(
+      () => null,
+      (error: Error) => error.message,
+    );
   return (
     <>
       <RunHeader
         onRerun={rerun}
         onChooseCommit={() => setChoosing(true)}
-        onCancel={() => api.cancel(detail.id).then(() => toast("Cancelling… cleanup steps are running."), tell)}
+        onCancel={askToCancel}
         onPin={() =>
           api
             .pin(detail.id, !detail.is_pinned)
@@ -137,17 +154,10 @@ function Header() {
         onConfirm={() => api.remove(detail.id).then(() => navigate("/"), tell)}
       />
       {isChoosing && (
-        <CommitDialog
-          commit={detail.commit?.branch ?? ""}
-          onRun={(how) =>
-            begin(how).then(
-              () => null,
-              (error: Error) => error.message,
-            )
-          }
-          onClose={() => setChoosing(false)}
-        />
+        <CommitDialog commit={detail.commit?.branch ?? ""} onRun={beginOrSay} onClose={() => setChoosing(false)} />
       )}
+      <FailureBanner onDebug={() => setDebugging(true)} onRerun={() => rerun({})} />
+      {isDebugging && <DebugFailureDialog detail={detail} onRun={beginOrSay} onClose={() => setDebugging(false)} />}
     </>
   );
 }
@@ -165,26 +175,19 @@ function Problems() {
 
 function Asked({ page }: { page: RunPageStore }) {
   const asking = useSyncExternalStore(page.subscribe, page.asking);
+  const last = useRef(asking); // the words stay while the dialog closes
+  if (asking) last.current = asking;
+  const { title = "", text = "", action = "", dismiss } = last.current ?? {};
   return (
-    <>
-      <Confirm
-        title="Cancel this run?"
-        text="All frames will be cancelled; cleanup steps still run. This cannot be undone."
-        action="Cancel run"
-        dismiss="Keep running"
-        isOpen={asking?.kind === "abort"}
-        onClose={() => page.answer(false)}
-        onConfirm={() => page.answer(true)}
-      />
-      <Confirm
-        title="This cannot be undone"
-        text={asking?.kind === "external" ? asking.why : ""}
-        action="Continue anyway"
-        isOpen={asking?.kind === "external"}
-        onClose={() => page.answer(false)}
-        onConfirm={() => page.answer(true)}
-      />
-    </>
+    <Confirm
+      title={title}
+      text={text}
+      action={action}
+      dismiss={dismiss}
+      isOpen={asking !== null}
+      onClose={() => page.answer(false)}
+      onConfirm={() => page.answer(true)}
+    />
   );
 }
 

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { Camera, History, Undo2 } from "lucide-react";
+import { Camera, History, RotateCcw, Undo2 } from "lucide-react";
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { api } from "@/api/client";
 import { stepOf, useRun } from "@/api/run-context";
 import { formatClock } from "@/core/time";
 import { Differences, DiffView } from "@/features/debug/diff-view";
 import { FileChangesView } from "@/features/debug/file-changes";
-import { Button, IconButton } from "@/ui/button";
+import { Button } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 import { Empty, Loading } from "@/ui/feedback";
 import { PanelBar } from "@/ui/panel";
@@ -16,7 +16,7 @@ const ROW = 27;
 
 /** Every point that can be gone back to: scrub through them, see what was different then, and go back. */
 export function HistoryPanel() {
-  const { run, debug, pending, detail, stop, act, select, isLive } = useRun(
+  const { run, debug, pending, detail, stop, act, select, isLive, confirm } = useRun(
     "run",
     "debug",
     "pending",
@@ -25,6 +25,7 @@ export function HistoryPanel() {
     "act",
     "select",
     "isLive",
+    "confirm",
   );
   const points = useQuery({
     queryKey: ["history", run.id, debug?.last_event],
@@ -88,14 +89,23 @@ export function HistoryPanel() {
         >
           Rewind to here
         </Button>
-        <IconButton
-          size="sm"
-          label="Restart frame"
+        <Button
+          className="h-7!"
+          icon={<RotateCcw className="size-3.5" />}
           disabled={!stop}
-          onClick={() => stop && act("restart", { stop: stop.id })}
+          isBusy={pending === "restart"}
+          onClick={() =>
+            stop &&
+            confirm({
+              title: `Restart ${stop.frame}?`,
+              text: "Every step of this frame runs again, and its results so far are discarded.",
+              action: "Restart frame",
+              onConfirm: () => void act("restart", { stop: stop.id }),
+            })
+          }
         >
-          <History className="size-3.5" />
-        </IconButton>
+          Restart frame…
+        </Button>
       </PanelBar>
       {at !== -1 && point && end && point.number !== end.number && (
         <Differences>

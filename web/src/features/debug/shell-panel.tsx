@@ -1,5 +1,5 @@
 import { Plus, SquareTerminal, X } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useRun } from "@/api/run-context";
 import { keysOf } from "@/core/keys";
 import { NeedsStop } from "@/features/debug/needs-stop";
@@ -9,47 +9,29 @@ import { Checkbox } from "@/ui/field";
 import { useSetting } from "@/ui/hooks";
 import { Kbd } from "@/ui/kbd";
 import { later } from "@/ui/later";
+import { RECORDS_SHELLS } from "@/ui/settings";
 
 const ShellTerminal = later(
   () => import("@/features/debug/shell-terminal").then((module) => module.ShellTerminal),
   <Loading label="Opening the shell" />,
 );
 
-type Shell = {
-  id: number;
-  stop: number;
-  title: string;
-  mode: "shell" | "sidecar";
-  isRecorded: boolean;
-  isEnded: boolean;
-};
-
-let nextShell = 1;
-
-/** Shells where stopped steps work, with their environment: one tab each. They end with their stop. */
+/** Shells in the place of paused steps, with their environment: one tab each. They end with their stop. */
 export function ShellPanel() {
-  const { run, stop, stops } = useRun("run", "stop", "stops");
-  const [shells, setShells] = useState<Shell[]>([]);
-  const [active, setActive] = useState<number | null>(null);
-  const [records, setRecords] = useSetting("shell.record", false);
-  const open = (mode: Shell["mode"]) => {
-    if (!stop) return;
-    const shell = {
-      id: nextShell++,
-      stop: stop.id,
-      title: mode === "shell" ? stop.step : `${stop.step} (read-only)`,
-      mode,
-      isRecorded: records,
-      isEnded: false,
-    };
-    setShells([...shells, shell]);
-    setActive(shell.id);
-  };
-  const close = (id: number) => {
-    const left = shells.filter((shell) => shell.id !== id);
-    setShells(left);
-    setActive(left.at(-1)?.id ?? null);
-  };
+  const { run, stop, stops, shells, openShell, endShell, closeShell } = useRun(
+    "run",
+    "stop",
+    "stops",
+    "shells",
+    "openShell",
+    "endShell",
+    "closeShell",
+  );
+  const [chosen, setChosen] = useState<number | null>(null);
+  const newest = shells.at(-1)?.id ?? null;
+  useEffect(() => setChosen(newest), [newest]); // a shell is shown as soon as it is opened
+  const active = shells.some((shell) => shell.id === chosen) ? chosen : newest;
+  const [records, setRecords] = useSetting(RECORDS_SHELLS, false);
   if (shells.length === 0) {
     if (!stop) return <NeedsStop what="the workspace in a shell" />;
     return (
@@ -59,10 +41,10 @@ export function ShellPanel() {
         action={
           <div className="flex flex-col items-center gap-3">
             <div className="flex gap-2">
-              <Button look="primary" onClick={() => open("shell")}>
+              <Button look="primary" onClick={() => openShell("shell")}>
                 Open shell
               </Button>
-              <Button onClick={() => open("sidecar")}>Read-only shell</Button>
+              <Button onClick={() => openShell("sidecar")}>Read-only shell</Button>
             </div>
             <Checkbox
               label="Save recording to run artifacts"
@@ -87,7 +69,7 @@ export function ShellPanel() {
                 type="button"
                 role="tab"
                 aria-selected={shell.id === active}
-                onClick={() => setActive(shell.id)}
+                onClick={() => setChosen(shell.id)}
                 className="rounded-md px-2 py-0.5 text-sm aria-selected:bg-accent-soft aria-selected:text-accent"
               >
                 {shell.isRecorded && (
@@ -100,13 +82,13 @@ export function ShellPanel() {
                   <span className="text-faint"> ended</span>
                 )}
               </button>
-              <IconButton size="sm" label={`Close shell ${shell.title}`} onClick={() => close(shell.id)}>
+              <IconButton size="sm" label={`Close shell ${shell.title}`} onClick={() => closeShell(shell.id)}>
                 <X className="size-3" />
               </IconButton>
             </span>
           ))}
         </div>
-        <IconButton size="sm" label="Open another shell" disabled={!stop} onClick={() => open("shell")}>
+        <IconButton size="sm" label="Open another shell" disabled={!stop} onClick={() => openShell("shell")}>
           <Plus className="size-3.5" />
         </IconButton>
         <span className="flex-1" />
@@ -123,9 +105,7 @@ export function ShellPanel() {
               mode={shell.mode}
               record={shell.isRecorded ? "screen" : null}
               isShown={shell.id === active}
-              onEnd={() =>
-                setShells((all) => all.map((each) => (each.id === shell.id ? { ...each, isEnded: true } : each)))
-              }
+              onEnd={() => endShell(shell.id)}
             />
           </div>
         ))}

@@ -1,11 +1,12 @@
 import { useEffect, useState } from "react";
 import { stepOf, useRun, useRunValue } from "@/api/run-context";
 import { tellReasons } from "@/core/status";
-import { formatDuration } from "@/core/time";
+import { formatClock, formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
+import { classNames } from "@/ui/class-names";
 import { useNow } from "@/ui/hooks";
 
-const POSITIONS = { before: "Paused before", after: "Paused after", error: "Failed:" };
+const POSITIONS = { before: "Paused before", after: "Paused after", error: "" };
 const SOON = 600; // seconds before the end of a lease in which it is told of
 
 /** Where the selected frame stands and why; one line that is always there, so that nothing jumps. */
@@ -43,15 +44,18 @@ export function StopNote() {
         <button type="button" className="font-semibold hover:underline" onClick={() => select(stop.occurrence)}>
           {title}
         </button>
+        {stop.position === "error" && " failed"}
       </span>
       <span className="text-muted text-sm">
         {tellReasons(stop.reasons)}
         {stop.breakpoints.length > 0 && ` ${stop.breakpoints.map((id) => `#${id}`).join(" ")}`}
         {!stop.will_run && " · condition is false, will be skipped"}
       </span>
-      {left !== null && left < SOON && (
-        <span className="flex items-center gap-1 text-paused text-sm">
-          times out in {formatDuration(left)}
+      {left !== null && (
+        <span className={classNames("flex items-center gap-1 text-sm", left < SOON ? "text-paused" : "text-faint")}>
+          {left < SOON
+            ? `times out in ${formatDuration(left)}`
+            : `until ${formatClock(stop.lease_ends_at ?? 0).slice(0, 5)}`}
           <Button size="sm" look="quiet" onClick={() => act("extend", { seconds: 3600 })}>
             Extend 1 h
           </Button>

@@ -1,14 +1,12 @@
 import {
   ArrowDownToDot,
   ArrowUpFromDot,
-  Bug,
   FastForward,
   Pause,
   Play,
   RedoDot,
   RotateCcw,
   SkipForward,
-  Square,
   Undo2,
 } from "lucide-react";
 import { useRun } from "@/api/run-context";
@@ -18,9 +16,9 @@ import { FrameSelector } from "@/features/debug/frame-selector";
 import { StopNote } from "@/features/debug/stop-note";
 import { Button, IconButton } from "@/ui/button";
 
-/** The debugger in one row: which frame, where it stands, and what can be done there. */
+/** The debugger in one row. The buttons come first and are always there, so that none of them ever moves. */
 export function DebugToolbar() {
-  const { frames, stops, pending, frame, selectFrame, stop, act, askToAbort, isLive } = useRun(
+  const { frames, stops, pending, frame, selectFrame, stop, act, isLive } = useRun(
     "frames",
     "stops",
     "pending",
@@ -28,7 +26,6 @@ export function DebugToolbar() {
     "selectFrame",
     "stop",
     "act",
-    "askToAbort",
     "isLive",
   );
   const canPause = frames.some((each) => each.state === "running");
@@ -42,11 +39,6 @@ export function DebugToolbar() {
       aria-label="Debugger"
       className="flex min-h-10 flex-wrap items-center gap-x-1 gap-y-0.5 border-line border-b bg-surface px-3 py-1"
     >
-      <span className="flex min-h-7 items-center gap-1 max-md:basis-full">
-        <Bug className="mr-1 size-4 shrink-0 text-muted" aria-hidden />
-        <FrameSelector frames={frames} stops={stops} active={frame} onSelect={selectFrame} />
-      </span>
-      <span className="mx-1 hidden h-5 w-px bg-line md:block" />
       <IconButton
         label="Continue"
         keys={keysOf("continue")}
@@ -56,15 +48,13 @@ export function DebugToolbar() {
       >
         <Play className="size-4 text-passed" />
       </IconButton>
-      {stops.length > 1 && (
-        <IconButton
-          label={`Continue all ${stops.length} paused frames`}
-          disabled={pending !== null}
-          onClick={() => act("continue", { all: true })}
-        >
-          <FastForward className="size-4 text-passed" />
-        </IconButton>
-      )}
+      <IconButton
+        label={stops.length > 1 ? `Continue all ${stops.length} paused frames` : "Continue all paused frames"}
+        disabled={stops.length < 2 || pending !== null}
+        onClick={() => act("continue", { all: true })}
+      >
+        <FastForward className="size-4 text-passed" />
+      </IconButton>
       <IconButton
         label="Pause all frames"
         keys={keysOf("pause")}
@@ -95,6 +85,7 @@ export function DebugToolbar() {
       <span className="mx-1 h-5 w-px bg-line" />
       <IconButton
         label="Retry step"
+        keys={keysOf("retry")}
         disabled={!can("retry")}
         isBusy={pending === "retry"}
         onClick={() => stop && act("retry", { stop: stop.id })}
@@ -109,22 +100,22 @@ export function DebugToolbar() {
       >
         <SkipForward className="size-4" />
       </IconButton>
-      <IconButton label="Cancel run…" keys={keysOf("abort")} onClick={askToAbort}>
-        <Square className="size-4 text-failed" />
-      </IconButton>
       <span className="mx-1 hidden h-5 w-px bg-line md:block" />
       <StopNote />
-      {others.length > 0 && (
-        <Button
-          size="sm"
-          look="quiet"
-          className="text-paused!"
-          onClick={() => others[0] && selectFrame(others[0].frame)}
-          title={others.map((each) => `${each.frame} at ${each.step}`).join("\n")}
-        >
-          {stop ? `${others.length} more paused` : `Show ${others[0]?.frame} (paused)`}
-        </Button>
-      )}
+      <span className="flex min-h-7 items-center gap-1 max-md:basis-full md:ml-auto">
+        {others.length > 0 && (
+          <Button
+            size="sm"
+            look="quiet"
+            className="text-paused!"
+            onClick={() => others[0] && selectFrame(others[0].frame)}
+            title={others.map((each) => `${each.frame} at ${each.step}`).join("\n")}
+          >
+            {stop ? `${others.length} more paused` : `Show ${others[0]?.frame} (paused)`}
+          </Button>
+        )}
+        <FrameSelector frames={frames} stops={stops} active={frame} onSelect={selectFrame} />
+      </span>
     </div>
   );
 }

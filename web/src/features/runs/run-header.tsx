@@ -1,6 +1,7 @@
 import { ChevronRight, Hand, Pin, PinOff, RotateCcw, Square, Trash2, Wifi, WifiOff } from "lucide-react";
 import { Link } from "wouter";
 import { useRun, useRunValue } from "@/api/run-context";
+import { keysOf } from "@/core/keys";
 import { formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
 import { useNow } from "@/ui/hooks";
@@ -77,8 +78,13 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
       <span className="flex-1" />
       <ConnectionNote />
       {isLive && (
-        <Button look="quiet" icon={<Square className="size-3.5" />} onClick={onCancel}>
-          Cancel run
+        <Button
+          look="quiet"
+          icon={<Square className="size-3.5 text-failed" />}
+          aria-keyshortcuts={keysOf("cancel")}
+          onClick={onCancel}
+        >
+          Cancel run…
         </Button>
       )}
       <Menu trigger={<Button icon={<RotateCcw className="size-3.5" />}>Re-run</Button>} items={again} />

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { openStage } from "./stage.ts";
+
+const stage = openStage();
+
+test("no button of the toolbar moves while frames stop, run and end", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "checks.unit" }, { step: "checks.lint" }] });
+  await run.page.getByRole("button", { name: "1 more paused" }).waitFor();
+  const buttons = run.page.getByRole("toolbar", { name: "Debugger" }).locator("> button");
+  const places = () => buttons.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().x));
+  const before = await places();
+
+  await run.press("Step over");
+  await run.boxIs("checks.unit", "passed");
+  expect(await places()).toEqual(before);
+  await run.command("continue", { all: true });
+  await run.endsAs("passed");
+  await run.close();
+});
+
+test("a failure is shown with its four ways out", async () => {
+  const run = await stage().openRun("shop-broken");
+  const failure = run.page.getByRole("region", { name: "Failure" });
+  await failure.getByText(/release failed: exit code 3/).waitFor();
+  await failure.getByRole("button", { name: "Open shell" }).click();
+  await run.page.locator(".xterm").waitFor();
+
+  await failure.getByRole("button", { name: "Skip" }).click();
+  await run.endsAs("passed");
+  await run.boxIs("release", "skipped");
+  await run.sees("intervened");
+  await run.close();
+});
+
+test("a failed run says why, and is debugged from there", async () => {
+  const run = await stage().openRun("shop-broken");
+  const failure = run.page.getByRole("region", { name: "Failure" });
+  await failure.getByRole("button", { name: "Let it fail" }).click();
+  await run.endsAs("failed");
+  await failure.getByText(/release failed: exit code 3/).waitFor();
+  await failure.getByRole("button", { name: /shop-broken.yaml:\d+/ }).waitFor();
+
+  await failure.getByRole("button", { name: "Debug this failure…" }).click();
+  const dialog = run.page.getByRole("dialog", { name: "Debug this failure" });
+  await expect(dialog.getByRole("checkbox", { name: "release (failed)" }).isChecked()).resolves.toBe(true);
+  await dialog.getByRole("button", { name: "Start debugging" }).click();
+  await run.stopsAt("Paused before release");
+  expect(run.page.url()).not.toContain(run.id);
+  await run.close();
+});
+
+test("what throws work away asks first", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
+  await run.stopsAt("Paused before package");
+  await run.tab("Time travel");
+  await run.press("Restart frame…");
+  await run.page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click();
+  await run.stopsAt("Paused before package");
+
+  await run.page.locator("main header").getByRole("button", { name: "Cancel run…" }).click();
+  const question = run.page.getByRole("alertdialog", { name: "Cancel this run?" });
+  await question.getByRole("button", { name: "Keep running" }).click();
+  await run.stopsAt("Paused before package");
+  await run.page.locator("main header").getByRole("button", { name: "Cancel run…" }).click();
+  await question.getByRole("button", { name: "Cancel run" }).click();
+  await run.endsAs("cancelled");
+  await run.close();
+});
