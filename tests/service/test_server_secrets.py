@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pitstop.runs.flow_info import SecretUse
 from pitstop.service.caller import LOCAL
 from pitstop.service.local.server import ServerService
 from pitstop.service.runs import RunRequest
@@ -102,3 +103,11 @@ async def test_the_check_of_a_server_knows_what_is_stored(server: Stored, servic
     assert [(each.line, each.column, each.hint) for each in told.warnings] == [
         (1, 21, "add `secrets: [KEY]` to the step")
     ]
+
+
+async def test_the_check_lists_the_secrets_of_a_flow_and_which_are_stored(
+    server: Stored, service: ServerService
+) -> None:
+    text = "secrets: [KEY]\nsteps: [{check: '.secrets.THIRD != null'}]"
+    told = await service.flows.check(LOCAL, "a.yaml", text)
+    assert told.secrets == (SecretUse("KEY", True), SecretUse("THIRD", False))

@@ -38,6 +38,7 @@ export function manySteps(lanes: number, steps: number): FlowInfo {
     file,
     inputs: [],
     warnings: [],
+    secrets: [],
     steps: [
       stepInfo("prepare", { file, line: 3, end_line: 4, detail: "make prepare" }),
       stepInfo("shards", { kind: "matrix", file, line: 5, end_line: 6 + steps * 2, detail: `${lanes} shards` }),
@@ -55,6 +56,7 @@ export function longLog(): FlowInfo {
       { name: "lines", type: "number", is_required: false, default: 200000, description: "How many lines are written" },
     ],
     warnings: [],
+    secrets: [],
     steps: [stepInfo("noise", { file: "long-log.yaml", line: 3, end_line: 4, detail: "yes | head -200000" })],
   };
 }

@@ -41,6 +41,13 @@ class InputInfo(Struct, frozen=True):
     description: str = ""
 
 
+class SecretUse(Struct, frozen=True):
+    """A secret that a flow uses. `is_stored`: the service has its value, so a run need not be given one."""
+
+    name: str
+    is_stored: bool
+
+
 class FlowInfo(Struct, frozen=True):
     """A valid flow, with its steps in source order."""
 
@@ -49,6 +56,7 @@ class FlowInfo(Struct, frozen=True):
     steps: tuple[StepInfo, ...]
     inputs: tuple[InputInfo, ...] = ()
     warnings: tuple[Mistake, ...] = ()  # of a flow that can run
+    secrets: tuple[SecretUse, ...] = ()
 
     def step(self, path: str) -> StepInfo | None:
         """The step with this path; one that was injected beside it is found by the path of its host."""

@@ -36,7 +36,7 @@ def test_every_mistake_is_told_at_once_with_its_line_and_column(cli: CommandLine
     places = re.findall(r"^flow\.yaml:(\d+):(\d+): ", said.out, re.MULTILINE)
     assert said.code == 2
     assert [int(line) for line, _ in places] == [1, 2, 3, 5, 8, 9, 11, 13, 14, 16, 17, 18]
-    assert "12 mistakes" in said.err
+    assert "12 errors" in said.err
     assert "did you mean `name`?" in said.out
 
 
@@ -47,7 +47,7 @@ def test_a_good_file_is_said_to_be_good(cli: CommandLine) -> None:
     said = cli.run("check", "flow.yaml", "bad.yaml")
 
     assert said.code == 2
-    assert said.lines[0] == "flow.yaml: OK, 2 steps"
+    assert said.lines[0] == "flow.yaml: OK (2 steps)"
     assert said.lines[1].startswith("bad.yaml:1:")
     assert cli.run("check", "flow.yaml").code == 0
 

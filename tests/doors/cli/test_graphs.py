@@ -58,7 +58,7 @@ def test_a_graph_is_debugged_from_its_failure_with_a_value_that_is_changed(cli: 
 
 
 def test_a_graph_is_checked_and_shown(cli: CommandLine) -> None:
-    assert cli.run("check", "sums.py:app").out == "sums.py:app: OK, 2 steps\n"
+    assert cli.run("check", "sums.py:app").out == "sums.py:app: OK (2 steps)\n"
     assert "node: double" in cli.run("show", "sums.py:app").out
 
 

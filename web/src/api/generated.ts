@@ -302,6 +302,7 @@ export type FlowInfo = {
   file: string;
   inputs: InputInfo[];
   name: string;
+  secrets: SecretUse[];
   steps: StepInfo[];
   warnings: Mistake[];
 };
@@ -594,6 +595,12 @@ export type SecretInfo = {
   name: string;
   repos: string[];
   scope: string;
+};
+
+/** A secret that a flow uses. `is_stored`: the service has its value, so a run need not be given one. */
+export type SecretUse = {
+  is_stored: boolean;
+  name: string;
 };
 
 export type SetForm = {

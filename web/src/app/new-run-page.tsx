@@ -54,7 +54,7 @@ export function NewRunPage() {
           {shown.length === 0 && <li className="px-2 text-muted">No matching flows</li>}
         </ul>
       </aside>
-      <div className="min-h-0 flex-1">
+      <div className="min-h-0 min-w-0 flex-1">
         {name === null ? (
           <Empty icon={<FileCode2 className="size-6" />} title="No flows yet">
             Flows are the YAML files in the server's flow folders.{" "}
@@ -77,6 +77,7 @@ function Chosen({ flow }: { flow: FlowText }) {
   const kept = useFlowBreakpoints(flow.name);
   const [breakpoints, setBreakpoints] = useState<readonly BreakpointRequest[] | null>(null);
   const shown = useMemo(() => breakpoints ?? kept.data ?? [], [breakpoints, kept.data]);
+  const [line, setLine] = useState<number | null>(null);
   const key = useRef(crypto.randomUUID()); // a double click starts one run
   useEffect(() => {
     if (breakpoints) void keepFlowBreakpoints(flow.name, breakpoints);
@@ -90,13 +91,14 @@ function Chosen({ flow }: { flow: FlowText }) {
     );
   return (
     <div className="flex h-full flex-col-reverse md:flex-row">
-      <div className="min-h-48 flex-1 md:min-h-0">
-        <FlowSource flow={flow} breakpoints={shown} onToggle={toggle} />
+      <div className="min-h-48 min-w-0 flex-1 md:min-h-0">
+        <FlowSource flow={flow} breakpoints={shown} line={line} onToggle={toggle} />
       </div>
       <div className="shrink-0 overflow-auto border-line bg-surface p-4 md:w-80 md:border-l">
         <StartForm
           flow={flow}
           breakpoints={shown}
+          onLine={setLine}
           onStart={async (request) => {
             const run = await api.start(request, key.current);
             navigate(`/runs/${run.id}`);

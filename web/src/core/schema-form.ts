@@ -22,7 +22,11 @@ export type FormField = {
   hint: string;
   isRequired: boolean;
   initial: string;
-} & ({ kind: "text" | "long" | "number" | "json" } | { kind: "choice"; choices: string[] } | { kind: "switch" });
+} & (
+  | { kind: "text" | "secret" | "long" | "number" | "json" }
+  | { kind: "choice"; choices: string[] }
+  | { kind: "switch" }
+);
 
 const LONG = new Set(["script", "content", "body", "stdin", "prompt", "text", "command"]);
 

@@ -49,6 +49,16 @@ function SchemaField({ field, value, problem, onChange }: SchemaFieldProps) {
                 onChange={(event) => onChange(event.target.value)}
               />
             );
+          case "secret":
+            return (
+              <TextInput
+                {...ids}
+                type="password"
+                autoComplete="new-password"
+                value={value}
+                onChange={(event) => onChange(event.target.value)}
+              />
+            );
           case "text":
             return <TextInput {...ids} value={value} onChange={(event) => onChange(event.target.value)} />;
         }

@@ -28,12 +28,12 @@ def check_command(words: Sequence[str], open_service: OpenService, interrupts: I
     is_sent = server_of(options) is not None
     count = ask(open_chosen(options, open_service), lambda service: _check(service, options.flows, is_sent=is_sent))
     if count:
-        print(_counted(count, "mistake"), file=sys.stderr)
+        print(_counted(count, "error"), file=sys.stderr)
     return BAD_USAGE if count else PASSED
 
 
 async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> int:
-    """How many mistakes there are, which are told. A server is sent the text of a file."""
+    """Print every error of the flows, and return how many there are. A server is sent the text of a file."""
     count = 0
     for flow in flows:
         text = read_text(flow) if is_sent else None
@@ -44,7 +44,7 @@ async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> 
             print(error)
         else:
             print_warnings(told)
-            print(f"{flow}: OK, {_counted(len(told.steps), 'step')}")
+            print(f"{flow}: OK ({_counted(len(told.steps), 'step')})")
     return count
 
 

@@ -10,12 +10,13 @@ from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow
 from pitstop.runs.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
 from pitstop.runs.flow_files import FlowFiles
+from pitstop.runs.flow_info import SecretUse
 from pitstop.runs.info import tell_flow
 from pitstop.runs.run_maker import RunMaker, address_of
 from pitstop.runs.run_request import BreakpointRequest, RunRequest
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.service.caller import Caller, Record
-from pitstop.service.flow_secrets import unlisted_secrets
+from pitstop.service.flow_secrets import unlisted_secrets, used_secrets
 from pitstop.service.flows import Finding, FlowInfo, StepTypeHelp, StoredFlow
 from pitstop.service.preview import resolved_configs
 from pitstop.store.port import RunStore
@@ -62,8 +63,10 @@ class FlowDesk:
             planned = await self._files.check(path, evaluator, text)
         finally:
             await evaluator.close()
+        known = await self._known_secrets()
         told = tell_flow(planned.flow, planned.plan)
-        return replace(told, warnings=unlisted_secrets(planned, await self._known_secrets()))
+        secrets = tuple(SecretUse(name, name in known) for name in sorted(used_secrets(planned)))
+        return replace(told, secrets=secrets, warnings=unlisted_secrets(planned, known))
 
     async def resolve(self, caller: Caller, request: RunRequest) -> FlowInfo:
         prepared = await self._maker.prepare(request)

@@ -5,10 +5,16 @@ import { innermostAt } from "@/features/source/run-source";
 import { SourceEditor } from "@/features/source/source-editor";
 import { toast } from "@/ui/toast";
 
-type FlowSourceProps = { flow: FlowText; breakpoints: readonly BreakpointRequest[]; onToggle: (path: string) => void };
+type FlowSourceProps = {
+  flow: FlowText;
+  breakpoints: readonly BreakpointRequest[];
+  /** The line to bring into view. */
+  line: number | null;
+  onToggle: (path: string) => void;
+};
 
 /** A stored flow, to choose where its next run stops. */
-export function FlowSource({ flow, breakpoints, onToggle }: FlowSourceProps) {
+export function FlowSource({ flow, breakpoints, line, onToggle }: FlowSourceProps) {
   const steps = useMemo(
     () => (flow.info?.steps ?? []).filter((step) => step.file === flow.info?.file || step.file === flow.file),
     [flow],
@@ -18,8 +24,11 @@ export function FlowSource({ flow, breakpoints, onToggle }: FlowSourceProps) {
       const line = each.line ?? steps.find((step) => step.path === each.step || step.id === each.step)?.line;
       return line ? [[line, each.log ? "log" : each.condition ? "conditional" : "on"] as const] : [];
     });
-    return { breakpoints: new Map(lines), stops: [], failures: [] };
-  }, [breakpoints, steps]);
+    const failures = flow.mistakes
+      .filter((mistake) => mistake.file === flow.file)
+      .map((mistake) => ({ line: mistake.line, endLine: mistake.line, text: mistake.message }));
+    return { breakpoints: new Map(lines), stops: [], failures };
+  }, [breakpoints, steps, flow]);
   const toggle = (line: number) => {
     const step = innermostAt(steps, line);
     if (step) onToggle(step.path);
@@ -30,7 +39,7 @@ export function FlowSource({ flow, breakpoints, onToggle }: FlowSourceProps) {
       label={`Source of ${flow.name}`}
       text={flow.text}
       marks={marks}
-      line={null}
+      line={line}
       onToggle={toggle}
       onEdit={toggle}
       onLine={() => {}}

@@ -1,7 +1,8 @@
 import { CircleAlert, Play } from "lucide-react";
 import { useState } from "react";
 import { ApiError } from "@/api/client";
-import type { BreakpointRequest, FlowText, RunRequest } from "@/api/types";
+import type { BreakpointRequest, FlowText, Mistake, RunRequest } from "@/api/types";
+import { shortFile } from "@/core/addresses";
 import { type FormField, readForm } from "@/core/schema-form";
 import { Button } from "@/ui/button";
 import { Checkbox } from "@/ui/field";
@@ -10,11 +11,13 @@ import { SchemaFields } from "@/ui/schema-field";
 type StartFormProps = {
   flow: FlowText;
   breakpoints: readonly BreakpointRequest[];
+  /** Show a line of the source. */
+  onLine: (line: number) => void;
   onStart: (request: RunRequest) => Promise<void>;
 };
 
-/** What a run of the flow is given, and where it stops. */
-export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
+/** What a run of the flow is given, and where it pauses. */
+export function StartForm({ flow, breakpoints, onLine, onStart }: StartFormProps) {
   const inputs = flow.info?.inputs ?? [];
   const fields = inputs.map(
     (input): FormField => ({
@@ -25,22 +28,37 @@ export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
       ...fieldKind(input.type, input.default),
     }),
   );
+  const secretFields = (flow.info?.secrets ?? []).map(
+    ({ name, is_stored }): FormField => ({
+      name,
+      label: name,
+      hint: is_stored ? "Stored on the server. Leave it empty to use that value." : "",
+      isRequired: !is_stored,
+      kind: "secret",
+      initial: "",
+    }),
+  );
   const [texts, setTexts] = useState<Record<string, string>>({});
+  const [secretTexts, setSecretTexts] = useState<Record<string, string>>({});
   const [stopsAtEntry, setStopsAtEntry] = useState(false);
   const [stopsOnError, setStopsOnError] = useState(true);
   const [isTried, setTried] = useState(false);
   const [isStarting, setStarting] = useState(false);
   const [refusal, setRefusal] = useState<ApiError | null>(null);
   const { value, problems } = readForm(fields, texts);
+  const { value: secrets, problems: secretProblems } = readForm(secretFields, secretTexts);
+  const refused = refusal instanceof ApiError ? (refusal.problem.mistakes ?? []) : [];
+  const mistakes = flow.mistakes.length > 0 ? flow.mistakes : refused;
   const start = async () => {
     setTried(true);
-    if (Object.keys(problems).length > 0) return;
+    if (Object.keys({ ...problems, ...secretProblems }).length > 0) return;
     setStarting(true);
     setRefusal(null);
     try {
       await onStart({
         flow: { name: flow.name },
         inputs: value,
+        secrets: secrets as Record<string, string>,
         can_ask: true,
         debug: {
           breakpoints: [...breakpoints],
@@ -69,6 +87,17 @@ export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
           <SchemaFields fields={fields} texts={texts} problems={isTried ? problems : {}} onChange={setTexts} />
         </section>
       )}
+      {secretFields.length > 0 && (
+        <section className="space-y-3">
+          <h2 className="font-semibold">Secrets</h2>
+          <SchemaFields
+            fields={secretFields}
+            texts={secretTexts}
+            problems={isTried ? secretProblems : {}}
+            onChange={setSecretTexts}
+          />
+        </section>
+      )}
       <section className="space-y-1.5">
         <h2 className="font-semibold">Pause</h2>
         <Checkbox
@@ -87,24 +116,53 @@ export function StartForm({ flow, breakpoints, onStart }: StartFormProps) {
             : `Breakpoints: ${breakpoints.map((each) => each.step ?? `line ${each.line}`).join(", ")}`}
         </p>
       </section>
-      {refusal && (
-        <div role="alert" className="flex gap-2 rounded-md bg-failed-soft p-2 text-failed">
-          <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
-          <div>
-            <p className="whitespace-pre-wrap">{refusal.message}</p>
-            {refusal instanceof ApiError &&
-              refusal.problem.mistakes?.map((mistake) => (
-                <p key={`${mistake.line}:${mistake.column}`} className="font-mono text-sm">
-                  {mistake.line}:{mistake.column} {mistake.message}
-                </p>
-              ))}
-          </div>
-        </div>
+      {mistakes.length > 0 && <Mistakes mistakes={mistakes} file={flow.file} onLine={onLine} />}
+      {refusal && mistakes.length === 0 && (
+        <p role="alert" className="whitespace-pre-wrap rounded-md bg-failed-soft p-2 text-failed">
+          {refusal.message}
+        </p>
       )}
-      <Button type="submit" look="primary" icon={<Play className="size-3.5" />} isBusy={isStarting}>
+      <Button
+        type="submit"
+        look="primary"
+        icon={<Play className="size-3.5" />}
+        isBusy={isStarting}
+        disabled={flow.mistakes.length > 0}
+      >
         Start run
       </Button>
     </form>
+  );
+}
+
+type MistakesProps = { mistakes: readonly Mistake[]; file: string; onLine: (line: number) => void };
+
+/** What has to be mended in the flow before it can run; each line leads to its place in the source. */
+function Mistakes({ mistakes, file, onLine }: MistakesProps) {
+  return (
+    <section aria-label="Errors in the flow" className="rounded-md bg-failed-soft p-2 text-failed">
+      <h2 className="flex items-center gap-2 font-semibold">
+        <CircleAlert className="size-4 shrink-0" aria-hidden />
+        {mistakes.length === 1 ? "1 error" : `${mistakes.length} errors`}
+      </h2>
+      <ul className="mt-1 space-y-1">
+        {mistakes.map((mistake) => (
+          <li key={`${mistake.file}:${mistake.line}:${mistake.column}:${mistake.message}`}>
+            <button
+              type="button"
+              className="min-h-6 text-left hover:underline"
+              onClick={() => mistake.file === file && onLine(mistake.line)}
+            >
+              <span className="font-mono text-sm">
+                {mistake.file === file ? "" : `${shortFile(mistake.file)}:`}
+                {mistake.line}:{mistake.column}
+              </span>{" "}
+              {mistake.message}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -31,10 +31,10 @@ export function VariablesPanel() {
 }
 
 function Tree({ stop }: { stop: StopInfo }) {
-  const { run, edits, edited, act } = useRun("run", "edits", "edited", "act");
+  const { run, detail, edits, edited, act } = useRun("run", "detail", "edits", "edited", "act");
   const [search, setSearch] = useState("");
   const wanted = useDebounced(search.trim(), 40);
-  const [pins, setPins] = useSetting<string[]>("pins", []);
+  const [pins, setPins] = useSetting<string[]>(`pins.${detail.flow}`, []);
   const [showsDiff, setShowsDiff] = useState(false);
   const [edit, setEditing] = useState<{ stop: number; path: string; isLarge: boolean } | null>(null);
   const editing = edit?.stop === stop.id ? edit : null; // what is written at one stop is not set at the next
