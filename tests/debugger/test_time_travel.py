@@ -794,9 +794,18 @@ async def test_what_changed_since_the_stop_before_is_told_at_every_stop() -> Non
         assert run.session.diff(third) == [Change(".n", "changed", 1, 2)]
         assert run.session.diff(third, since=first) == [Change(".n", "changed", 0, 2)]
         assert run.session.diff(second) == [Change(".n", "changed", 0, 1)]
-        assert run.session.diff(first) == []
+        assert run.session.diff(first) == []  # this frame has not stopped before
         await run.session.set(third, ".n", 50)
         assert run.session.diff(third) == [Change(".n", "changed", 1, 50)]
+
+
+async def test_an_edit_at_the_first_stop_of_a_frame_is_a_change_there() -> None:
+    async with debugging(CHAIN, {"n": 0}, breaking("a")) as run:
+        stop = await run.stop()
+        await run.session.set(stop, ".n", 42)
+        assert run.session.diff(stop) == [Change(".n", "changed", 0, 42)]
+        await run.session.undo(stop)
+        assert run.session.diff(stop) == []
 
 
 async def test_a_point_that_never_was_is_refused() -> None:

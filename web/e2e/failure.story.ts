@@ -22,6 +22,10 @@ test("a failure is shown with its four ways out", async () => {
   const run = await stage().openRun("shop-broken");
   const failure = run.page.getByRole("region", { name: "Failure" });
   await failure.getByText(/release failed: exit code 3/).waitFor();
+  await run.tab("Inject");
+  await run.page.getByRole("group", { name: "Step types" }).getByRole("button", { name: "run", exact: true }).click();
+  expect(await run.page.getByRole("radio", { name: "before the paused step" }).isDisabled()).toBe(true);
+  expect(await run.page.getByRole("radio", { name: "after the paused step" }).isChecked()).toBe(true);
   await failure.getByRole("button", { name: "Open shell" }).click();
   await run.page.locator(".xterm").waitFor();
 

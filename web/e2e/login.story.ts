@@ -25,6 +25,15 @@ test("a browser that nobody logged in is told how to get in, and comes in by the
   await context.close();
 });
 
+test("a link that was used before leads to a page that says so, and how to get another", async () => {
+  const { browser, server } = stage();
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(server.login);
+  await page.getByRole("heading", { name: "This login link has expired" }).waitFor();
+  await page.getByText("pitstop login", { exact: true }).waitFor();
+  await page.context().close();
+});
+
 test("a session that is over leads to the same page, whatever was open", async () => {
   const run = await stage().openRun("shop", { stop_at_entry: true });
   await run.stopsAt("Paused before Build the shop");

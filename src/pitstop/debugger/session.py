@@ -201,9 +201,10 @@ class Session(Travelling):
         return values
 
     def diff(self, stop: Stop, since: Stop | None = None) -> list[Change]:
-        """What changed between two stops. Without `since`, the first one is the frame's previous stop."""
+        """What changed since another stop: by default since the previous one, or since this one began."""
         before = self._previous(stop) if since is None else since
-        return [] if before is None else diff(before.scope.as_dict(), stop.scope.as_dict())
+        then = stop.first_scope if before is None else before.scope
+        return [] if then is None else diff(then.as_dict(), stop.scope.as_dict())
 
     async def scope_at(self, point: HistoryPoint | int) -> Snapshot:
         """The scope at a point of the history. It replays the log and runs nothing."""

@@ -44,6 +44,7 @@ class Stop(Struct, eq=False):
     is_over: bool = False
     lease_ends_at: float = 0.0  # when the lease expires, in seconds since 1970
     starts: Mapping[str, Start] = field(default_factory=dict)  # how each enclosing step began, by address
+    first_scope: Snapshot | None = None  # what the step saw before you edited anything here
 
 
 class FrameInfo(Struct, frozen=True):
@@ -110,6 +111,7 @@ def describe(point: Point, event: Stopped, after_event: int) -> Stop:
     allowed: tuple[str, ...] = BEFORE if point.position == "before" else AFTER
     if not step.path:  # the whole run: it has nothing beside it to step to
         allowed = COMPLETED if "completed" in event.reasons else (*COMPLETED, "force", *LOOKING)
+    scope = activation.scope.snapshot()
     return Stop(
         id=event.stop,
         frame=activation.frame.id,
@@ -119,7 +121,7 @@ def describe(point: Point, event: Stopped, after_event: int) -> Stop:
         reasons=event.reasons,
         breakpoints=event.breakpoints,
         problems=event.problems,
-        scope=activation.scope.snapshot(),
+        scope=scope,
         outcome=point.outcome,
         allowed=allowed,
         will_run=point.will_run,
@@ -128,4 +130,5 @@ def describe(point: Point, event: Stopped, after_event: int) -> Stop:
         source=step.source,
         after_event=after_event,
         starts=_starts(activation),
+        first_scope=scope,
     )

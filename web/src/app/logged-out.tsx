@@ -9,6 +9,7 @@ import { Button } from "@/ui/button";
 export function LoggedOut() {
   const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
+  const isExpired = new URLSearchParams(location.search).get("login") === "expired";
   usePageTitle("Sign in");
 
   // The link may have been opened in another tab: then this one is let in, too.
@@ -31,9 +32,13 @@ export function LoggedOut() {
       <section aria-labelledby="logged-out" className="w-full max-w-md rounded-lg border border-line bg-surface p-6">
         <KeyRound className="mb-3 size-6 text-accent" aria-hidden />
         <h1 id="logged-out" className="font-semibold text-xl">
-          Sign in required
+          {isExpired ? "This login link has expired" : "Sign in required"}
         </h1>
-        <p className="mt-1 text-muted">A login link from the terminal signs this browser in for a week.</p>
+        <p className="mt-1 text-muted">
+          {isExpired
+            ? "A link works once, and for five minutes. Get a new one:"
+            : "A login link from the terminal signs this browser in for a week."}
+        </p>
         <ol className="mt-4 list-decimal space-y-2 pl-5">
           <li>
             Run this on the machine of the server:

@@ -58,7 +58,9 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
   const fields = useMemo(() => fieldsOf(type.config ?? {}), [type]);
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [name, setName] = useState("");
-  const [position, setPosition] = useState<"before" | "after">("before");
+  const canBeBefore = stop?.position === "before";
+  const [wished, setPosition] = useState<"before" | "after">("before");
+  const position = canBeBefore ? wished : "after";
   const [isTried, setTried] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
   const { value, problems } = readForm(fields, texts);
@@ -91,11 +93,16 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
         <fieldset className="flex items-center gap-3">
           <legend className="sr-only">Position</legend>
           {(["before", "after"] as const).map((each) => (
-            <label key={each} className="flex items-center gap-1.5">
+            <label
+              key={each}
+              className="flex items-center gap-1.5 has-disabled:opacity-50"
+              title={each === "before" && !canBeBefore ? "The step has run already: inject after it" : undefined}
+            >
               <input
                 type="radio"
                 name="position"
                 className="accent-(--accent)"
+                disabled={each === "before" && !canBeBefore}
                 checked={position === each}
                 onChange={() => setPosition(each)}
               />

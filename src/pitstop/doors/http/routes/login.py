@@ -1,17 +1,12 @@
 """A one-time login link starts a session of a browser, and logging out ends it."""
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from pitstop.doors.http.gate.gate import COOKIE
 from pitstop.service.access import SESSION_SECONDS, Access
 
-USED = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Pitstop</title></head>
-<body><main><h1>This login link has expired</h1>
-<p>A link works once and expires in five minutes. Run <code>pitstop login</code> for a new one.</p>
-</main></body></html>
-"""
+EXPIRED = "/?login=expired"  # where the page says so, unless the browser is logged in already
 
 
 def routes(access: Access) -> APIRouter:
@@ -21,7 +16,7 @@ def routes(access: Access) -> APIRouter:
     async def login(request: Request, code: str = "") -> Response:
         cookie = await access.login(code)
         if cookie is None:
-            return HTMLResponse(USED, 403)
+            return RedirectResponse(EXPIRED, 303)
         response = RedirectResponse("/", 303)
         is_secure = request.url.scheme == "https"
         response.set_cookie(

@@ -139,7 +139,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       </PanelBar>
       {showsDiff && (
         <Differences>
-          <DiffView changes={changes.data} nothing="No changes since the last stop of this frame." />
+          <DiffView changes={changes.data} nothing="No changes here or since the last stop of this frame." />
         </Differences>
       )}
       {!wanted && pins.length > 0 && (
