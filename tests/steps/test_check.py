@@ -20,7 +20,7 @@ async def test_what_does_not_hold_fails_and_tells_what_was_there(bench: Bench) -
     error = await bench.failure("check", {"expression": ".steps.build.outputs.size < .vars.limit"}, values=VALUES)
 
     assert error == (
-        "NeverHeld: '.steps.build.outputs.size < .vars.limit' is not true: "
+        "CheckFailed: '.steps.build.outputs.size < .vars.limit' is not true: "
         "it is false (.steps.build.outputs.size is 1200, .vars.limit is 1000)"
     )
 
@@ -90,7 +90,7 @@ async def test_secrets_are_not_told(tmp_path: Path, is_far: bool) -> None:
         }
         error = await bench.failure("check", {"expression": ".secrets.other == .vars.a"}, values=values)
 
-        assert error == "NeverHeld: '.secrets.other == .vars.a' is not true: it is false (.vars.a is \"***\")"
+        assert error == "CheckFailed: '.secrets.other == .vars.a' is not true: it is false (.vars.a is \"***\")"
 
 
 async def test_a_check_can_be_cancelled_at_once(bench: Bench) -> None:

@@ -199,7 +199,7 @@ async def test_a_status_can_be_expected(
 async def test_another_status_fails_and_tells_what_came(bench: Bench, server: RealServer) -> None:
     error = await bench.failure("http", {"url": f"{server.url}/status/500", "status": [200, "3xx"]})
 
-    assert error == f"NeverHeld: GET {server.url}/status/500: the status is 500, not 200 or 3xx; body: 'as you wish'"
+    assert error == f"CheckFailed: GET {server.url}/status/500: the status is 500, not 200 or 3xx; body: 'as you wish'"
 
 
 async def test_headers_can_be_expected(bench: Bench, server: RealServer) -> None:

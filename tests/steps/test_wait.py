@@ -38,7 +38,7 @@ async def test_a_port_that_never_answers_is_told_with_the_reason(bench: Bench) -
 async def test_a_host_that_nobody_knows_is_told(bench: Bench) -> None:
     error = await bench.failure("wait", {"port": f"{'x' * 70}.invalid:80", "within": "1s"})
 
-    assert error.startswith("NeverHeld: waited for port 80 of xxx")
+    assert error.startswith("CheckFailed: waited for port 80 of xxx")
 
 
 async def test_it_waits_until_a_file_is_there(bench: Bench) -> None:

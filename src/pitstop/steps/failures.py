@@ -103,10 +103,10 @@ class NothingMatches(StepFailure):
         self.pattern = pattern
 
 
-class NeverHeld(StepFailure):
+class CheckFailed(StepFailure):
     """What was waited for did not come true; `reason` is what was there when it was last tried."""
 
-    code = "step.never_held"
+    code = "step.check_failed"
 
     def __init__(self, what: str, reason: str, *, tries: int, seconds: float | None) -> None:
         times = "once" if tries == 1 else f"{tries} times"

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from pitstop.steps.failures import NeverHeld
+from pitstop.steps.failures import CheckFailed
 
 DEFAULT_EVERY_SECONDS = 1.0
 DEFAULT_LIMIT_SECONDS = 60.0
@@ -40,12 +40,12 @@ def plan_polling(every: float | None, within: float | None, step_timeout: float 
 
 
 async def poll(what: str, attempt: Callable[[], Awaitable[Value | NotYet]], polling: Polling) -> Value:
-    """The first value that is not `NotYet`; NeverHeld when there is none in time. An exception ends it at once."""
+    """The first value that is not `NotYet`; CheckFailed when there is none in time. An exception ends it at once."""
     limit = polling.limit_seconds
     if limit is None:
         found = await attempt()
         if isinstance(found, NotYet):
-            raise NeverHeld(what, found.reason, tries=1, seconds=None)
+            raise CheckFailed(what, found.reason, tries=1, seconds=None)
         return found
     tries = 0
     reason = "the first attempt did not finish"
@@ -62,4 +62,4 @@ async def poll(what: str, attempt: Callable[[], Awaitable[Value | NotYet]], poll
     except TimeoutError:
         if not timeout.expired():
             raise
-        raise NeverHeld(what, reason, tries=tries, seconds=limit) from None
+        raise CheckFailed(what, reason, tries=tries, seconds=limit) from None
