@@ -87,10 +87,11 @@ async def restart(adapter: Adapter, arguments: RestartArguments) -> None:
 
 
 async def terminate(adapter: Adapter, arguments: NoArguments) -> None:
-    if adapter.debuggee is None:
-        adapter.editor.tell("terminated", {})
-    else:
+    if adapter.debuggee is not None:
         await adapter.debuggee.cancel()
+    elif not adapter.is_terminated:
+        adapter.is_terminated = True
+        adapter.editor.tell("terminated", {})
 
 
 async def disconnect(adapter: Adapter, arguments: DisconnectArguments) -> None:

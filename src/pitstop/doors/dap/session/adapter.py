@@ -29,6 +29,7 @@ class Adapter:
         self.editor = Editor(send, tasks)
         self.is_initialized = False
         self.is_configured = False
+        self.is_terminated = False  # before anything was debugged
         self.is_left = False
         self.on_left: Callable[[], None] = lambda: None
         self.is_launch_answered_late = is_launch_answered_late

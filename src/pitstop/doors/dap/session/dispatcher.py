@@ -16,7 +16,7 @@ from pitstop.errors import PitstopError
 
 Handle = Callable[[Adapter, Any], Awaitable[Message | Body | None]]
 
-_NOTHING = msgspec.Raw(b"{}")
+_NOTHING, _NULL = msgspec.Raw(b"{}"), msgspec.Raw(b"null")  # a Raw never equals bytes
 _REQUEST = msgspec.json.Decoder(Request)
 FIRST = ("initialize", "disconnect", "cancel")  # what can be asked before anything else
 
@@ -90,7 +90,7 @@ class Dispatcher:
     async def _answer(self, request: Request, route: Route) -> None:
         try:
             arguments = self._decoders[request.command].decode(
-                _NOTHING if request.arguments == b"null" else request.arguments
+                _NOTHING if request.arguments == _NULL else request.arguments
             )
             self._adapter.check_token(request.command, arguments)
             body = await route.handle(self._adapter, arguments)
