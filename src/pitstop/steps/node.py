@@ -127,6 +127,8 @@ class _Call:
         except python_debugger.NoDebugger as problem:
             self._here.call(tell, {"problem": str(problem)})
             return False
+        if python_debugger.is_attached():  # a second announcement would make an editor attach again
+            return True
         file, line = python_debugger.place_of(self._function)
         self._here.call(tell, {"host": host, "port": port, "file": file, "line": line})
         if await asyncio.to_thread(python_debugger.wait_for_somebody):

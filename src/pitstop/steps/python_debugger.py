@@ -63,10 +63,15 @@ def listens() -> bool:
     return _listens_at is not None
 
 
+def is_attached() -> bool:
+    """Whether a client is connected to this process already."""
+    return bool(_debugpy().is_client_connected())
+
+
 def wait_for_somebody() -> bool:
     """Whether a client is there, now or in time."""
     debugpy = _debugpy()
-    if not debugpy.is_client_connected():
+    if not is_attached():
         timer = threading.Timer(WAIT_SECONDS, stop_waiting)
         _let_be(timer)
         timer.start()
@@ -74,7 +79,7 @@ def wait_for_somebody() -> bool:
             debugpy.wait_for_client()
         finally:
             timer.cancel()
-    return bool(debugpy.is_client_connected())
+    return is_attached()
 
 
 def stop_waiting() -> None:

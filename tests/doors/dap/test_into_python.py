@@ -126,10 +126,10 @@ async def test_step_in_goes_on_in_the_function_of_a_node_and_comes_back_to_the_g
         await adapter.ask("stepIn", threadId=1)
         assert await place(adapter, await adapter.stopped()) == "inner.double"
         await adapter.ask("stepIn", threadId=1)
-        again = await adapter.event("pitstop/python")
-        assert again["port"] == waiting["port"], "the debugger of the process is the same"
         thread, frame = await python.stopped_in()
         assert frame["name"] == "double"
+        assert adapter.events_named("pitstop/python") == [waiting], "a debugger that is attached is not announced"
+        assert adapter.output("console").count("is waiting for a Python debugger") == 1
         await python.ask("continue", threadId=thread)
         await adapter.stopped()
         await adapter.ask("continue", threadId=1)

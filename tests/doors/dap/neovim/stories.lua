@@ -5,7 +5,12 @@ dap.set_log_level("TRACE")
 dap.defaults.fallback.exception_breakpoints = { "failed" }
 dap.adapters.pitstop = { type = "executable", command = vim.env.PITSTOP_PYTHON, args = { vim.env.PITSTOP_TEE } }
 dap.adapters.debugpy = function(found, config) found({ type = "server", host = config.connect.host, port = config.connect.port }) end
+local attached = {}
 dap.listeners.after["event_pitstop/python"]["pitstop"] = function(_, body)
+  if attached[body.port] then
+    return
+  end
+  attached[body.port] = true
   local connect = { host = body.host, port = body.port }
   dap.run({ type = "debugpy", request = "attach", name = "Python", connect = connect }, { new = true })
 end
