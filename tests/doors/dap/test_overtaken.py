@@ -86,6 +86,19 @@ async def test_a_step_is_for_the_stop_that_the_client_was_told_of_and_for_no_lat
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "checks"
 
 
+async def test_the_log_of_a_stop_that_has_ended_is_refused_and_that_is_no_error_of_ours(
+    adapter: AdapterClient, server: Bench, overtake: Overtake
+) -> None:
+    run = await paused_run(server)
+    await attach(adapter, server, run.id)
+    await adapter.stopped()
+    overtake("state", lambda: server.service.debugging.say(LOCAL, run.id, verbs.Continue(all=True)))
+    refused = await adapter.refusal("evaluate", expression="log", context="repl")
+
+    assert (refused.message, refused.error["showUser"]) == ("this step belongs to a stop that has ended", False)
+    assert await adapter.ended() == 0
+
+
 async def test_a_branch_that_somebody_else_has_let_go_is_told_though_our_own_word_was_refused(
     adapter: AdapterClient, server: Bench, overtake: Overtake
 ) -> None:

@@ -144,6 +144,8 @@ async def test_expressions_are_jq_in_every_context(adapter: AdapterClient) -> No
     assert await adapter.evaluate("empty", at) == "no value"
     assert await adapter.evaluate("region", at, "hover") == '"eu"'
     assert await adapter.evaluate(".vars.region", at, "hover") == '"eu"'
+    for context in ("hover", "watch", "repl", "clipboard", "variables", "of a later version"):
+        assert await adapter.evaluate(".vars.prices | add", at, context) == "123"
     assert json.loads(await adapter.evaluate(".vars", at, "clipboard"))["prices"] == [100, 20, 3]
     for context, expression in (("hover", "echo hello"), ("hover", "nothing"), ("watch", ".vars |")):
         refused = await adapter.refusal("evaluate", expression=expression, frameId=at, context=context)
@@ -189,6 +191,20 @@ async def test_the_console_changes_the_run(adapter: AdapterClient) -> None:
     assert adapter.output("stdout").startswith("injected\noverridden\n")
     assert await adapter.evaluate("log version") == "overridden"
     assert await adapter.evaluate("log nothing") == "nothing has no output"
+
+
+async def test_a_client_that_sends_no_context_has_the_commands_too(adapter: AdapterClient) -> None:
+    """As Helix, which has no other way to change anything."""
+    await adapter.launch("shop.yaml", lines=(7,))
+    await adapter.stopped()
+
+    for more in ({}, {"context": None}):
+        answer = await adapter.answer_to_raw("evaluate", {"arguments": {"expression": "set .vars.total 77", **more}})
+        assert answer["body"]["result"] == "set .vars.total"
+    assert (await adapter.ask("evaluate", expression=".vars.total + 1"))["result"] == "78"
+    for context in ("hover", "watch", "clipboard"):
+        await adapter.refusal("evaluate", expression="set .vars.total 1", context=context)
+    assert await adapter.evaluate(".vars.total") == "77"
 
 
 async def test_a_step_can_be_skipped_in_the_console(adapter: AdapterClient) -> None:

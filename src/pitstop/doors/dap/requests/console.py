@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
-from pitstop.doors.dap.protocol.failures import RequestFailed
+from pitstop.doors.dap.protocol.failures import RequestFailed, stale
 from pitstop.doors.dap.requests.variables import read_json, stop_for
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.errors import CommandRefused
@@ -48,9 +48,10 @@ async def _log(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     session = adapter.session()
     occurrence = rest
     if not occurrence:
-        number = await stop_for(adapter, frame_id)
-        stops = (await session.live()[0].say(verbs.State())).stops
-        occurrence = next(stop.occurrence for stop in stops if stop.id == number)
+        stop = await session.stop(await stop_for(adapter, frame_id))
+        if stop is None:
+            raise stale("this step")
+        occurrence = stop.occurrence
     lines = [] if session.run is None else await session.run.log_tail(occurrence, 100)
     return "\n".join(lines) or f"{occurrence} has no output"
 
@@ -159,9 +160,9 @@ async def _moving(adapter: Adapter, frame_id: int | None) -> AsyncIterator[tuple
     debugger, conductor = adapter.session().live()
     number = await stop_for(adapter, frame_id)
     async with adapter.editor.turn:
-        stop = next((each for each in (await debugger.say(verbs.State())).stops if each.id == number), None)
+        stop = await adapter.session().stop(number)
         if stop is None:
-            raise RequestFailed("that stop has ended", show_user=False)
+            raise stale("this step")
         with conductor.moving(stop, (number,), is_step=True, expected="step"):
             yield debugger, stop
         thread = adapter.editor.threads.number(stop.frame)

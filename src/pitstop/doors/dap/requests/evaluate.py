@@ -22,7 +22,7 @@ GUESSES = (".", ".vars.", ".inputs.", ".steps.", ".matrix.", ".env.")
 
 
 async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Evaluated:
-    expression, context = arguments.expression.strip(), arguments.context or "watch"
+    expression, context = arguments.expression.strip(), arguments.context or "repl"  # Helix sends no context
     if context == "repl" and is_command(expression):
         return Evaluated(result=await carry_out(adapter, expression, arguments.frame_id), variables_reference=0)
     session = adapter.session()
@@ -53,14 +53,13 @@ async def evaluate(adapter: Adapter, arguments: given.EvaluateArguments) -> Eval
 
 
 async def _meant(adapter: Adapter, stop: int | None, expression: str) -> str:
-    """What a mouse points at: a path, or a word that is the name of something. Nothing else is worked out for it."""
-    debugger, _ = adapter.session().live()
-    if expression.startswith(".") and _PATH.fullmatch(expression):
+    """What a mouse points at: a word is the name of something, and never a function of jq."""
+    if not _WORD.fullmatch(expression):
         return expression
-    if _WORD.fullmatch(expression):
-        for guess in GUESSES:
-            if (await debugger.say(verbs.Evaluate(f"{guess}{expression}", stop))).values[0] is not None:
-                return f"{guess}{expression}"
+    debugger, _ = adapter.session().live()
+    for guess in GUESSES:
+        if (await debugger.say(verbs.Evaluate(f"{guess}{expression}", stop))).values[0] is not None:
+            return f"{guess}{expression}"
     raise RequestFailed("there is no value with this name", show_user=False)
 
 
