@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.doors.dap.adapter_client import AdapterClient, gone, written
 from tests.doors.dap.flows import SHOP, line_of
 
@@ -51,6 +53,25 @@ async def test_inputs_secrets_and_folder_reach_the_run(adapter: AdapterClient, f
     assert await adapter.ended() == 0
     assert adapter.output("stdout") == "*** Ada\n"
     assert (folder / "work/where").read_text().strip() == str(folder / "work")
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs", "told"),
+    [("shop.yaml", ["customer=Bo=b"], '"Bo=b"'), ("sums.py:app", ["count=1", "port=5432", "customer=x"], "1")],
+)
+async def test_inputs_can_be_a_list(adapter: AdapterClient, program: str, inputs: list[str], told: str) -> None:
+    """For clients whose templates have only text and lists of it."""
+    await adapter.launch(program, source=program.partition(":")[0], inputs=inputs, stopOnEntry=True)
+    await adapter.stopped()
+
+    assert await adapter.evaluate(".inputs.customer // .count") == told
+
+
+async def test_an_input_without_a_value_is_refused(adapter: AdapterClient) -> None:
+    await adapter.initialize()
+    refused = await adapter.refusal("launch", program="shop.yaml", inputs=["customer"])
+
+    assert refused.message == "invalid input 'customer': use name=value"
 
 
 async def test_variables_are_added_to_the_environment_and_taken_out_of_it(folder: Path) -> None:

@@ -47,11 +47,11 @@ class SessionOptions(Incoming, kw_only=True):
 
 class LaunchArguments(SessionOptions, kw_only=True):
     """`program` is a flow file, or a graph as `file.py:app` or `module:app`. `folder` is where its commands work, and
-    `env` what is added to their environment; null takes a variable out of it.
+    `env` what is added to their environment; null takes a variable out of it. `inputs` can be a list of `name=value`.
     """
 
     program: str | None = None
-    inputs: dict[str, Any] | None = None
+    inputs: dict[str, Any] | list[str] | None = None
     secrets: dict[str, str] | list[str] | None = None
     env: dict[str, str | None] | None = None
     cwd: str | None = None

@@ -1,8 +1,10 @@
 """From what a client sends with `launch` and `attach` to what is debugged; every mistake of a flow is shown."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pitstop.doors.dap.protocol.arguments import AttachArguments, LaunchArguments
 from pitstop.doors.dap.protocol.failures import RequestFailed
@@ -63,7 +65,7 @@ def _request(arguments: LaunchArguments, environment: Mapping[str, str]) -> RunR
     return RunRequest(
         flow=program,
         text=_text(program) if arguments.server is not None else None,
-        inputs=arguments.inputs or {},
+        inputs=_inputs(arguments.inputs, of_graph=read_target(program) is not None),
         secrets=_secrets(arguments.secrets, environment),
         folder=None if arguments.folder == FRESH or arguments.server is not None else folder,
         from_step=arguments.from_step,
@@ -89,6 +91,26 @@ def _text(program: str) -> str:
         return Path(program).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise RequestFailed(f"cannot read {program}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _inputs(given: dict[str, Any] | list[str] | None, *, of_graph: bool) -> dict[str, Any]:
+    """By name, or as `name=value`. A flow reads its texts itself; JSON in those of a graph is read here."""
+    if not isinstance(given, list):
+        return given or {}
+    inputs: dict[str, Any] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not name or not equals:
+            raise RequestFailed(f"invalid input {each!r}: use name=value")
+        inputs[name] = _json_or_text(value) if of_graph else value
+    return inputs
+
+
+def _json_or_text(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def _secrets(given: dict[str, str] | list[str] | None, environment: Mapping[str, str]) -> dict[str, str]:
