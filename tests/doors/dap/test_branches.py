@@ -32,7 +32,7 @@ async def test_each_branch_is_a_thread_with_the_steps_around_it_as_its_stack(
     frames = await adapter.stack(stop)
     assert [each["name"] for each in frames] == ["checks.left", "checks", "shop"]
     left = line_of("shop.yaml", "id: left")
-    assert (frames[0]["line"], frames[0]["column"], frames[0]["endLine"]) == (left, 9, left + 1)
+    assert (frames[0]["line"], frames[0]["column"], frames[0]["endLine"]) == (left, 9, left)
     assert all(each["source"]["path"] == str(folder / "shop.yaml") for each in frames)
 
 

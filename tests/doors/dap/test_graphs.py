@@ -25,7 +25,7 @@ async def test_a_graph_is_launched_by_its_file_or_its_module(adapter: AdapterCli
     frames = await adapter.stack(stop)
     assert [each["name"] for each in frames] == ["fetch", "sums"]
     assert (frames[0]["source"]["path"], frames[0]["line"]) == (str(adapter.folder / "sums.py"), FETCH)
-    assert frames[0]["endLine"] == FETCH + 4
+    assert frames[0]["endLine"] == FETCH
     await adapter.ask("continue", threadId=1)
     assert await adapter.ended() == 0
 

@@ -89,7 +89,8 @@ async def test_every_stack_frame_has_a_line_a_column_and_a_whole_path(adapter: A
     await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: turn"),))
     for frame in await adapter.stack(await adapter.stopped()):
         assert frame["line"] >= 1 and frame["column"] >= 1
-        assert frame["endLine"] >= frame["line"] and frame["endColumn"] >= 1
+        assert frame["endLine"] == frame["line"], "a client that selects the frame has the cursor in its first line"
+        assert frame["endColumn"] > frame["column"]
         assert Path(frame["source"]["path"]).is_absolute()
 
 

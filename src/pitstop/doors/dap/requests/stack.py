@@ -58,7 +58,6 @@ def _tell(adapter: Adapter, stop: StopInfo | None, branch: str, depth: int, step
     file, line, column = flow.file, 1, 1
     if step is not None and step.file is not None and step.line is not None:
         file, line, column = step.file, step.line, step.column or 1
-    end_line = step.end_line or line if step is not None else line
     is_on_disk = bool(file)
     return StackFrame(
         id=number,
@@ -66,8 +65,8 @@ def _tell(adapter: Adapter, stop: StopInfo | None, branch: str, depth: int, step
         source=adapter.editor.sources.tell(file, client) if is_on_disk else None,
         line=client.line_out(line),
         column=client.column_out(column),
-        end_line=client.line_out(end_line),
-        end_column=client.column_out(adapter.editor.sources.end_column(file, end_line)),
+        end_line=client.line_out(line),  # some clients select a frame, and put the cursor at its end
+        end_column=client.column_out(adapter.editor.sources.end_column(file, line)),
         can_restart=stop is not None and "rewind" in stop.allowed and (depth > 0 or stop.position != "before"),
         presentation_hint="subtle" if step is None else None,
     )
