@@ -362,3 +362,18 @@ async def test_long_steps_are_shown_as_progress_with_an_end(adapter: AdapterClie
     (folder / "go").touch()
     assert await adapter.event("progressEnd") == {"progressId": started["progressId"]}
     assert line_of("long.yaml", "id: after") == 5
+
+
+async def test_steps_that_are_paused_show_no_progress(adapter: AdapterClient, folder: Path) -> None:
+    """Neither does what encloses them. The step of another branch that is still at work does."""
+    lines = (line_of("branches.yaml", "id: quick_two"),)
+    await adapter.launch("branches.yaml", lines=lines, initialize={"supportsProgressReporting": True})
+    await adapter.stopped()
+    started = await adapter.event("progressStart")
+    assert started["title"] == "Step both.slow.hold"
+    (folder / "go").touch()
+    await adapter.event("progressEnd", lambda body: body == {"progressId": started["progressId"]})
+    await adapter.ask("continue", threadId=1)
+    await adapter.ended()
+
+    assert len(adapter.events_named("progressStart")) == len(adapter.events_named("progressEnd"))

@@ -120,6 +120,8 @@ class Conductor:
         if self.current is not None and self.current.id == number:
             self.current = left[0] if left else None
 
+        if not left:
+            self._editor.progress.release()
     async def _hear_all_stopped(self, stops: Iterable[int]) -> None:
         """Nothing moves any more. If the client does not know, it would wait for ever."""
         if self.is_stopped:
@@ -159,6 +161,7 @@ class Conductor:
             editor.say(problem, "stderr")
         editor.tell(
             "stopped",
+        editor.progress.hold({each.occurrence or "" for each in state.frames if _is_at_work(each, state.frames)})
             StoppedEvent(
                 reason=reason_of(stop, hit, expected),
                 description=description or description_of(stop),
@@ -172,8 +175,7 @@ class Conductor:
         )
 
     async def _park(self, state: DebugState) -> None:
-        running = {frame.id for frame in state.frames if frame.state == "running" and not _waits(frame, state.frames)}
-        if running:
+        if any(frame.state == "running" and not _waits(frame, state.frames) for frame in state.frames):
             self._parking |= {frame.id for frame in state.frames if frame.state == "running"}
             with contextlib.suppress(CommandRefused):  # it has just ended
                 await self._debugger.say(verbs.Pause())
@@ -233,6 +235,7 @@ class Conductor:
         self.move_on(stops, is_step=is_step, expected=expected)
         try:
             yield
+        self._editor.progress.release()
         except (PitstopError, RequestFailed):
             self._ours.difference_update(stops)
             (self.is_stopped, self.current), self._stepping, self._expected = before, False, None
@@ -329,3 +332,7 @@ def _waits(frame: FrameInfo, frames: Iterable[FrameInfo]) -> bool:
         each.parent == frame.id and each.state != "done" and each.id.startswith(frame.occurrence or "\0")
         for each in frames
     )
+def _is_at_work(frame: FrameInfo, frames: Iterable[FrameInfo]) -> bool:
+    return frame.state in ("running", "pausing") and not _waits(frame, frames)
+
+
