@@ -265,6 +265,17 @@ async def test_a_filter_says_which_failures_stop(adapter: AdapterClient, name: s
     assert await adapter.ended() == 1
 
 
+async def test_a_client_that_sends_no_filters_has_the_ones_that_are_on_by_default(adapter: AdapterClient) -> None:
+    """As dap-mode without any breakpoint."""
+    await adapter.initialize()
+    launching = adapter.send("launch", {"program": str(adapter.folder / "broken.yaml")})
+    await adapter.event("initialized")
+    await adapter.ask("configurationDone")
+    assert (await adapter.answer(launching))["success"]
+
+    assert (await adapter.stopped())["reason"] == "exception"
+
+
 async def test_a_filter_takes_a_condition_on_the_error(adapter: AdapterClient) -> None:
     """VS Code sends the filters with options, and none in the other list."""
     await adapter.launch("failures.yaml", stopOnEntry=True)

@@ -11,7 +11,7 @@ from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.breakpoint_book import Draft
 from pitstop.doors.dap.session.debuggee import Debuggee
 from pitstop.doors.dap.session.dispatcher import Route
-from pitstop.doors.dap.session.exceptions import NAMES
+from pitstop.doors.dap.session.exceptions import DEFAULTS, NAMES
 from pitstop.doors.dap.session.log_messages import to_template
 from pitstop.doors.dap.session.places import PYTHON
 from pitstop.service.runs import BreakpointRequest, BreakPosition
@@ -142,6 +142,12 @@ async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExcept
         Breakpoint(verified=True) if name in NAMES else _failed(f"there is no filter {name}").told for name, _ in asked
     ]
     return {"breakpoints": told}
+
+
+async def set_default_filters(adapter: Adapter) -> None:
+    """A client that sends no filters has the ones that are on by default."""
+    if adapter.editor.wanted_failures is None:
+        await set_exception_breakpoints(adapter, given.SetExceptionBreakpointsArguments(filters=DEFAULTS))
 
 
 # --- At values -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pitstop.doors.dap.protocol.arguments import (
 )
 from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.protocol.messages import Body
-from pitstop.doors.dap.requests.breakpoints import look_up_again
+from pitstop.doors.dap.requests.breakpoints import look_up_again, set_default_filters
 from pitstop.doors.dap.requests.launching import prepare_attach, prepare_launch
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.capabilities import capabilities_for
@@ -58,6 +58,7 @@ async def _take(adapter: Adapter, debuggee: Debuggee) -> None:
 
 
 async def configuration_done(adapter: Adapter, arguments: NoArguments) -> None:
+    await set_default_filters(adapter)
     adapter.is_configured = True
     _begin_if_ready(adapter)
 

@@ -141,7 +141,7 @@ class Conductor:
         marks = self._editor.breakpoints.hit(stop.breakpoints)
         if not marks or any(mark.kind != "exception" for mark in marks):
             return True
-        return await is_wanted(stop, self._editor.wanted_failures, self._places, self._debugger)
+        return await is_wanted(stop, self._editor.wanted_failures or {}, self._places, self._debugger)
 
     async def _announce(self, stop: StopInfo, state: DebugState, description: str | None = None) -> None:
         editor = self._editor

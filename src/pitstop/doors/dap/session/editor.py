@@ -33,7 +33,8 @@ class Editor:
         self.sources = Sources()
         self.breakpoints = BreakpointBook()
         self.asked_at_lines: dict[str, tuple[GivenSource, list[SourceBreakpoint]]] = {}  # by file, as the client has it
-        self.wanted_failures: Mapping[str, str | None] = {}  # the filters that are on, and their conditions
+        self.wanted_failures: Mapping[str, str | None] | None = None  # the filters that are on, with conditions
+        self.edits: dict[int, tuple[Edit, ...]] = {}  # those of the client, by stop
         self.breakpoint_stops: set[int] = set()  # the stops at which a breakpoint was hit
         self.progress = Progress(lambda: self.client.shows_progress, self.tell)
         self._send = send

@@ -29,6 +29,7 @@ FILTERS = [
     )
 ]
 NAMES = tuple(each["filter"] for each in FILTERS)
+DEFAULTS = [str(each["filter"]) for each in FILTERS if each["default"]]
 
 Wanted = Mapping[str, str | None]  # the filters that are on, and their conditions
 
