@@ -54,6 +54,32 @@ async def test_a_failed_step_can_be_started_again_from_its_stack_frame(adapter: 
     assert await adapter.ended() == 0
 
 
+async def test_values_set_at_a_failure_are_kept_when_the_step_is_started_again(adapter: AdapterClient) -> None:
+    await adapter.launch("broken.yaml", filters=("failed",))
+    (frame, *_) = await adapter.stack(await adapter.stopped())
+    await adapter.ask("setExpression", expression=".vars.port", value="1", frameId=frame["id"])
+    await adapter.evaluate("set .vars.port 5432")
+    await adapter.evaluate("set .vars.other 1")
+    await adapter.evaluate("undo")
+    await adapter.ask("restartFrame", frameId=frame["id"])
+
+    (frame, *_) = await adapter.stack(await adapter.stopped())
+    assert (frame["name"], await adapter.evaluate(".vars")) == ("connect", '{"port": 5432}')
+    await adapter.ask("continue", threadId=1)
+    assert await adapter.ended() == 0
+
+
+async def test_an_edit_that_cannot_be_made_again_is_named(adapter: AdapterClient, folder: Path) -> None:
+    """At the start of the run there is no loop, so its number cannot be removed."""
+    await adapter.launch("shop.yaml", lines=(line_of("shop.yaml", "id: turn"),))
+    *_, whole = await adapter.stack(await adapter.stopped())
+    await adapter.evaluate("unset .repeat.index")
+    await adapter.ask("restartFrame", frameId=whole["id"])
+
+    await adapter.stopped()
+    assert "an edit could not be made again: " in adapter.output("stderr")
+
+
 async def test_a_step_that_has_not_begun_cannot_be_started_again(adapter: AdapterClient) -> None:
     await adapter.launch("shop.yaml", stopOnEntry=True)
     (frame, *_) = await adapter.stack(await adapter.stopped())

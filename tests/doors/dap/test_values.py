@@ -226,10 +226,33 @@ async def test_a_failed_step_is_repaired_and_run_again(adapter: AdapterClient) -
     await adapter.ask("setVariable", variablesReference=state["vars"]["variablesReference"], name="port", value="5432")
     assert await adapter.evaluate("retry") == "connect retried"
 
-    await adapter.stopped()
-    assert await adapter.evaluate(".steps.connect.status") == '"passed"'
-    await adapter.ask("continue", threadId=1)
+    assert await adapter.event("continued") == {"threadId": 1, "allThreadsContinued": True}
     assert await adapter.ended() == 0
+    assert "connected" in adapter.output("stdout")
+
+
+async def test_a_step_that_fails_again_stops_again(adapter: AdapterClient) -> None:
+    await adapter.launch("broken.yaml", filters=("failed",))
+    await adapter.stopped()
+    await adapter.evaluate("retry")
+
+    stop = await adapter.stopped()
+    assert (stop["reason"], (await adapter.stack(stop))[0]["name"]) == ("exception", "connect#2 (error)")
+
+
+async def test_a_retry_lets_the_other_branches_go_on_too(adapter: AdapterClient, folder: Path) -> None:
+    (folder / "two.yaml").write_text(
+        "name: two\nvars: {code: 1}\nsteps:\n  - id: both\n    parallel:\n"
+        "      - id: bad\n        run: exit ${{ .vars.code }}\n"
+        "      - id: good\n        steps:\n          - run: echo one\n          - run: echo two\n"
+    )
+    await adapter.launch("two.yaml", filters=("failed",))
+    await adapter.stopped()
+    await adapter.evaluate("set .vars.code 0")
+    await adapter.evaluate("retry")
+
+    assert await adapter.ended() == 0
+    assert "two\n" in adapter.output("stdout")
 
 
 async def test_an_outcome_can_be_forced_in_the_console(adapter: AdapterClient) -> None:

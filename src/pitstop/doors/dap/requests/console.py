@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
 from pitstop.doors.dap.protocol.failures import RequestFailed, stale
-from pitstop.doors.dap.requests.variables import read_json, stop_for
+from pitstop.doors.dap.requests.variables import edit, read_json, stop_for
 from pitstop.doors.dap.session.adapter import Adapter
-from pitstop.errors import CommandRefused
+from pitstop.doors.dap.session.conductor import Conductor
 from pitstop.service.debugging import Debugger, StopInfo, verbs
 from pitstop.service.runs import BreakpointRequest
 
@@ -69,23 +69,23 @@ async def _set(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     path, _, value = rest.partition(" ")
     if not value.strip():
         raise RequestFailed('usage: set PATH JSON, for example: set .vars.region "eu"')
-    debugger, _ = adapter.session().live()
     stop = await stop_for(adapter, frame_id)
-    await debugger.say(verbs.Set(stop, path, read_json(value.removeprefix("= "))))
+    await edit(adapter, verbs.Set(stop, path, read_json(value.removeprefix("= "))))
     adapter.editor.references.forget_under(stop, path)
     return f"set {path}"
 
 
 async def _unset(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    debugger, _ = adapter.session().live()
     stop = await stop_for(adapter, frame_id)
-    await debugger.say(verbs.Unset(stop, rest))
+    await edit(adapter, verbs.Unset(stop, rest))
     adapter.editor.references.forget_under(stop, rest)
     return f"removed {rest}"
 
 
 async def _undo(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    await adapter.session().live()[0].say(verbs.Undo(await stop_for(adapter, frame_id)))
+    stop = await stop_for(adapter, frame_id)
+    await adapter.session().live()[0].say(verbs.Undo(stop))
+    adapter.editor.edits[stop] = adapter.editor.edits.get(stop, ())[:-1]
     return "undone"
 
 
@@ -93,7 +93,7 @@ async def _override(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     config = read_json(rest)
     if not isinstance(config, dict):
         raise RequestFailed('usage: override JSON, for example: override {"script": "make"}')
-    await adapter.session().live()[0].say(verbs.Config(await stop_for(adapter, frame_id), config))
+    await edit(adapter, verbs.Config(await stop_for(adapter, frame_id), config))
     return "overrode the step's config"
 
 
@@ -128,14 +128,10 @@ async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 
 async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    """And stop when it has ended, whichever way."""
-    async with _moving(adapter, frame_id) as (debugger, stop):
-        after = await debugger.say(BreakpointRequest(step=stop.step, position="after", once=True))
-        try:
-            await debugger.say(verbs.Retry(stop.id))
-        except CommandRefused:
-            await debugger.say(verbs.RemoveBreakpoint(after.id))
-            raise
+    """And continue, as everywhere: a step that fails again stops again."""
+    async with _at_stop(adapter, frame_id) as (conductor, stop):
+        await conductor.retry(stop)
+        _tell_continued(adapter, stop, is_all=conductor.stops_all)
     return f"{stop.occurrence} retried"
 
 
@@ -157,16 +153,27 @@ async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 @asynccontextmanager
 async def _moving(adapter: Adapter, frame_id: int | None) -> AsyncIterator[tuple[Debugger, StopInfo]]:
     """For a command that resumes the branch, which stops again."""
-    debugger, conductor = adapter.session().live()
+    debugger, _ = adapter.session().live()
+    async with _at_stop(adapter, frame_id) as (conductor, stop):
+        with conductor.moving(stop, (stop.id,), is_step=True, expected="step"):
+            yield debugger, stop
+        _tell_continued(adapter, stop, is_all=False)
+
+
+@asynccontextmanager
+async def _at_stop(adapter: Adapter, frame_id: int | None) -> AsyncIterator[tuple[Conductor, StopInfo]]:
+    _, conductor = adapter.session().live()
     number = await stop_for(adapter, frame_id)
     async with adapter.editor.turn:
         stop = await adapter.session().stop(number)
         if stop is None:
             raise stale("this step")
-        with conductor.moving(stop, (number,), is_step=True, expected="step"):
-            yield debugger, stop
-        thread = adapter.editor.threads.number(stop.frame)
-        adapter.editor.tell("continued", {"threadId": thread, "allThreadsContinued": False})
+        yield conductor, stop
+
+
+def _tell_continued(adapter: Adapter, stop: StopInfo, *, is_all: bool) -> None:
+    thread = adapter.editor.threads.number(stop.frame)
+    adapter.editor.tell("continued", {"threadId": thread, "allThreadsContinued": is_all})
 
 
 COMMANDS = {
@@ -180,8 +187,8 @@ COMMANDS = {
     "override": Command("override JSON", "Override keys of the step's config", _override),
     "inject": Command("inject [before|after] JSON", 'Insert a step, such as {"uses": "run", "with": {…}}', _inject),
     "break": Command("break STEP [if JQ]", "Pause before a step", _break),
-    "skip": Command("skip [JSON]", "Skip the step; JSON is its outputs", _skip),
-    "retry": Command("retry", "Retry the step", _retry),
+    "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),
+    "retry": Command("retry", "Retry the step with your changes, and continue", _retry),
     "force": Command("force STATUS [JSON]", "Force the outcome of the step: passed, failed or skipped", _force),
     "back": Command("back [external]", "Step back; `external` confirms repeating external effects", _back),
 }

@@ -29,13 +29,14 @@ async def reverse_continue(adapter: Adapter, arguments: given.MoveArguments) -> 
 
 
 async def restart_frame(adapter: Adapter, arguments: given.FrameArguments) -> None:
-    """Run the step of a stack frame again, with everything as it was before it."""
+    """Back to before the step of a stack frame. Values that were set at the stop are set again there."""
     frame = adapter.editor.references.frame(arguments.frame_id)
     async with _travel(adapter, adapter.editor.threads.number(frame.branch), "restart") as (debugger, stop):
         point = _beginning(await debugger.say(verbs.History()), stop, frame.step)
         if point is None:
             raise RequestFailed(f"{frame.step or 'the run'} has not started, so it cannot be restarted")
         await debugger.say(verbs.Rewind(stop.id, point.number))
+        adapter.session().conductor.carry_edits(stop, point)
 
 
 def _is_before(point: PointInfo, stop: StopInfo) -> bool:

@@ -9,6 +9,7 @@ from pitstop.doors.dap.protocol.messages import Body, Scope, ValueSet
 from pitstop.doors.dap.session import values
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.dispatcher import Route
+from pitstop.doors.dap.session.editor import Edit
 from pitstop.doors.dap.session.holders import PathHolder, ValueHolder, tell_value
 from pitstop.doors.dap.session.references import FrameRef
 from pitstop.service.debugging import Debugger, StopInfo, verbs
@@ -117,7 +118,7 @@ async def set_expression(adapter: Adapter, arguments: given.SetExpressionArgumen
 async def set_value(adapter: Adapter, stop: int, path: str, text: str) -> ValueSet:
     """Put a JSON value at a path; what was inside the old one is gone."""
     debugger, _ = adapter.session().live()
-    await debugger.say(verbs.Set(stop, path, read_json(text)))
+    await edit(adapter, verbs.Set(stop, path, read_json(text)))
     adapter.editor.references.forget_under(stop, path)
     (value,) = (await debugger.say(verbs.Evaluate(path, stop))).values
     told = tell_value(adapter, "", value, stop, path)
@@ -128,6 +129,13 @@ async def set_value(adapter: Adapter, stop: int, path: str, text: str) -> ValueS
         named_variables=told.named_variables,
         indexed_variables=told.indexed_variables,
     )
+
+
+async def edit(adapter: Adapter, request: Edit) -> None:
+    """Make an edit at a stop. If the client restarts the stack frame from there, the edit is made again."""
+    debugger, _ = adapter.session().live()
+    await debugger.say(request)
+    adapter.editor.edits[request.stop] = (*adapter.editor.edits.get(request.stop, ()), request)
 
 
 def read_json(text: str) -> Any:

@@ -2,19 +2,21 @@
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+
+from msgspec.structs import replace
 
 from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.protocol.messages import StoppedEvent
 from pitstop.doors.dap.session.announcing import description_of, has_news, is_only_paused, reason_of, text_of
-from pitstop.doors.dap.session.editor import Editor
+from pitstop.doors.dap.session.editor import Edit, Editor
 from pitstop.doors.dap.session.exceptions import is_wanted
 from pitstop.doors.dap.session.outputs import Outputs
 from pitstop.doors.dap.session.patience import patiently
 from pitstop.doors.dap.session.places import Places
 from pitstop.errors import CommandRefused, PitstopError
-from pitstop.service.debugging import Debugger, DebugState, FrameInfo, StopInfo, verbs
+from pitstop.service.debugging import Debugger, DebugState, FrameInfo, PointInfo, StopInfo, verbs
 from pitstop.service.runs import EventInfo
 
 PAUSE_SECONDS = 0.5  # how long a step may take to end before a pause is told without it
@@ -48,6 +50,7 @@ class Conductor:
         self._is_pause_wanted = False
         self._is_silent = False
         self._expected: str | None = None
+        self._carried: tuple[str, tuple[Edit, ...]] = ("", ())  # what to edit again, and before which occurrence
 
     @property
     def may_stand(self) -> bool:
@@ -117,11 +120,11 @@ class Conductor:
             {"threadId": self._editor.threads.number(frame), "allThreadsContinued": not left},
         )
         self.is_stopped = bool(left)
+        if not left:
+            self._editor.progress.release()
         if self.current is not None and self.current.id == number:
             self.current = left[0] if left else None
 
-        if not left:
-            self._editor.progress.release()
     async def _hear_all_stopped(self, stops: Iterable[int]) -> None:
         """Nothing moves any more. If the client does not know, it would wait for ever."""
         if self.is_stopped:
@@ -148,6 +151,7 @@ class Conductor:
         hit = editor.breakpoints.hit(stop.breakpoints)
         if self.stops_all:  # first, for it may have to be asked again
             await self._park(state)
+        await self._edit_again(stop)
         self.current, self.is_stopped = stop, True
         self._told.add(stop.id)
         if "breakpoint" in stop.reasons:
@@ -157,11 +161,11 @@ class Conductor:
         expected, self._expected = self._expected, None
         self._outputs.flush()
         self._tell_threads(state.frames)
+        editor.progress.hold({each.occurrence or "" for each in state.frames if _is_at_work(each, state.frames)})
         for problem in stop.problems:
             editor.say(problem, "stderr")
         editor.tell(
             "stopped",
-        editor.progress.hold({each.occurrence or "" for each in state.frames if _is_at_work(each, state.frames)})
             StoppedEvent(
                 reason=reason_of(stop, hit, expected),
                 description=description or description_of(stop),
@@ -173,6 +177,18 @@ class Conductor:
                 ],
             ),
         )
+
+    async def _edit_again(self, stop: StopInfo) -> None:
+        occurrence, edits = self._carried
+        if (stop.occurrence, stop.position) != (occurrence, "before"):
+            return
+        for edit in edits:
+            try:
+                await self._debugger.say(replace(edit, stop=stop.id))
+            except CommandRefused as error:
+                self._editor.say(f"an edit could not be made again: {error}", "stderr")
+        self._editor.edits[stop.id] = edits
+        self._carried = ("", ())
 
     async def _park(self, state: DebugState) -> None:
         if any(frame.state == "running" and not _waits(frame, state.frames) for frame in state.frames):
@@ -219,6 +235,7 @@ class Conductor:
         self._ours |= ended
         self._editor.references.forget_all() if self.stops_all else self._editor.references.forget(ended)
         self.is_stopped = False
+        self._editor.progress.release()
         self.current = None
         self._stepping = is_step
         self._passing.clear()
@@ -235,11 +252,14 @@ class Conductor:
         self.move_on(stops, is_step=is_step, expected=expected)
         try:
             yield
-        self._editor.progress.release()
         except (PitstopError, RequestFailed):
             self._ours.difference_update(stops)
             (self.is_stopped, self.current), self._stepping, self._expected = before, False, None
             raise
+
+    def carry_edits(self, stop: StopInfo, point: PointInfo) -> None:
+        """The run goes back from a stop to a point before it, where the client's edits are made again."""
+        self._carried = (point.occurrence, self._editor.edits.pop(stop.id, ()))
 
     def let_through(self, branches: Iterable[str]) -> None:
         """These run to their ends: where they come to stand because of an earlier command, they go on."""
@@ -289,10 +309,21 @@ class Conductor:
                 ),
             )
 
+    async def retry(self, stop: StopInfo) -> None:
+        """Run the step of a stop again and continue, with all branches or, where each is on its own, with this one."""
+        state = await self._debugger.say(verbs.State())
+        others = [each for each in state.stops if each.id != stop.id] if self.stops_all else []
+        untold = self._untold(others)
+        going = [each.id for each in others if each not in untold]
+        with self.moving(stop, (stop.id, *going)):
+            await self._debugger.say(verbs.Retry(stop.id))
+            await self._continue_each(going)
+        self._announce_next(untold)
+
     async def continue_all(self) -> None:
         """Let everything go on, but what has hit something that nobody was told of yet: that is told instead."""
         state = await self._debugger.say(verbs.State())
-        untold = [stop for stop in state.stops if stop.id not in self._told and has_news(stop)]
+        untold = self._untold(state.stops)
         if not untold:
             with self.moving(None, [stop.id for stop in state.stops]):
                 await self._debugger.say(verbs.Continue(all=True))
@@ -300,10 +331,20 @@ class Conductor:
             return
         going = [stop.id for stop in state.stops if stop not in untold]
         with self.moving(None, going):
-            for number in going:
-                with contextlib.suppress(CommandRefused):  # somebody else was quicker
-                    await self._debugger.say(verbs.Continue(number))
-        self._editor.spawn(self._announce_later(untold[0].id), name="announce")
+            await self._continue_each(going)
+        self._announce_next(untold)
+
+    def _untold(self, stops: Iterable[StopInfo]) -> list[StopInfo]:
+        return [stop for stop in stops if stop.id not in self._told and has_news(stop)]
+
+    async def _continue_each(self, stops: Iterable[int]) -> None:
+        for number in stops:
+            with contextlib.suppress(CommandRefused):  # another client was faster
+                await self._debugger.say(verbs.Continue(number))
+
+    def _announce_next(self, untold: Sequence[StopInfo]) -> None:
+        if untold:
+            self._editor.spawn(self._announce_later(untold[0].id), name="announce")
 
     async def _announce_later(self, number: int) -> None:
         """After the answer to what was asked."""
@@ -326,13 +367,13 @@ def _first_news(stops: Iterable[StopInfo]) -> StopInfo | None:
     return next((stop for stop in stops if has_news(stop)), None)
 
 
+def _is_at_work(frame: FrameInfo, frames: Iterable[FrameInfo]) -> bool:
+    return frame.state in ("running", "pausing") and not _waits(frame, frames)
+
+
 def _waits(frame: FrameInfo, frames: Iterable[FrameInfo]) -> bool:
     """Whether a branch only waits for those that it has opened, and would not move by itself."""
     return any(
         each.parent == frame.id and each.state != "done" and each.id.startswith(frame.occurrence or "\0")
         for each in frames
     )
-def _is_at_work(frame: FrameInfo, frames: Iterable[FrameInfo]) -> bool:
-    return frame.state in ("running", "pausing") and not _waits(frame, frames)
-
-

@@ -15,8 +15,10 @@ from pitstop.doors.dap.session.progress import Progress
 from pitstop.doors.dap.session.references import References
 from pitstop.doors.dap.session.sources import Sources
 from pitstop.doors.dap.session.threads import Threads
+from pitstop.service.debugging import verbs
 from pitstop.service.flows import StepInfo
 
+Edit = verbs.Set | verbs.Unset | verbs.Config
 Category = Literal["console", "stdout", "stderr"]
 
 _ENCODER = msgspec.json.Encoder()
