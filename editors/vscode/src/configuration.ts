@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { isFlow } from "./flow-text";
+import { checkProgram } from "./program";
 
 export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
   resolveDebugConfiguration(
@@ -15,6 +16,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
       void vscode.window.showInformationMessage("Open a flow, or set `program` in launch.json.");
       return undefined;
     }
+    if (config["debugServer"] === undefined && !checkProgram(folder)) return undefined;
     const cwd = folder === undefined ? {} : { cwd: folder.uri.fsPath };
     return { tellSteps: true, ...(config.request === "launch" ? cwd : {}), ...config };
   }

@@ -7,6 +7,7 @@ import { test } from "node:test";
 const registered = { commands: {}, events: {} };
 const started = [];
 const decorations = [];
+const errors = [];
 const settings = { command: [process.env.PITSTOP_PYTHON ?? "python3", "-m", "pitstop"], showLastRun: true };
 
 const FLOW = "name: shop\nsteps:\n  - id: build\n    run: make\n  - id: test\n    run: make test\n";
@@ -57,6 +58,7 @@ const vscode = {
     onDidChangeVisibleTextEditors: listen("visible"),
     onDidChangeActiveTextEditor: listen("active"),
     showInformationMessage: (text) => Promise.resolve(text),
+    showErrorMessage: (text, button) => Promise.resolve(errors.push(text) && button),
   },
   workspace: {
     getConfiguration: () => ({ get: (name, usual) => settings[name] ?? usual }),
@@ -102,6 +104,22 @@ test("without a launch.json the open flow is debugged", () => {
     [config.type, config.request, config.program, config.cwd, config.tellSteps],
     ["pitstop", "launch", "/work/flow.yaml", "/work", true],
   );
+});
+
+test("a program that is missing is an error message, and nothing is started", async () => {
+  const before = settings.command;
+  for (const program of ["/nowhere/pitstop", "no-such-pitstop"]) {
+    settings.command = [program];
+    assert.equal(registered.provider.resolveDebugConfiguration({ uri: uri("/work") }, {}), undefined);
+    assert.match(errors.pop(), new RegExp(`no program ${program}`));
+    await Promise.resolve();
+    assert.deepEqual(registered.context, ["workbench.action.openSettings", "pitstop.command"]);
+  }
+  const elsewhere = registered.provider.resolveDebugConfiguration(undefined, { type: "pitstop", request: "launch", name: "x", debugServer: 4711 });
+  settings.command = before;
+  assert.equal(elsewhere.debugServer, 4711);
+  assert.deepEqual(errors, []);
+  registered.events.active();
 });
 
 test("a flow has lenses above its steps, other YAML has none", () => {
