@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pitstop.errors import (
+    BadBreakpoint,
     BadCursor,
     BadFlow,
     BadInputs,
@@ -93,6 +94,45 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         assert await desk.service.flows.breakpoints(LOCAL, flow) == wanted
         await desk.service.flows.store_breakpoints(LOCAL, flow, [])
         assert await desk.service.flows.breakpoints(LOCAL, flow) == ()
+
+    async def test_a_breakpoint_whose_jq_is_invalid_is_refused_wherever_it_is_added(self, desk: Desk) -> None:
+        flow = desk.write("steps: [{id: a, sleep: 0s}]")
+        bad = BreakpointRequest(step="a", condition=".vars.a >")
+        found = await desk.service.flows.check_breakpoints(
+            LOCAL,
+            (
+                bad,
+                BreakpointRequest(step="a", condition=".vars.a", log="plain ${{ .vars }}"),
+                BreakpointRequest(step="a", condition="${{ .vars.a > 1 }}", hits="% 2"),
+                BreakpointRequest(step="a", log="it is ${{ nope }}"),
+                BreakpointRequest(state=".vars |"),
+                BreakpointRequest(step="a", condition="${{ 1 }} or so"),
+            ),
+        )
+        reason = found[0] or ""
+        assert reason.startswith("invalid condition '.vars.a >': syntax error")
+        assert [problem is None for problem in found] == [False, True, True, False, False, False]
+        assert "nope/0 is not defined" in (found[3] or "")
+        asked = RunRequest(flow=flow, debug=DebugRequest(breakpoints=(bad,), stop_at_entry=True))
+        for refused in (
+            desk.service.runs.start(LOCAL, asked),
+            desk.service.flows.store_breakpoints(LOCAL, flow, [bad]),
+        ):
+            with pytest.raises(BadBreakpoint, match="invalid condition"):
+                await refused
+
+        run = await desk.service.runs.start(LOCAL, RunRequest(flow=flow, debug=DebugRequest(stop_at_entry=True)))
+        await next_stop(desk.service, run)
+        with pytest.raises(BadBreakpoint) as raised:
+            await desk.debugger(run).say(bad)
+        assert str(raised.value) == reason
+        good = await desk.debugger(run).say(BreakpointRequest(step="a", condition=".vars.a > 1"))
+        with pytest.raises(BadBreakpoint):
+            await desk.debugger(run).say(verbs.ChangeBreakpoint(good.id, condition="1 +"))
+        breakpoints = [each.request.condition for each in (await desk.debugger(run).say(verbs.State())).breakpoints]
+        assert breakpoints[-1] == ".vars.a > 1"
+        await desk.debugger(run).say(verbs.Detach())
+        await run.wait()
 
     async def test_a_run_that_is_debugged_has_the_breakpoints_that_are_kept_with_its_flow(self, desk: Desk) -> None:
         flow = desk.write("steps: [{id: a, sleep: 0s}, {id: b, sleep: 0s}, {id: c, sleep: 0s}]")

@@ -125,7 +125,7 @@ async def truth(
     expression: str, values: Mapping[str, object], evaluator: Evaluator, *, timeout_seconds: float = 1.0
 ) -> bool:
     """Whether a condition holds: only false and null are false. It may be written with or without `${{ }}`."""
-    answer = await only_value(_condition(expression), values, evaluator, timeout_seconds)
+    answer = await only_value(condition_text(expression), values, evaluator, timeout_seconds)
     return answer is not None and answer is not False
 
 
@@ -182,7 +182,7 @@ async def _render_text(
     return "".join(map(_inside_text, made))
 
 
-def _condition(text: str) -> str:
+def condition_text(text: str) -> str:
     """The jq of a condition, which must not be part of a longer text: any text would be true."""
     if not text.lstrip().startswith("${{"):
         return text

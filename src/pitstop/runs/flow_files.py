@@ -16,15 +16,14 @@ from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadExpression, BadFlow, Mistake
 from pitstop.plan.expressions import parse_template
-from pitstop.plan.paths import plain_path
 from pitstop.plan.planner import call_mistakes, plan_flow
 from pitstop.runs.graph_targets import GraphTarget, read_target
+from pitstop.runs.jq_checks import wrong_expressions
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.steps.described import DescribedStepType
 from pitstop.steps.registry import StepTypes, find_step_types
 
 MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
-CHECKED_TOGETHER = 200
 KNOWN_PLANS = 64
 LONGEST_KNOWN = 256 * 1024  # characters of a flow with all its files
 
@@ -91,7 +90,7 @@ class FlowFiles:
                 planned = self._read(path, source, None, expressions.setdefault)
             except BadFlow as error:
                 planned = error
-        wrong = await _wrong_expressions(list(expressions), evaluator)
+        wrong = await wrong_expressions(list(expressions), evaluator)
         if wrong:
             self._read(path, source, None, wrong.get)  # which tells them in their places
         if isinstance(planned, BadFlow):
@@ -227,37 +226,3 @@ def _first(path: str, read: ReadFile) -> _Source:
 async def _get_up(evaluator: Evaluator) -> None:
     with suppress(BadExpression):  # what keeps it from that is told where it is needed
         await evaluator.evaluate("1 + 1", {})
-
-
-async def _wrong_expressions(expressions: list[str], evaluator: Evaluator) -> dict[str, str]:
-    """What is wrong with which. Compiling is what takes time, so many are tried together: most often all are right."""
-    unsure = [each for each in expressions if plain_path(each) is None]
-    wrong: dict[str, str] = {}
-    for begin in range(0, len(unsure), CHECKED_TOGETHER):
-        together = unsure[begin : begin + CHECKED_TOGETHER]
-        if await _why_not_compiled(together, evaluator) is not None:
-            reasons = {each: await _why_wrong(each, evaluator) for each in together}
-            wrong |= {each: reason for each, reason in reasons.items() if reason is not None}
-    return wrong
-
-
-async def _why_wrong(expression: str, evaluator: Evaluator) -> str | None:
-    """Why jq does not understand it, with places in what was written and not in what we put around it."""
-    reason = await _why_not_compiled([expression], evaluator)
-    if reason is None:
-        return None
-    try:
-        await evaluator.evaluate(expression, {})
-    except BadExpression as error:
-        return error.reason
-    return reason
-
-
-async def _why_not_compiled(expressions: list[str], evaluator: Evaluator) -> str | None:
-    """Why jq does not understand them; given no input, they cannot fail in any other way."""
-    program = ", ".join(f"(\n{each}\n\n)" for each in expressions)
-    try:
-        await evaluator.evaluate(f"empty | {program}", {}, timeout_seconds=10.0)
-    except BadExpression as error:
-        return error.reason
-    return None

@@ -9,6 +9,7 @@ from pitstop.debugger.session import Session
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import UnknownBreakpoint
 from pitstop.runs.inspection import Debugged, Inspection
+from pitstop.runs.jq_checks import check_breakpoints
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest, Request
 from pitstop.runs.sessions import parts_of
 from pitstop.runs.stop_formats import as_request
@@ -24,6 +25,7 @@ class LocalDebugger:
 
     def __init__(self, run: Debugged, new_evaluator: Callable[[], Evaluator]) -> None:
         self._run = run
+        self._new_evaluator = new_evaluator
         self._inspection = Inspection(run, new_evaluator)
         self._translated: Mapping[str, Callable[..., Any]] = {
             "continue": _continue,
@@ -56,10 +58,12 @@ class LocalDebugger:
         state = await self._inspection.state()
         return InjectedState(**msgspec.structs.asdict(state), path=path)
 
-    def _add_breakpoint(self, session: Session, **given: Any) -> BreakpointInfo:
-        return self._inspection.breakpoint(session.add_breakpoint(**parts_of(BreakpointRequest(**given))))
+    async def _add_breakpoint(self, session: Session, **given: Any) -> BreakpointInfo:
+        request = BreakpointRequest(**given)
+        await check_breakpoints([request], self._new_evaluator)
+        return self._inspection.breakpoint(session.add_breakpoint(**parts_of(request)))
 
-    def _change_breakpoint(self, session: Session, breakpoint: int, **given: Any) -> BreakpointInfo:
+    async def _change_breakpoint(self, session: Session, breakpoint: int, **given: Any) -> BreakpointInfo:
         found = next((each for each in session.breakpoints if each.id == breakpoint), None)
         if found is None:
             raise UnknownBreakpoint(breakpoint)
@@ -68,6 +72,7 @@ class LocalDebugger:
             session.enable_breakpoint(breakpoint, changes["enabled"])
         else:
             request = msgspec.structs.replace(as_request(found), **changes)
+            await check_breakpoints([request], self._new_evaluator)
             found = session.change_breakpoint(breakpoint, **parts_of(request))
         return self._inspection.breakpoint(found)
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadCommit, BadLog, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.plan.plan import Plan
@@ -17,6 +18,7 @@ from pitstop.runs.commits import commit_in, find_commit
 from pitstop.runs.flow_breakpoints import with_flow_breakpoints
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import read_target
+from pitstop.runs.jq_checks import check_breakpoints
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.requests import kept_request, request_of
 from pitstop.runs.run_ids import new_run_id
@@ -50,11 +52,19 @@ class PreparedRun(Struct, frozen=True):
 class RunMaker:
     """Checks requests, and makes of what was kept of a run the same again."""
 
-    def __init__(self, store: RunStore, files: FlowFiles, stored_flows: StoredFlows, new_masker: NewMasker) -> None:
+    def __init__(
+        self,
+        store: RunStore,
+        files: FlowFiles,
+        stored_flows: StoredFlows,
+        new_masker: NewMasker,
+        new_evaluator: Callable[[], Evaluator],
+    ) -> None:
         self._store = store
         self._files = files
         self._stored_flows = stored_flows
         self._new_masker = new_masker
+        self._new_evaluator = new_evaluator
 
     async def prepare(self, request: RunRequest) -> PreparedRun:
         """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog, BadCommit.
@@ -110,6 +120,7 @@ class RunMaker:
         run = request.run_id or new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:
+            await check_breakpoints(request.debug.breakpoints, self._new_evaluator)
             debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
             request = replace(request, debug=debug)
             make_session(debug)  # which refuses breakpoints that are none

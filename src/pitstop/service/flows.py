@@ -64,7 +64,15 @@ class Flows(Protocol):
         """The breakpoints that are stored with a flow, for its next run that is debugged."""
         ...
 
-    async def store_breakpoints(self, caller: Caller, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None: ...
+    async def store_breakpoints(self, caller: Caller, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None:
+        """BadBreakpoint for one whose jq is invalid."""
+        ...
+
+    async def check_breakpoints(
+        self, caller: Caller, breakpoints: Sequence[BreakpointRequest]
+    ) -> tuple[str | None, ...]:
+        """What is wrong with the jq of each breakpoint, before there is a run to add it to; None if it is valid."""
+        ...
 
     async def schema(self, caller: Caller) -> dict[str, Any]:
         """The JSON Schema of flow files."""

@@ -1,6 +1,7 @@
 """Where a run stops: at lines, at steps by name, at failures, at values that change."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,11 +102,47 @@ async def test_a_condition_is_jq(adapter: AdapterClient) -> None:
 
 
 async def test_a_condition_that_cannot_be_worked_out_stops_and_says_why(adapter: AdapterClient) -> None:
-    await adapter.launch("shop.yaml", breakpoints=[{"line": LAST, "condition": ".vars | nothing"}])
+    await adapter.launch("shop.yaml", breakpoints=[{"line": LAST, "condition": ".vars | keys[0] + 1"}])
 
     stop = await adapter.stopped()
-    assert "nothing" in stop["description"]
-    assert "nothing" in adapter.output("stderr")
+    assert "cannot be added" in stop["description"]
+    assert "cannot be added" in adapter.output("stderr")
+
+
+async def test_invalid_jq_is_refused_when_it_is_set(adapter: AdapterClient, folder: Path) -> None:
+    bad: list[dict[str, Any]] = [
+        {"line": LAST, "condition": ".vars | nothing"},
+        {"line": TURN, "logMessage": "it is {nope}"},
+        {"line": TURN, "condition": ".vars.total == 0"},
+    ]
+    told = await adapter.launch("shop.yaml", breakpoints=bad, stopOnEntry=True)
+    assert [each["verified"] for each in told] == [False, False, True]
+    assert told[0]["message"].startswith("invalid condition '.vars | nothing': nothing/0 is not defined")
+    assert told[1]["message"].startswith("invalid log message 'nope': nope/0 is not defined")
+    assert (told[0]["line"], told[0]["reason"]) == (LAST, "failed")
+    await adapter.stopped()
+
+    again = await adapter.ask("setBreakpoints", source={"path": str(folder / "shop.yaml")}, breakpoints=bad)
+    assert [each["verified"] for each in again["breakpoints"]] == [False, False, True]
+    wrong = {"condition": "1 +"}
+    found = await adapter.ask("setFunctionBreakpoints", breakpoints=[{"name": "last", **wrong}, {"name": "last"}])
+    found["breakpoints"] += (await adapter.ask("setDataBreakpoints", breakpoints=[{"dataId": ".vars", **wrong}]))[
+        "breakpoints"
+    ]
+    found["breakpoints"] += (
+        await adapter.ask("setExceptionBreakpoints", filters=[], filterOptions=[{"filterId": "failed", **wrong}])
+    )["breakpoints"]
+    assert [each["verified"] for each in found["breakpoints"]] == [False, True, False, False]
+    assert all("invalid condition '1 +'" in each["message"] for each in found["breakpoints"] if not each["verified"])
+    assert "invalid condition" in (await adapter.refusal("evaluate", expression="break last if 1 +")).message
+
+
+async def test_a_log_message_that_fails_is_shown_as_it_was_written(adapter: AdapterClient) -> None:
+    await adapter.launch("shop.yaml", breakpoints=[{"line": LAST, "logMessage": "it is {.vars.region + 1}"}])
+    await adapter.ended()
+
+    assert "it is {.vars.region + 1} (" in adapter.output("console")
+    assert "${{" not in adapter.output("console")
 
 
 async def test_a_hit_count_says_which_hits_stop(adapter: AdapterClient) -> None:

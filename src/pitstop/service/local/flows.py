@@ -12,6 +12,7 @@ from pitstop.runs.flow_breakpoints import read_flow_breakpoints, write_flow_brea
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.flow_info import SecretUse
 from pitstop.runs.info import tell_flow
+from pitstop.runs.jq_checks import breakpoint_problems, check_breakpoints
 from pitstop.runs.run_maker import RunMaker, address_of
 from pitstop.runs.run_request import BreakpointRequest, RunRequest
 from pitstop.runs.stored_flows import StoredFlows
@@ -92,8 +93,14 @@ class FlowDesk:
 
     async def store_breakpoints(self, caller: Caller, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None:
         caller.require("operator")
+        await check_breakpoints(breakpoints, self._new_evaluator)
         await write_flow_breakpoints(self._store, self._key(flow), breakpoints)
         await self._record(caller, "keep_flow_breakpoints", None, names={"name": flow})
+
+    async def check_breakpoints(
+        self, caller: Caller, breakpoints: Sequence[BreakpointRequest]
+    ) -> tuple[str | None, ...]:
+        return await breakpoint_problems(breakpoints, self._new_evaluator)
 
     async def schema(self, caller: Caller) -> dict[str, Any]:
         return self._reference().schema()

@@ -32,7 +32,7 @@ async def open_local_service(
 ) -> AsyncIterator[Service]:
     """A service whose runs end with it. `end_elsewhere` ends a run of another process."""
     files, stored_flows = FlowFiles(_plan_graph), StoredFlows()
-    maker = RunMaker(store, files, stored_flows, backends.new_masker)
+    maker = RunMaker(store, files, stored_flows, backends.new_masker, backends.new_evaluator)
     known = KnownRuns(store, files, maker, backends, end_elsewhere)
     record = record_nothing if audit is None else audit.record
     async with LocalRuns(store, maker, known, backends) as owned, nullcontext() if audit is None else audit.open():

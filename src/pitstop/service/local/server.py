@@ -49,7 +49,7 @@ async def open_server_service(
 ) -> AsyncIterator[ServerService]:
     """A service whose runs outlive it."""
     files, stored_flows = FlowFiles(_refuse_graph), StoredFlows(flow_folders)
-    maker = RunMaker(store, files, stored_flows, backends.new_masker)
+    maker = RunMaker(store, files, stored_flows, backends.new_masker, backends.new_evaluator)
     known = KnownRuns(store, files, maker, backends)
     run_secrets = ServerSecrets(secrets, seal, stored_flows)
     server_runs = ServerRuns(store, maker, known, run_secrets, options, backends, settings.runs, clock)

@@ -43,6 +43,12 @@ class RemoteFlows:
     async def store_breakpoints(self, caller: Caller, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None:
         await self._connection.ask("PUT", _breakpoints_of(flow), tuple(breakpoints))
 
+    async def check_breakpoints(
+        self, caller: Caller, breakpoints: Sequence[BreakpointRequest]
+    ) -> tuple[str | None, ...]:
+        body = tuple(breakpoints)
+        return await self._connection.post("/flows/breakpoints/check", body, tuple[str | None, ...])
+
     async def schema(self, caller: Caller) -> dict[str, Any]:
         return await self._connection.get("/flows/schema", dict[str, Any])
 

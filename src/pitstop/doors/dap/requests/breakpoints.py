@@ -4,6 +4,8 @@ import re
 from difflib import get_close_matches
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from pitstop.doors.dap.protocol import arguments as given
 from pitstop.doors.dap.protocol.messages import Body, Breakpoint, GivenSource
 from pitstop.doors.dap.requests.variables import path_of
@@ -14,6 +16,7 @@ from pitstop.doors.dap.session.dispatcher import Route
 from pitstop.doors.dap.session.exceptions import DEFAULTS, NAMES
 from pitstop.doors.dap.session.log_messages import to_template
 from pitstop.doors.dap.session.places import PYTHON
+from pitstop.service.caller import LOCAL
 from pitstop.service.runs import BreakpointRequest, BreakPosition
 
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
@@ -45,7 +48,8 @@ async def _set_at_lines(adapter: Adapter, name: str, *, is_same: bool = False) -
     source, asked = adapter.editor.asked_at_lines[name]
     debuggee = adapter.debuggee
     drafts = [_unknown_yet() if debuggee is None else _at_line(adapter, debuggee, source, each) for each in asked]
-    return await adapter.editor.breakpoints.replace(("line", name), drafts, adapter.debugger, is_same=is_same)
+    checked = await _checked(adapter, drafts)
+    return await adapter.editor.breakpoints.replace(("line", name), checked, adapter.debugger, is_same=is_same)
 
 
 def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: given.SourceBreakpoint) -> Draft:
@@ -75,7 +79,7 @@ def _at_line(adapter: Adapter, debuggee: Debuggee, source: GivenSource, asked: g
         for twin in debuggee.places.twins(step)
         if twin.path in debuggee.planned
     )
-    return Draft(requests, adapter.editor.sources.place(step, adapter.editor.client), step.path)
+    return Draft(requests, adapter.editor.sources.place(step, adapter.editor.client), step.path, asked.log_message)
 
 
 async def breakpoint_locations(adapter: Adapter, arguments: given.BreakpointLocationsArguments) -> Body:
@@ -95,7 +99,8 @@ async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctio
     debuggee = adapter.debuggee
     asked = arguments.breakpoints or []
     drafts = [_unknown_yet() if debuggee is None else _at_name(adapter, debuggee, each) for each in asked]
-    return {"breakpoints": await adapter.editor.breakpoints.replace(("function", ""), drafts, adapter.debugger)}
+    checked = await _checked(adapter, drafts)
+    return {"breakpoints": await adapter.editor.breakpoints.replace(("function", ""), checked, adapter.debugger)}
 
 
 def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoint) -> Draft:
@@ -134,14 +139,18 @@ def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoi
 async def set_exception_breakpoints(adapter: Adapter, arguments: given.SetExceptionBreakpointsArguments) -> Body:
     asked: list[tuple[str, str | None]] = [(name, None) for name in arguments.filters or ()]
     asked += [(each.filter_id, each.condition or None) for each in arguments.filter_options or ()]
-    known = {name: condition for name, condition in asked if name in NAMES}
+    filters = await _checked(adapter, [_at_filter(name, condition) for name, condition in asked])
+    known = {name: condition for (name, condition), draft in zip(asked, filters, strict=True) if draft.requests}
     drafts = [Draft((BreakpointRequest(position="error"),), Breakpoint(verified=True))] if known else []
     adapter.editor.wanted_failures = known
     await adapter.editor.breakpoints.replace(("exception", ""), drafts, adapter.debugger)
-    told = [
-        Breakpoint(verified=True) if name in NAMES else _failed(f"there is no filter {name}").told for name, _ in asked
-    ]
-    return {"breakpoints": told}
+    return {"breakpoints": [draft.told for draft in filters]}
+
+
+def _at_filter(name: str, condition: str | None) -> Draft:
+    if name not in NAMES:
+        return _failed(f"there is no filter {name}")
+    return Draft((BreakpointRequest(position="error", condition=condition),), Breakpoint(verified=True))
 
 
 async def set_default_filters(adapter: Adapter) -> None:
@@ -161,7 +170,7 @@ async def data_breakpoint_info(adapter: Adapter, arguments: given.DataBreakpoint
 
 
 async def set_data_breakpoints(adapter: Adapter, arguments: given.SetDataBreakpointsArguments) -> Body:
-    drafts = [_at_value(each) for each in arguments.breakpoints or ()]
+    drafts = await _checked(adapter, [_at_value(each) for each in arguments.breakpoints or ()])
     return {"breakpoints": await adapter.editor.breakpoints.replace(("data", ""), drafts, adapter.debugger)}
 
 
@@ -181,6 +190,28 @@ def _problem(hits: str | None, mode: str) -> str | None:
     if hits and _HITS.fullmatch(hits) is None:
         return f"invalid hit condition {hits!r}: use for example >= 3, == 5 or % 2"
     return None if mode in _POSITIONS else f"there is no mode {mode}: use {', '.join(_POSITIONS)}"
+
+
+async def _checked(adapter: Adapter, drafts: list[Draft]) -> list[Draft]:
+    """The drafts; one whose jq is invalid asks for nothing, and says why."""
+    unsure = [draft for draft in drafts if any(map(_has_jq, draft.requests))]
+    if not unsure:
+        return drafts
+    debuggee = adapter.debuggee
+    service = await adapter.services.local() if debuggee is None else debuggee.origin.service
+    found = await service.flows.check_breakpoints(LOCAL, [draft.requests[0] for draft in unsure])
+    problems = {draft.requests: problem for draft, problem in zip(unsure, found, strict=True)}
+    return [_refused(draft, problems.get(draft.requests)) for draft in drafts]
+
+
+def _has_jq(request: BreakpointRequest) -> bool:
+    return request.condition is not None or request.state is not None or request.log is not None
+
+
+def _refused(draft: Draft, problem: str | None) -> Draft:
+    if problem is None:
+        return draft
+    return Draft((), replace(draft.told, verified=False, message=problem, reason="failed"), draft.step)
 
 
 def _failed(message: str, line: int | None = None) -> Draft:

@@ -16,11 +16,15 @@ Key = tuple[Kind, str]  # the kind, and the file of those that are at lines
 
 
 class Draft(Struct, frozen=True):
-    """What somebody wants. A line may be that of several steps, so there may be several requests, or none."""
+    """What somebody wants. A line may be that of several steps, so there may be several requests, or none.
+
+    `log` is a log message as it was written.
+    """
 
     requests: tuple[BreakpointRequest, ...]
     told: Breakpoint
     step: str | None = None
+    log: str | None = None
 
 
 class Mark(Struct):
@@ -30,6 +34,7 @@ class Mark(Struct):
     told: Breakpoint
     requests: tuple[BreakpointRequest, ...]
     step: str | None = None
+    log: str | None = None
     numbers: list[int] = field(default_factory=list)  # those of the debugger
 
 
@@ -52,6 +57,14 @@ class BreakpointBook:
         """The ones that these of the debugger are; others may have set some of their own."""
         return list({id(mark): mark for each in numbers if (mark := self._by_number.get(each)) is not None}.values())
 
+    def as_written(self, number: int, message: str) -> str:
+        """A log message that could not be made begins with its template: the client knows what it wrote."""
+        for mark in self.hit((number,)):
+            template = mark.requests[0].log if mark.requests else None
+            if template is not None and mark.log is not None and message.startswith(f"{template} ("):
+                return mark.log + message.removeprefix(template)
+        return message
+
     async def replace(
         self, key: Key, drafts: Sequence[Draft], debugger: Debugger | None, *, is_same: bool = False
     ) -> list[Breakpoint]:
@@ -68,7 +81,7 @@ class BreakpointBook:
             known = old.get(draft.requests) if draft.requests else None
             mark = known.pop(0) if known else await self._add(key[0], draft, debugger)
             number = before[index].told.id if is_same and index < len(before) else mark.told.id
-            mark.step = draft.step
+            mark.step, mark.log = draft.step, draft.log
             mark.told = replace(draft.told if mark.requests else mark.told, id=number)
             marks.append(mark)
         for left in (mark for same in old.values() for mark in same):

@@ -36,7 +36,8 @@ class StepNews:
                 self._editor.progress.end(fields["occurrence"])
                 self._hear_finished(fields, event.at)
             case "debug.logged":
-                self._editor.say_at(self._places.step(fields["step"]), fields["message"])
+                message = self._editor.breakpoints.as_written(fields["breakpoint"], fields["message"])
+                self._editor.say_at(self._places.step(fields["step"]), message)
             case "debug.python_waited":
                 self._tell_python(fields)
 

@@ -1,4 +1,4 @@
-"""The breakpoints that are stored with a flow."""
+"""Breakpoints outside of a run: those that are stored with a flow, and those that are to be checked."""
 
 import asyncio
 import hashlib
@@ -17,6 +17,7 @@ from pitstop.service.desks import Service
 from pitstop.service.runs import BreakpointRequest
 
 _LISTED = json_content({"type": "array", "items": {"$ref": REF.format(name="BreakpointRequest")}})
+_PROBLEMS = json_content({"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}})
 _GIVEN = json_content({"type": "array", "items": {"$ref": REF.format(name="BreakpointForm")}})
 
 
@@ -57,5 +58,11 @@ def flow_routes(service: Service) -> APIRouter:
             await service.flows.store_breakpoints(caller, name, breakpoints)
             kept = await service.flows.breakpoints(caller, name)
         return answer(kept, ETag=etag_of(kept))
+
+    @router.post("/breakpoints/check", openapi_extra={"requestBody": _GIVEN, "responses": {"200": _PROBLEMS}})
+    async def check_breakpoints(caller: Who, body: Annotated[Any, Body()]) -> Response:
+        """Validate the jq of breakpoints: for each what is wrong with it, or null."""
+        breakpoints = read_value(body, list[BreakpointRequest], "body")
+        return answer(await service.flows.check_breakpoints(caller, breakpoints))
 
     return router
