@@ -62,8 +62,16 @@ class LaunchArguments(SessionOptions, kw_only=True):
     no_debug: bool | None = None
 
 
+class PathMapping(Incoming, kw_only=True):
+    """A folder here, and the same one where the run is."""
+
+    local_root: str
+    remote_root: str
+
+
 class AttachArguments(SessionOptions, kw_only=True):
     run: str | None = None
+    path_mappings: list[PathMapping] | None = None
 
 
 class RestartArguments(Incoming, kw_only=True):

@@ -10,6 +10,7 @@ from pitstop.doors.dap.protocol.arguments import AttachArguments, LaunchArgument
 from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.debuggee import Attachment, Debuggee, Launch
+from pitstop.doors.dap.session.path_mappings import PathMappings
 from pitstop.errors import BadFlow
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
@@ -47,6 +48,7 @@ async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debugg
         raise RequestFailed("attach needs `run` (the run ID) and `server` (its URL)")
     service = await _service(adapter, arguments.server, arguments.token)
     run = await service.runs.get(LOCAL, arguments.run)
+    adapter.editor.sources.mappings = PathMappings(arguments.path_mappings or ())
     return Debuggee(adapter.editor, Attachment(service=service, run=run, flow=run.flow), arguments)
 
 

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from pitstop.doors.dap.protocol.messages import Breakpoint, GivenSource, Source
 from pitstop.doors.dap.session.client import Client
+from pitstop.doors.dap.session.path_mappings import PathMappings
 from pitstop.doors.dap.session.places import Places
 from pitstop.service.flows import StepInfo
 
 
 class Sources:
-    """The files of a run, under the names that the flow gives them."""
+    """The files of a run, under the names that the flow gives them. Those of a server may be at another place here."""
 
     def __init__(self) -> None:
+        self.mappings = PathMappings()
         self._texts: dict[str, str] = {}
         self._lines: dict[str, list[str]] = {}
         self._is_local = True
@@ -36,11 +38,15 @@ class Sources:
     def tell(self, file: str, client: Client) -> Source:
         name = Path(file).name
         if self._is_on_disk(file):
-            return Source(name=name, path=client.path_out(str(Path(file).absolute())))
+            return Source(name=name, path=client.path_out(self.path_here(file)))
         if file not in self._numbers:
             self._numbers[file] = len(self._numbers) + 1
             self._files[self._numbers[file]] = file
         return Source(name=name, path=file, source_reference=self._numbers[file], origin="as the run has it")
+
+    def path_here(self, file: str) -> str:
+        """Where a file of the run is, or would be, on this machine."""
+        return str(Path(self.mappings.to_local(file)).absolute())
 
     def place(self, step: StepInfo, client: Client) -> Breakpoint:
         """A breakpoint at a step, which is where it begins."""
@@ -61,7 +67,10 @@ class Sources:
         """The file that a client means, as the flow calls it; None when the flow does not have it."""
         if source.source_reference:
             return self._files.get(source.source_reference)
-        return None if source.path is None else places.file_named(client.path_in(source.path))
+        if source.path is None:
+            return None
+        path = client.path_in(source.path)
+        return places.file_named(self.mappings.to_remote(path)) or places.file_named(path)
 
     def end_column(self, file: str, line: int) -> int:
         """The column after the last character of a line; what nobody has the text of ends at its first one."""
@@ -85,6 +94,6 @@ class Sources:
         if self._is_local or file not in self._texts:
             return True
         try:
-            return Path(file).read_text(encoding="utf-8") == self._texts[file]
+            return Path(self.path_here(file)).read_text(encoding="utf-8") == self._texts[file]
         except (OSError, ValueError):
             return False

@@ -63,7 +63,7 @@ class StepNews:
                 "path": fields["step"],
                 "occurrence": fields["occurrence"],
                 "status": fields["outcome"]["status"],
-                "file": None if step is None else step.file,
+                "file": None if step is None or step.file is None else self._editor.sources.path_here(step.file),
                 "line": None if step is None or step.line is None else self._editor.client.line_out(step.line),
                 "seconds": None if started is None else round(at - started, 3),
                 "error": None if error is None else error["message"],
