@@ -24,6 +24,8 @@
     │   ├── NoScopes             what the steps of a graph saw is gone with its run
     │   ├── NoFiles              no files were kept at a point of the history
     │   ├── UnknownStep          the plan has no such step
+    │   ├── StepNotRunning       no step with that name is running
+    │   ├── SeveralSteps         more than one running step has that name
     │   ├── BadBreakpoint        its parts do not make a breakpoint
     │   ├── BadEdit              the path cannot be set in that layer
     │   ├── NothingToUndo        the stop has no edit left
@@ -353,6 +355,29 @@ class UnknownStep(CommandRefused):
         hint = f"; did you mean {nearest!r}?" if nearest else ""
         super().__init__(f"the plan has no step {step!r}{hint}")
         self.step = step
+
+
+class StepNotRunning(CommandRefused):
+    """No step with that name is running."""
+
+    code = "refused.step_not_running"
+
+    def __init__(self, step: str, running: Iterable[str]) -> None:
+        self.step = step
+        self.running = tuple(running)
+        now = f"running now: {', '.join(self.running)}" if self.running else "no step is running now"
+        super().__init__(f"step {step!r} is not running; {now}")
+
+
+class SeveralSteps(CommandRefused):
+    """More than one running step has that name."""
+
+    code = "refused.several_steps"
+
+    def __init__(self, step: str, running: Iterable[str]) -> None:
+        self.step = step
+        self.running = tuple(running)
+        super().__init__(f"several steps run in {step!r}: choose one of {', '.join(self.running)}")
 
 
 class BadBreakpoint(CommandRefused):

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.errors import BadCommit, CommandRefused, NoFiles, UnknownPoint, UnknownSnapshot
+from pitstop.errors import (
+    BadCommit,
+    CommandRefused,
+    NoFiles,
+    SeveralSteps,
+    StepNotRunning,
+    UnknownPoint,
+    UnknownSnapshot,
+)
 from pitstop.runs import workspace_progress
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
@@ -32,6 +40,7 @@ SPOILING = """\
       - {id: spoil, run: "for each in a b c; do echo spoiled > $each; done"}
       - {id: last, run: "true"}
     """
+HANG = "'until test -e go; do sleep 0.02; done'"
 
 
 class WorkspaceContract:
@@ -235,6 +244,59 @@ class WorkspaceContract:
         await desk.debugger(run).say(verbs.Abort())
         await run.wait()
 
+    async def test_a_step_that_hangs_can_be_entered(self, desk: Desk) -> None:
+        text = f"steps: [{{id: around, steps: [{{id: hang, env: {{WORD: here}}, run: {HANG}}}]}}]"
+        run = await desk.start(text)
+        await until(lambda: is_running(run, "around.hang"))
+
+        for name in ("hang", "around"):
+            sidecar = await desk.service.workspaces.shell(LOCAL, run.id, name, mode="sidecar")
+            await sidecar.write(b"echo w=$WORD; touch go || echo re''fused; exit\n")
+            said = await said_until_end(sidecar)
+            await sidecar.close()
+            assert b"w=here" in said
+            assert b"refused" in said
+        assert (await run.info()).session == "none"  # a read-only shell does not make the run one that is debugged
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, "around.hang")
+        await shell.write(b"@retry\r")
+        await said_by(shell, b"[pitstop] around.hang is not paused")
+        await shell.write(b"touch go; exit\n")
+        await said_until_end(shell)
+        await shell.close()
+
+        assert (await run.wait()).status == "passed"
+
+    async def test_a_shell_that_was_opened_in_a_running_step_can_retry_it(self, desk: Desk) -> None:
+        text = "steps: [{id: a, run: 'test -e repaired && exit 0; until test -e go; do sleep 0.02; done; exit 1'}]"
+        run = await desk.start(text)
+        await until(lambda: is_running(run, "a"))
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, "a")
+        await shell.write(b"touch repaired go; echo re''paired\r")
+        await said_by(shell, b"repaired\r\n")
+        await next_stop(desk.service, run)
+        await shell.write(b"@retry\r")
+
+        rest = await said_until_end(shell)
+        await shell.close()
+
+        assert b"[pitstop] the run resumes; this shell closes" in rest
+        assert (await run.wait()).status == "passed"
+
+    async def test_a_shell_is_in_one_step_that_runs(self, desk: Desk) -> None:
+        both = f"parallel: [{{id: x, run: {HANG}}}, {{id: y, run: {HANG}}}]"
+        run = await desk.start(f"steps: [{{id: both, {both}}}, {{id: z, run: 'true'}}]")
+        await until(lambda: is_running(run, "both.x"))
+        await until(lambda: is_running(run, "both.y"))
+
+        with pytest.raises(SeveralSteps, match="choose one of both"):
+            await desk.service.workspaces.shell(LOCAL, run.id, "both")
+        with pytest.raises(StepNotRunning, match="step 'z' is not running; running now: both"):
+            await desk.service.workspaces.shell(LOCAL, run.id, "z")
+        (desk.folder / "go").touch()
+        await run.wait()
+        with pytest.raises(CommandRefused):
+            await desk.service.workspaces.shell(LOCAL, run.id, "both")
+
     async def test_shells_end_with_the_run(self, desk: Desk) -> None:
         run, stop = await desk.debug("steps: [{id: a, run: exit 1}]", stop_at_entry=False)
         shells = [
@@ -339,6 +401,14 @@ def commit(folder: Path, message: str) -> str:
 
 async def lines_of(run: ActiveRun, occurrence: str) -> list[str]:
     return [line.text for line in (await run.log(occurrence)).lines]
+
+
+async def is_running(run: ActiveRun, occurrence: str) -> bool:
+    """Whether the step has begun."""
+    async for event in run.events():
+        if event.kind == "step.started" and event.fields["occurrence"] == occurrence:
+            return True
+    return False
 
 
 async def said_by(shell: Terminal, text: bytes) -> bytes:

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from pitstop.debugger.stops import Held
+from pitstop.engine.frame import Activation
 from pitstop.errors import BadExpression
 from pitstop.events.counting import events_that_count
 from pitstop.events.types import (
@@ -97,10 +98,9 @@ def _written(event: StepFinished, graph: str | None) -> Iterable[str]:
     return event.outcome.outputs if head == graph and isinstance(event.outcome.outputs, Mapping) else ()
 
 
-async def preview_config(held: Held) -> ConfigPreview:
-    """Resolve the step's config without running it; each top-level key that cannot be is told why."""
-    activation = held.point.activation
-    raw = {**activation.step.config, **(activation.config or {}), **(held.config or {})}
+async def preview_config(activation: Activation, override: Mapping[str, Any] | None = None) -> ConfigPreview:
+    """Resolve the step's config, with these keys replaced. `problems` says why a top-level key does not resolve."""
+    raw = {**activation.step.config, **(activation.config or {}), **(override or {})}
     values, evaluator = activation.scope.values(), activation.run.evaluator
     resolved: dict[str, Any] = {}
     problems: dict[str, str] = {}

@@ -174,7 +174,8 @@ class Session(Travelling):
 
     async def config(self, stop: Stop | int) -> ConfigPreview:
         """The step's config as written, and as it resolves now."""
-        return await preview_config(self._at(stop, "evaluate"))
+        held = self._at(stop, "evaluate")
+        return await preview_config(held.point.activation, held.config)
 
     def watch(self, expression: str) -> None:
         """Add an expression to those that `watch_values` evaluates."""

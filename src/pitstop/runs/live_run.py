@@ -23,7 +23,7 @@ from pitstop.runs.log_pages import Page, pages_in_memory
 from pitstop.runs.run_info import RunInfo, RunSummary, SessionState
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import ArtifactInfo
-from pitstop.runs.run_request import DebugRequest, ShellOptions
+from pitstop.runs.run_request import DebugRequest, ShellOptions, ShellPlace
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.run_workplace import RunWorkplace
 from pitstop.runs.sessions import make_session
@@ -363,10 +363,13 @@ class LiveRun:
     async def wait(self) -> RunSummary:
         return await asyncio.shield(self._ended)
 
-    async def shell(self, stop: int, **options: Unpack[ShellOptions]) -> "DebugShell":
-        session, workplace = self.session, self.workplace
-        if session is None or workplace is None:
+    async def shell(self, place: ShellPlace, **options: Unpack[ShellOptions]) -> "DebugShell":
+        run, workplace = self._run, self.workplace
+        if run is None or workplace is None:
             raise NotRunning
         from pitstop.runs.shells import open_shell
 
-        return await open_shell(session, workplace, self.debugger, self._place.keep_recordings, stop, **options)
+        is_intervention = isinstance(place, str) and options.get("mode", "shell") == "shell"
+        session = self.wake() if is_intervention else self.session
+        keep = self._place.keep_recordings
+        return await open_shell(run, session, workplace, self.debugger, keep, place, **options)

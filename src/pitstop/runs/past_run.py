@@ -11,6 +11,7 @@ from pitstop.plan.plan import Plan
 from pitstop.runs.log_pages import Page, pages_of
 from pitstop.runs.run_info import ENDED, RunInfo, RunSummary, SessionState
 from pitstop.runs.run_output import Output, WorkspaceProgress
+from pitstop.runs.run_request import ShellPlace
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.stored_run import StoredRun, failures_in, tell_run
 from pitstop.runs.telling import MaskText
@@ -115,7 +116,7 @@ class PastRun:
             raise self._refusal
         self._end_elsewhere(self.id, at_once)
 
-    async def shell(self, stop: int, **options: Any) -> NoReturn:
+    async def shell(self, place: ShellPlace, **options: Any) -> NoReturn:
         raise self._refusal
 
     async def wait(self) -> RunSummary:

@@ -10,6 +10,7 @@ Text = Annotated[str, msgspec.Meta(max_length=4096)]
 BreakPosition = Literal["before", "after", "error"]
 ShellMode = Literal["shell", "sidecar"]
 ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it showed, or also what was typed
+ShellPlace = int | str  # a stop, or the address, path or ID of a step that runs
 
 
 class ShellOptions(TypedDict, total=False):

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from pitstop.errors import PitstopError
+from pitstop.errors import CommandRefused, PitstopError
 from pitstop.runs import verbs
 from pitstop.runs.local_debugger import LocalDebugger
+from pitstop.runs.run_request import ShellPlace
 from pitstop.runs.stop_info import DebugState
 
 COMMANDS = {
@@ -114,20 +115,20 @@ class CommandLine:
         self._is_line_start = data[-1:] != b"" and data[-1] in (*_ENTER, *_CLEARS_LINE)
 
 
-async def carry_out(command: str, debugger: LocalDebugger, stop: int) -> tuple[str, bool]:
-    """Do what was entered; gives what is to be said about it, and whether the shell has served its purpose."""
+async def carry_out(command: str, debugger: LocalDebugger, place: ShellPlace) -> tuple[str, bool]:
+    """Execute what was entered; returns what to say about it, and whether the shell has served its purpose."""
     try:
         match command:
             case "@resume":
-                await debugger.say(verbs.Continue(stop))
+                await debugger.say(verbs.Continue(await _stop_at(place, debugger)))
             case "@retry":
-                await debugger.say(verbs.Retry(stop))
+                await debugger.say(verbs.Retry(await _stop_at(place, debugger)))
             case "@skip":
-                await debugger.say(verbs.Skip(stop))
+                await debugger.say(verbs.Skip(await _stop_at(place, debugger)))
             case "@abort":
                 await debugger.say(verbs.Abort())
             case "@status":
-                return status_text(await debugger.say(verbs.State()), stop), False
+                return status_text(await debugger.say(verbs.State()), place), False
             case _:
                 return "\n".join(f"{name:<8} {what}" for name, what in COMMANDS.items()), False
     except PitstopError as error:
@@ -135,13 +136,23 @@ async def carry_out(command: str, debugger: LocalDebugger, stop: int) -> tuple[s
     return {"@abort": "the run ends; this shell closes"}.get(command, "the run resumes; this shell closes"), True
 
 
-def status_text(state: DebugState, stop: int) -> str:
+async def _stop_at(place: ShellPlace, debugger: LocalDebugger) -> int:
+    """The stop of a shell: the one it was opened at, or the one that its step has reached since."""
+    if isinstance(place, int):
+        return place
+    for stop in (await debugger.say(verbs.State())).stops:
+        if stop.occurrence == place:
+            return stop.id
+    raise CommandRefused(f"{place} is not paused")
+
+
+def status_text(state: DebugState, place: ShellPlace) -> str:
     """Where the run stands, a line for each frame that stands still."""
     if state.is_ended:
         return "the run has ended"
     lines = []
     for each in state.stops:
-        mark = "*" if each.id == stop else " "
+        mark = "*" if place in (each.id, each.occurrence) else " "
         place = f" ({each.file}:{each.line})" if each.file else ""
         lines.append(f"{mark} stop {each.id}: {each.position} {each.occurrence}{place}, {', '.join(each.reasons)}")
     running = [frame.name for frame in state.frames if frame.state in ("running", "pausing")]

@@ -1,4 +1,4 @@
-"""Shells at a stop: in the environment of the stopped step, with commands to Pitstop in them, and recorded if asked."""
+"""Shells in a step that is paused or runs: in its environment, with commands to Pitstop in them, recorded if asked."""
 
 import asyncio
 import os
@@ -7,12 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from pitstop.debugger.inspection import preview_config
+from pitstop.debugger.running_steps import running_step
 from pitstop.debugger.session import Session
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Shell, ShellRequest
-from pitstop.engine.frame import Activation
+from pitstop.engine.frame import Activation, RunContext
+from pitstop.errors import NotRunning
 from pitstop.runs.local_debugger import LocalDebugger
-from pitstop.runs.run_request import ShellMode, ShellRecord
+from pitstop.runs.run_request import ShellMode, ShellPlace, ShellRecord
 from pitstop.runs.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
 from pitstop.runs.shell_recording import FOLDER, ShellRecording, recording_name
 from pitstop.runs.workplaces import RECORDINGS
@@ -29,13 +32,13 @@ class DebugShell:
         self,
         shell: Shell,
         debugger: LocalDebugger,
-        stop: int,
+        place: ShellPlace,
         recording: ShellRecording | None = None,
         on_closed: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._shell = shell
         self._debugger = debugger
-        self._stop = stop
+        self._place = place
         self._recording = recording
         self._on_closed = on_closed
         self._line = CommandLine()
@@ -92,7 +95,7 @@ class DebugShell:
     async def _carry_out(self, command: str) -> None:
         if self._recording is not None:
             await self._recording.mark(command)
-        text, is_over = await carry_out(command, self._debugger, self._stop)
+        text, is_over = await carry_out(command, self._debugger, self._place)
         self._say(b"".join(b"[pitstop] %s\r\n" % line.encode() for line in text.splitlines()))
         if is_over:
             await self._shell.close()
@@ -122,23 +125,29 @@ class DebugShell:
 
 
 async def open_shell(
-    session: Session,
+    run: RunContext,
+    session: Session | None,
     workplace: Workplace,
     debugger: LocalDebugger,
     keep_recordings: Callable[[], Awaitable[None]],
-    stop: int,
+    place: ShellPlace,
     mode: ShellMode = "shell",
     rows: int = 24,
     cols: int = 80,
     record: ShellRecord | None = None,
 ) -> DebugShell:
-    """A shell at a stop; StaleStop, and whatever keeps one from being opened there."""
-    activation = session.activation_at(stop)
-    home = await workplace.at(activation.home)
-    config = (await session.config(stop)).resolved
+    """A shell at a stop, or in a step that runs. StaleStop, StepNotRunning, and what prevents opening one there."""
+    if isinstance(place, str):
+        activation = running_step(run, place)
+        place, preview = activation.occurrence, await preview_config(activation)
+    elif session is not None:
+        activation, preview = session.activation_at(place), await session.config(place)
+    else:
+        raise NotRunning
+    home, config = await workplace.at(activation.home), preview.resolved
     shell = await _open_step_shell(home, activation, config, mode, rows, cols)
     if record is None:
-        return DebugShell(shell, debugger, stop)
+        return DebugShell(shell, debugger, place)
     recording = ShellRecording(
         workplace.files,
         f"{RECORDINGS}/{FOLDER}/{recording_name(mode, activation.occurrence)}",
@@ -148,7 +157,7 @@ async def open_shell(
         keys=record == "keys",
         new_stream=workplace.masked_stream,
     )
-    return DebugShell(shell, debugger, stop, recording, keep_recordings)
+    return DebugShell(shell, debugger, place, recording, keep_recordings)
 
 
 async def _open_step_shell(
@@ -169,6 +178,7 @@ async def _open_step_shell(
         cwd=str(config.get("working_directory", ".")) if is_command else ".",
         env=env,
         container=container,
+        beside=workplace.last_command(activation),
         read_only=mode == "sidecar",
     )
     return await workplace.executor.shell(workplace.workspace, request)

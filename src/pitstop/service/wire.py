@@ -13,7 +13,7 @@ from pitstop.errors import Mistake
 from pitstop.service.caller import Role
 from pitstop.service.flows import FlowInfo
 from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest, RunInfo, RunRequest
-from pitstop.service.workspaces import ShellMode, ShellRecord
+from pitstop.service.workspaces import ShellMode, ShellPlace, ShellRecord
 
 LONGEST_TEXT = 4 * 1024 * 1024
 LONGEST_NAME = 255
@@ -150,9 +150,22 @@ class CheckForm(FlowChoice):
 
 
 class ShellForm(Form):
-    stop: Stop
+    """Either a `stop` or a `step`."""
+
+    stop: Stop | None = None
+    step: Text | None = Field(None, description="A step that is running: its occurrence, path or ID.")
     mode: ShellMode = Field("shell", description="A sidecar is a read-only shell.")
     record: ShellRecord | None = Field(None, description="Save the shell as an asciicast artifact of the run.")
+
+    @property
+    def place(self) -> ShellPlace:
+        return self.step or self.stop or 0
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.stop is None) is (not self.step):
+            raise ValueError("use `stop` or `step`")
+        return self
 
 
 class SecretForm(Form):

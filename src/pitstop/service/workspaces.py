@@ -1,11 +1,11 @@
-"""The desk for workspaces: shells where a run has stopped."""
+"""The desk for workspaces: shells in the steps of a run."""
 
 from typing import Protocol, Unpack
 
-from pitstop.runs.run_request import ShellMode, ShellOptions, ShellRecord
+from pitstop.runs.run_request import ShellMode, ShellOptions, ShellPlace, ShellRecord
 from pitstop.service.caller import Caller
 
-__all__ = ["ShellMode", "ShellRecord", "Terminal", "Workspaces"]
+__all__ = ["ShellMode", "ShellPlace", "ShellRecord", "Terminal", "Workspaces"]
 
 
 class Terminal(Protocol):
@@ -25,8 +25,8 @@ class Terminal(Protocol):
 class Workspaces(Protocol):
     """The files and the environment of a run."""
 
-    async def shell(self, caller: Caller, run: str, stop: int, **options: Unpack[ShellOptions]) -> Terminal:
-        """A shell where the paused step works, with its environment; a sidecar sees the workspace read-only.
+    async def shell(self, caller: Caller, run: str, place: ShellPlace, **options: Unpack[ShellOptions]) -> Terminal:
+        """A shell where a paused or running step works, with its environment; a sidecar sees the workspace read-only.
 
         Commands such as `@retry` that are entered in it are carried out, and end it. It ends with the run at the
         latest. What is to be recorded is an artifact of the run when the shell has ended, as an asciicast.

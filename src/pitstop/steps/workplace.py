@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from pitstop.engine.executor import Executor, LogChunk, Placement, Stream, WorkspaceRef
+from pitstop.engine.executor import CommandRef, Executor, LogChunk, Placement, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
 from pitstop.engine.workspace_files import COMMAND_FILES, WorkspaceFiles
 from pitstop.errors import FileProblem, WorkspaceLost
@@ -102,9 +102,18 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 
         An occurrence that runs again after going back, and each command of an occurrence, is another execution.
         """
-        execution = f"{self.run}:{activation.occurrence}:r{activation.rewinds}"
+        execution = self._execution(activation)
         number = self._started[execution] = self._started.get(execution, 0) + 1
         return f"{execution}:{number}"
+
+    def last_command(self, activation: Activation) -> CommandRef | None:
+        """The command that the step started last, if it started one."""
+        execution = self._execution(activation)
+        number = self._started.get(execution)
+        return None if number is None else CommandRef(self.workspace.id, f"{execution}:{number}")
+
+    def _execution(self, activation: Activation) -> str:
+        return f"{self.run}:{activation.occurrence}:r{activation.rewinds}"
 
     @asynccontextmanager
     async def control_file(

@@ -24,11 +24,11 @@ async def server(tmp_path: Path) -> AsyncIterator[Bench]:
         yield bench
 
 
-async def say(server: Bench, command: str, *words: str) -> tuple[int, list[str]]:
-    """The exit code of a command for this flow, and all that it said."""
+async def say(server: Bench, command: str, *words: str, about: str = "flow.yaml") -> tuple[int, list[str]]:
+    """The exit code of a command for this flow, or for a run, and all that it said."""
     process = await asyncio.create_subprocess_exec(
         *PITSTOP,
-        *(command, "flow.yaml", *words),
+        *(command, about, *words),
         cwd=server.folder,
         env={**os.environ, "PITSTOP_SERVER": server.url, "PITSTOP_TOKEN": server.token},
         stdin=asyncio.subprocess.DEVNULL,
@@ -76,3 +76,19 @@ async def test_quitting_a_run_that_somebody_else_has_just_ended_is_no_mistake(
 
     assert code == 130, lines
     assert "■ the run was cancelled" in lines
+
+
+async def test_a_step_that_runs_is_entered(server: Bench) -> None:
+    run = (await server.start("steps: [{id: hang, run: 'until test -e go; do sleep 0.02; done'}]"))["id"]
+
+    code, lines = await say(server, "shell", "other", "-c", "touch go", about=run)
+    assert (code, lines) == (2, ["pitstop: step 'other' is not running; running now: hang"])
+    code, lines = await say(server, "shell", "hang", "--read-only", "-c", "touch go", about=run)
+    assert code == 1
+    assert "Read-only file system" in lines[0]
+    code, lines = await say(server, "shell", "hang", "-c", "touch go; echo entered", about=run)
+
+    assert (code, lines) == (0, ["entered"])
+    await server.wait_ended(run)
+    code, lines = await say(server, "shell", "hang", "-c", "pwd", about=run)
+    assert (code, lines) == (2, [f"pitstop: run {run} has ended"])

@@ -480,7 +480,7 @@ def test_a_token_is_good_for_a_minute() -> None:
     assert ends_at == 1060.0
 
     now = 1059.9
-    assert tokens.take(in_time, "run", "somebody").stop == 1
+    assert tokens.take(in_time, "run", "somebody").place == 1
     now = 1060.0
     with pytest.raises(AccessDenied):
         tokens.take(token, "run", "somebody")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from msgspec.structs import asdict
 
 from pitstop.runs.run_info import RunPage, RunQuery
-from pitstop.runs.run_request import Request, RerunRequest, RunRequest, ShellOptions
+from pitstop.runs.run_request import Request, RerunRequest, RunRequest, ShellOptions, ShellPlace
 from pitstop.service.caller import Caller, Record
 
 if TYPE_CHECKING:  # a run need not load what it does not use
@@ -80,10 +80,11 @@ class RunDesks:
             await self._record(caller, verb.operation_id, run, given, {name: given[name] for name in verb.path_fields})
         return said
 
-    async def shell(self, caller: Caller, run: str, stop: int, **options: Unpack[ShellOptions]) -> "DebugShell":
+    async def shell(self, caller: Caller, run: str, place: ShellPlace, **options: Unpack[ShellOptions]) -> "DebugShell":
         caller.require("operator")
-        shell = await (await self._owned.run(run)).shell(stop, **options)
-        await self._record(caller, "open_shell", run, {"stop": stop, **options})
+        shell = await (await self._owned.run(run)).shell(place, **options)
+        where = "stop" if isinstance(place, int) else "step"
+        await self._record(caller, "open_shell", run, {where: place, **options})
         return shell
 
 

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.protocol import State
 
 from pitstop.errors import PitstopError, ServerUnreachable
-from pitstop.runs.run_request import ShellOptions
+from pitstop.runs.run_request import ShellOptions, ShellPlace
 from pitstop.service.caller import Caller
 from pitstop.service.remote.connection import API, Background, Connection, error_in
 from pitstop.service.wire import ShellToken
@@ -28,10 +28,13 @@ class RemoteWorkspaces:
         self._connection = connection
         self._background = background
 
-    async def shell(self, caller: Caller, run: str, stop: int, **options: Unpack[ShellOptions]) -> "RemoteTerminal":
+    async def shell(
+        self, caller: Caller, run: str, place: ShellPlace, **options: Unpack[ShellOptions]
+    ) -> "RemoteTerminal":
         size = options.pop("rows", 24), options.pop("cols", 80)
         path = f"/runs/{quote(run, safe='')}/shell-tokens"
-        made = await self._connection.post(path, {"stop": stop, **options}, ShellToken)
+        where = "stop" if isinstance(place, int) else "step"
+        made = await self._connection.post(path, {where: place, **options}, ShellToken)
         terminal = RemoteTerminal(self._connection, run, *size, self._background)
         await terminal.open(made.token)
         return terminal

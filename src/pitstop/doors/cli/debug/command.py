@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
+from pitstop.doors.cli.choosing import add_server_option, in_another_process, open_chosen, server_of
 from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import (
@@ -22,7 +22,7 @@ from pitstop.doors.cli.run_options import (
     read_request,
     read_secrets,
 )
-from pitstop.errors import CommandRefused, NotRunning, UnknownRun
+from pitstop.errors import NotRunning, UnknownRun
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, verbs
 
@@ -104,10 +104,7 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
         except NotRunning as error:
             info = await run.info()
             if info.status not in ENDED:  # and it has not ended just now
-                raise CommandRefused(
-                    f"run {run.id} is running in another process: debug it in the terminal where it was started, "
-                    f"or start it on a server, where other clients can attach"
-                ) from error
+                raise in_another_process(run.id) from error
     from_step = options.from_step or next((failure.step for failure in info.failures), None)
     return await service.runs.rerun(
         LOCAL,

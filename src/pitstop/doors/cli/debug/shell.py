@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from rich.text import Text
 
 from pitstop.doors.cli.debug.console import Console
+from pitstop.doors.cli.debug.screen import Screen
 from pitstop.errors import BadCommand
 from pitstop.service.caller import LOCAL
-from pitstop.service.workspaces import ShellMode, Terminal
+from pitstop.service.workspaces import ShellMode, ShellPlace, Terminal
 
 READ_BYTES = 64 * 1024
+UNKNOWN_EXIT_CODE = 255  # of a command whose shell ended first
 MARK = b"\x1e"  # a control character that nobody types, around what a command says
 SHELLS: dict[ShellMode, str] = {
     "shell": "shell in the workspace of {}, with its environment",
@@ -28,34 +30,51 @@ _EXIT_CODE = re.compile(rb"\x1e(\d+)\x1e")
 
 
 async def open_shell(mode: ShellMode, console: Console, command: str | None) -> None:
-    """A shell on the person's terminal, or one command and what it says. The run goes on meanwhile, unseen."""
-    stop = console.stopped()
-    size = _size()
+    """A shell on the user's terminal, or one command and its output. The run goes on meanwhile, unseen."""
+    place, occurrence = await _place(console)
+    size = terminal_size()
     if command is not None:
-        terminal = await _open(console, stop.id, mode, size)
+        terminal = await _open(console, place, mode, size)
         try:
-            await _run_command(console, terminal, command)
+            exit_code = await run_command(console.screen, terminal, command)
         finally:
             await terminal.close()
+        if exit_code:
+            console.screen.say(Text(f"exit code {exit_code}", style="yellow"))
         return
     if not sys.stdin.isatty():
         raise BadCommand("sh: there is no terminal for a shell; pass a command: sh make test")
-    terminal = await _open(console, stop.id, mode, size)
-    told = f"{SHELLS[mode].format(stop.occurrence)}; exit or Ctrl-D returns, @help lists commands"
+    terminal = await _open(console, place, mode, size)
+    told = f"{SHELLS[mode].format(occurrence)}; exit or Ctrl-D returns, @help lists commands"
     console.screen.say(Text(told, style="dim"))
     with console.screen.held():
         try:
-            await join_terminals(terminal, sys.stdin.fileno(), sys.stdout.fileno(), size)
+            await use_terminal(terminal, size)
         finally:
             await terminal.close()
     if console.record is not None:
         console.screen.say(Text("saved the recording as an artifact in shells/", style="dim"))
 
 
-async def _open(console: Console, stop: int, mode: ShellMode, size: tuple[int, int]) -> Terminal:
+async def _place(console: Console) -> tuple[ShellPlace, str]:
+    """Where the selected frame is, and the occurrence there: its stop, or the step that it runs."""
+    await console.look()
+    frame = next((each for each in console.state.frames if each.id == console.frame), None)
+    if console.stop is None and frame is not None and frame.occurrence and frame.state in ("running", "pausing"):
+        return frame.occurrence, frame.occurrence
+    stop = console.stopped()
+    return stop.id, stop.occurrence
+
+
+async def _open(console: Console, place: ShellPlace, mode: ShellMode, size: tuple[int, int]) -> Terminal:
     rows, cols = size
     workspaces = console.service.workspaces
-    return await workspaces.shell(LOCAL, console.run.id, stop, mode=mode, rows=rows, cols=cols, record=console.record)
+    return await workspaces.shell(LOCAL, console.run.id, place, mode=mode, rows=rows, cols=cols, record=console.record)
+
+
+async def use_terminal(shell: Terminal, size: tuple[int, int]) -> None:
+    """Let the user work in a shell, on the terminal of this process, until it ends."""
+    await join_terminals(shell, sys.stdin.fileno(), sys.stdout.fileno(), size)
 
 
 async def join_terminals(shell: Terminal, stdin: int, stdout: int, size: tuple[int, int]) -> None:
@@ -72,9 +91,9 @@ async def join_terminals(shell: Terminal, stdin: int, stdout: int, size: tuple[i
     sys.stdout.flush()
     with _raw(stdin):
         loop.add_reader(stdin, lambda: typed.put_nowait(_read(stdin)))
-        loop.add_signal_handler(signal.SIGWINCH, lambda: shell.resize(*_size()))
-        if _size() != size:  # nobody heard of that while the shell was opened
-            shell.resize(*_size())
+        loop.add_signal_handler(signal.SIGWINCH, lambda: shell.resize(*terminal_size()))
+        if terminal_size() != size:  # nobody heard of that while the shell was opened
+            shell.resize(*terminal_size())
         try:
             async with asyncio.TaskGroup() as group:
                 typing = group.create_task(type_keys())
@@ -86,8 +105,8 @@ async def join_terminals(shell: Terminal, stdin: int, stdout: int, size: tuple[i
             loop.remove_signal_handler(signal.SIGWINCH)
 
 
-async def _run_command(console: Console, shell: Terminal, command: str) -> None:
-    """Type one command, and tell what it says between two marks: without the echo and the shell's own prompt."""
+async def run_command(screen: Screen, shell: Terminal, command: str) -> int:
+    """Type one command, and show its output without the echo and the shell's own prompt. Returns its exit code."""
     quoted = shlex.quote(command)
     await shell.write(f" printf '\\036'; sh -c {quoted}; printf '\\036%d\\036' $?; exec true\n".encode())
     said = b""
@@ -95,10 +114,9 @@ async def _run_command(console: Console, shell: Terminal, command: str) -> None:
         said += more
     told, _, rest = said.partition(MARK)[2].partition(MARK)
     for line in told.decode(errors="replace").replace("\r\n", "\n").splitlines():
-        console.screen.say(Text.from_ansi(line))
-    exit_code = rest.partition(MARK)[0].decode()
-    if exit_code != "0":
-        console.screen.say(Text(f"exit code {exit_code or 'unknown'}", style="yellow"))
+        screen.say(Text.from_ansi(line))
+    exit_code = rest.partition(MARK)[0]
+    return int(exit_code) if exit_code.isdigit() else UNKNOWN_EXIT_CODE
 
 
 @contextmanager
@@ -125,7 +143,7 @@ def _write_all(fd: int, data: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _size() -> tuple[int, int]:
+def terminal_size() -> tuple[int, int]:
     try:
         size = os.get_terminal_size(sys.stdout.fileno())
     except OSError:  # it is no terminal

@@ -42,11 +42,11 @@ def routes(service: Service, streams: Streams, sessions: ShellSessions, places: 
         responses=problem_responses(404, 409, 429),
     )
     async def open_shell(caller: Who, run: RunId, form: ShellForm) -> Response:
-        """Create a one-time token for a shell at a stop, valid for a minute."""
+        """Create a one-time token for a shell at a stop, or in a running step; valid for a minute."""
         state = await service.debugging.say(caller, run, verbs.State())
-        if not any(each.id == form.stop for each in state.stops):
+        if form.stop is not None and not any(each.id == form.stop for each in state.stops):
             raise StaleStop(form.stop)
-        token, ends_at = tokens.make(run, form.stop, form.mode, caller.name, form.record)
+        token, ends_at = tokens.make(run, form.place, form.mode, caller.name, form.record)
         return answer(ShellToken(token, ends_at), 201)
 
     @router.websocket("/shell")

@@ -13,7 +13,7 @@ from pitstop.doors.http.answers import LOGGER
 from pitstop.doors.http.gate.limits import Limits, Places
 from pitstop.errors import AccessDenied, PitstopError, TooMany, Unknown
 from pitstop.service.caller import Caller
-from pitstop.service.workspaces import ShellMode, ShellRecord, Terminal, Workspaces
+from pitstop.service.workspaces import ShellMode, ShellPlace, ShellRecord, Terminal, Workspaces
 
 TOKEN_SECONDS = 60.0
 SCREEN_BYTES = 256 * 1024
@@ -26,7 +26,7 @@ class Ticket(Struct, frozen=True):
     """What a token opens, for whom, and until when."""
 
     run: str
-    stop: int
+    place: ShellPlace
     mode: ShellMode
     who: str
     ends_at: float
@@ -41,14 +41,14 @@ class ShellTokens:
         self._tickets: dict[str, Ticket] = {}
 
     def make(
-        self, run: str, stop: int, mode: ShellMode, who: str, record: ShellRecord | None = None
+        self, run: str, place: ShellPlace, mode: ShellMode, who: str, record: ShellRecord | None = None
     ) -> tuple[str, float]:
         now = self._now()
         self._tickets = {token: each for token, each in self._tickets.items() if each.ends_at > now}
         if len(self._tickets) >= MOST_TOKENS:
             raise TooMany(f"there are {MOST_TOKENS} unused shell tokens: open some of these shells first")
         token = secrets.token_urlsafe(32)
-        self._tickets[token] = Ticket(run, stop, mode, who, now + TOKEN_SECONDS, record)
+        self._tickets[token] = Ticket(run, place, mode, who, now + TOKEN_SECONDS, record)
         return token, now + TOKEN_SECONDS
 
     def take(self, token: str, run: str, who: str) -> Ticket:
@@ -157,7 +157,7 @@ class ShellSessions:
         with ExitStack() as place:
             place.enter_context(self._places.take(ticket.who))  # before it opens: others may be opening, too
             terminal = await workspaces.shell(
-                caller, ticket.run, ticket.stop, mode=ticket.mode, rows=rows, cols=cols, record=ticket.record
+                caller, ticket.run, ticket.place, mode=ticket.mode, rows=rows, cols=cols, record=ticket.record
             )
             session = ShellSession(ticket.run, ticket.who, terminal, self._limits)
             self._sessions[session.id] = session
