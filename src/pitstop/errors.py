@@ -18,6 +18,7 @@
     │   ├── NotAllowed           it is not among the verbs of its stop
     │   ├── NotRunning           the session has no run, or its run has ended
     │   ├── SessionInUse         the session has a run already
+    │   ├── NoPausePending       no pause is pending there
     │   ├── UnknownBreakpoint    there is no breakpoint with that id
     │   ├── UnknownFrame         there is no frame with that id
     │   ├── UnknownPoint         the history has no such point
@@ -301,6 +302,16 @@ class UnknownBreakpoint(CommandRefused):
     def __init__(self, breakpoint_id: int) -> None:
         super().__init__(f"there is no breakpoint {breakpoint_id}")
         self.breakpoint = breakpoint_id
+
+
+class NoPausePending(CommandRefused):
+    """There is no pending pause to take back."""
+
+    code = "refused.no_pause_pending"
+
+    def __init__(self, frame: str | None) -> None:
+        super().__init__("no pause is pending" + (f" in frame {frame!r}" if frame is not None else ""))
+        self.frame = frame
 
 
 class UnknownFrame(CommandRefused):

@@ -13,7 +13,7 @@ from pitstop.service.debugging import VERBS, Request, verbs
 from pitstop.service.remote.opening import open_remote_service
 from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest
 from pitstop.settings import Settings
-from tests.contracts.service_desk import Desk, next_stop
+from tests.contracts.service_desk import Desk, next_stop, wait_for
 from tests.doors.http.bench import Bench
 
 A = TypeVar("A")
@@ -27,6 +27,7 @@ FLOW = """\
       - {id: e, run: echo e}
     """
 BRANCHES = "steps: [{id: both, parallel: [{id: x, run: echo x}, {id: y, run: echo y}]}, {id: z, run: echo z}]"
+HANG = "'while true; do sleep 0.02; done'"
 VARYING = (
     *("at", "created_at", "events", "executor", "file", "join", "join_sidecar", "lease_ends_at"),
     *("machine", "options", "paused_seconds", "run", "session", "workspace"),
@@ -161,6 +162,21 @@ async def logged(run: ActiveRun) -> Any:
             yield event.fields["frame"], event.fields["reason"]
 
 
+async def stop_a_step(talk: Dialogue, desk: Desk) -> None:
+    await talk.begin(desk, f"steps: [{{id: h, run: {HANG}}}, {{id: z, run: echo z}}]", stop_at_entry=True)
+    await talk.be_refused(verbs.StopStep("h"))
+    await talk.be_refused(verbs.CancelPause())
+    await talk.say(verbs.Continue(talk.stop))
+    await wait_for(talk.run, "step.started")
+    await talk.say(verbs.Pause())
+    await talk.say(verbs.CancelPause())
+    await talk.say(verbs.StopStep("h"))
+    await talk.wait_stop()
+    await talk.say(verbs.State())
+    await talk.say(verbs.Force(talk.stop, "passed"))
+    assert (await talk.run.wait()).status == "passed"
+
+
 async def abort_after_entering_code(talk: Dialogue, desk: Desk) -> None:
     await talk.begin(desk, "steps: [{id: f, run: echo f}, {id: z, run: echo z}]", stop_at_entry=True)
     await talk.say(verbs.Step(talk.stop, "into", code=True))
@@ -176,6 +192,7 @@ async def dialogue(desk: Desk) -> list[tuple[str, Any]]:
     await look_and_change(talk)
     await move(talk)
     await end_branches(talk, desk)
+    await stop_a_step(talk, desk)
     await abort_after_entering_code(talk, desk)
     return talk.said
 

@@ -14,6 +14,7 @@ from pitstop.engine.verdict import PROCEED, Position, Verdict
 from pitstop.errors import SessionInUse
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import (
+    AnyEvent,
     BreakpointHit,
     BreakpointRemoved,
     BreakpointSet,
@@ -21,6 +22,7 @@ from pitstop.events.types import (
     Rewound,
     SessionOpened,
     StepInjected,
+    StepStopped,
     StopEnded,
     Stopped,
     WatchesChanged,
@@ -86,8 +88,10 @@ class Gatekeeper(Returning):
                 reasons.add("interrupted")
             if point.position == "before" and not is_passed and self._rests(activation):
                 reasons.add("step")
-            if point.position == "error" and activation.step.is_injected:
+            is_stopped = activation.occurrence in self._stopped_steps
+            if point.position == "error" and (activation.step.is_injected or is_stopped):
                 reasons.add("failure")
+                self._stopped_steps.discard(activation.occurrence)
         if not reasons:
             self._refresh_gate()
             return PROCEED
@@ -113,6 +117,7 @@ class Gatekeeper(Returning):
             self._last_stop = max((event.stop for event in events if isinstance(event, Stopped)), default=0)
             self._last_injected = sum(isinstance(event, StepInjected) for event in events)
             self.interventions = list(interventions_in(events))
+            self._stopped_steps = stopped_steps_in(events[run.carried_over :])
             self._remains = remains_of(events, run.carried_over)
         if self._remains is not None:
             self._take_up(run, self._remains)
@@ -266,6 +271,17 @@ class Gatekeeper(Returning):
     def _rests(self, activation: Activation) -> bool:
         frame, base, path = activation.frame.id, activation.base, activation.step.path
         return any(rests_at(goal, frame, base, path) for goal in self._goals)
+
+
+def stopped_steps_in(events: Sequence[AnyEvent]) -> set[str]:
+    """The occurrences that were stopped and have not paused at their failure yet."""
+    stopped: set[str] = set()
+    for event in events:
+        if isinstance(event, StepStopped):
+            stopped.add(event.occurrence)
+        elif isinstance(event, Stopped):
+            stopped.discard(event.occurrence)
+    return stopped
 
 
 def _asks_for_pause(point: Point) -> bool:

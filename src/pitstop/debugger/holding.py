@@ -54,6 +54,7 @@ class Holding:
         self._is_entry_due = stop_at_entry
         self._frames: dict[str, Frame] = {}
         self._pausing: set[str] = set()
+        self._stopped_steps: set[str] = set()  # the occurrences that are to pause at their failure
         self._goals: list[Goal] = []
         self._arrivals: dict[Place, str] = {}  # the points that are gone back to, and their frames
         self._held: dict[int, Held] = {}

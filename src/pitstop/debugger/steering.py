@@ -8,16 +8,19 @@ from msgspec.structs import replace
 from pitstop.debugger.edits import Injectable, injected_step, outcome_of
 from pitstop.debugger.gatekeeper import Gatekeeper
 from pitstop.debugger.remains import PASS
+from pitstop.debugger.running_steps import running_steps
 from pitstop.debugger.stepping import StepVerb, goal_of
 from pitstop.debugger.stops import FrameInfo, Held, Stop
 from pitstop.engine.frame import Frame
 from pitstop.errors import (
     BadEdit,
     BadExpression,
+    NoPausePending,
     NotAllowed,
     NothingToUndo,
     NotRunning,
     StaleStop,
+    StepNotRunning,
     UnknownFrame,
     UnknownStep,
 )
@@ -31,9 +34,11 @@ from pitstop.events.types import (
     FrameCancelled,
     OutcomeForced,
     PauseAsked,
+    PauseCancelled,
     ScopeEdited,
     StepInjected,
     StepRetried,
+    StepStopped,
 )
 from pitstop.plan.paths import parse_path
 from pitstop.plan.scope import Edit, plan_edit
@@ -195,6 +200,36 @@ class Steering(Gatekeeper):
             self._pausing |= going_on - paused
         self._append(PauseAsked(run.now(), frame))
         self._refresh_gate()
+
+    async def cancel_pause(self, frame: str | None = None) -> None:
+        """Take back a pending pause, of a frame or of every frame."""
+        run = self._running()
+        if frame is not None and frame not in self._frames:
+            raise UnknownFrame(frame)
+        pending = self._pausing & ({frame} if frame is not None else self._pausing)
+        if not pending:
+            raise NoPausePending(frame)
+        self._pausing -= pending
+        self._append(PauseCancelled(run.now(), frame))
+        self._refresh_gate()
+
+    async def stop_step(self, step: str, reason: str = "stopped by the user") -> None:
+        """Stop a running step, or those that run inside it: each fails, and its frame pauses there.
+
+        Another call for the same step gives its command no time to clean up.
+        """
+        run = self._running()
+        if self._is_detached:
+            raise NotRunning
+        paused = self._paused_frames()
+        found = [each for each in running_steps(run, step) if each.phase != "over" and each.frame.id not in paused]
+        if not found:
+            raise StepNotRunning(step, ())
+        for activation in found:
+            where = (activation.frame.id, activation.step.path, activation.occurrence)
+            self._append(StepStopped(run.now(), *where, reason))
+            self._stopped_steps.add(activation.occurrence)
+            activation.stop(reason)
 
     async def cancel_frame(self, frame: str, reason: str = "ended by the user") -> None:
         """Cancel a branch. What happens to its siblings is up to the flow."""

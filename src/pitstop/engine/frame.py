@@ -7,7 +7,7 @@ activations. `RunContext` is what all of them may use of a run.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from typing import Any, Optional, Protocol
+from typing import Any, Literal, Optional, Protocol
 
 import msgspec
 
@@ -143,10 +143,13 @@ class Activation:
         "is_replayed",
         "meter",
         "parent",
+        "phase",
         "run",
         "scope",
         "start",
         "step",
+        "stop_cancels",
+        "stop_reason",
     )
 
     def __init__(
@@ -174,6 +177,9 @@ class Activation:
         self.is_replayed: bool = parent is not None and parent.is_replayed  # its end, or one around it, is known
         self.meter = Meter()
         self.start: Start | None = None  # of the first attempt; known while there is a log
+        self.phase: Literal["waiting", "acting", "over"] = "waiting"
+        self.stop_reason: str | None = None
+        self.stop_cancels = 0  # of its task, by `stop`
 
     @property
     def occurrence(self) -> str:
@@ -216,6 +222,13 @@ class Activation:
                 return f"{around.step.title} timed out after {around.step.timeout_seconds:g} s"
             around = around.parent
         return self.frame.why_cancelled(self.run.abort_reason)
+
+    def stop(self, reason: str) -> None:
+        """Let the step fail for this reason: at once, or as soon as it acts. A second call gives it no time to end."""
+        self.stop_reason = reason
+        if self.phase == "acting" and self.frame.task is not None:
+            self.stop_cancels += 1
+            self.frame.task.cancel()
 
     def hold(self) -> None:
         """Stop the clocks of this step and of all that enclose it, in this frame and above."""

@@ -228,7 +228,7 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
             run.log.append(StepStarted(run.now(), frame.id, step.path, occurrence))
         if run.is_stored and not is_combining:
             await run.settle()
-        outcome = await _act_in_time(activation)
+        outcome = await _act_until_stopped(activation)
         if is_combining and known is None and _is_ending(activation):
             raise asyncio.CancelledError  # its branches have left by themselves
     except asyncio.CancelledError as cancelled:
@@ -251,6 +251,33 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
 def _is_to_keep(activation: Activation) -> bool:
     hook = activation.run.hook
     return activation.step.snapshot or (hook is not None and hook.wants_snapshot(activation.step))
+
+
+async def _act_until_stopped(activation: Activation) -> Outcome:
+    """What comes of the step. If it was stopped, it failed, no matter how it ended."""
+    try:
+        activation.phase = "acting"
+        outcome = Outcome(Status.FAILED) if activation.stop_reason is not None else await _act_in_time(activation)
+    except (Exception, asyncio.CancelledError):
+        if not _take_stop(activation):
+            raise
+    else:
+        if not _take_stop(activation):
+            return outcome
+    finally:
+        activation.phase = "over"
+    return Outcome(Status.FAILED, error=StepError("Stopped", activation.stop_reason or "", activation.occurrence))
+
+
+def _take_stop(activation: Activation) -> bool:
+    """Whether the step was stopped. An end of its frame counts for more."""
+    if activation.stop_reason is None:
+        return False
+    task = asyncio.current_task()
+    while activation.stop_cancels and task is not None:
+        activation.stop_cancels -= 1
+        task.uncancel()
+    return not _is_ending(activation)
 
 
 async def _act_in_time(activation: Activation) -> Outcome:

@@ -157,6 +157,12 @@ class PauseAsked(Event, frozen=True, gc=False, tag="debug.pause_asked"):
     frame: str | None  # None for every frame
 
 
+class PauseCancelled(Event, frozen=True, gc=False, tag="debug.pause_cancelled"):
+    """A pending pause was taken back."""
+
+    frame: str | None  # None for every frame
+
+
 class AllContinued(Event, frozen=True, gc=False, tag="debug.all_continued"):
     """Every stop was resumed, and pending pauses and step commands were dropped."""
 
@@ -256,6 +262,12 @@ class FrameCancelled(Event, frozen=True, gc=False, tag="debug.frame_cancelled"):
     reason: str
 
 
+class StepStopped(StepEvent, frozen=True, gc=False, tag="debug.step_stopped"):
+    """A running step was stopped in the debugger: it fails, and its frame pauses there."""
+
+    reason: str
+
+
 class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
     """A step was inserted, to run once before or after the occurrence."""
 
@@ -337,6 +349,7 @@ AnyEvent = (
     | StopEnded
     | AllStopped
     | PauseAsked
+    | PauseCancelled
     | AllContinued
     | BreakpointSet
     | BreakpointRemoved
@@ -348,6 +361,7 @@ AnyEvent = (
     | ConfigOverridden
     | OutcomeForced
     | FrameCancelled
+    | StepStopped
     | StepInjected
     | Rewound
     | WatchesChanged
@@ -359,4 +373,4 @@ AnyEvent = (
 )
 
 ChangedAtStop = ScopeEdited | EditUndone | ConfigOverridden | OutcomeForced | StepInjected
-INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, FrameCancelled, StepInjected, Rewound)
+INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, FrameCancelled, StepStopped, StepInjected, Rewound)

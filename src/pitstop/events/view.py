@@ -21,6 +21,7 @@ from pitstop.events.types import (
     LeaseEnded,
     OutcomeForced,
     PauseAsked,
+    PauseCancelled,
     Resumed,
     Rewound,
     RunEnded,
@@ -152,6 +153,8 @@ class RunView(Struct):
                 for each in (*self.frames.values(), *self.frames_before.values()):
                     if each.state == "running" and event.frame in (None, each.id):
                         each.state = "pausing"
+            case PauseCancelled():
+                self._forget_pauses(event.frame)
             case BreakpointSet():
                 self.breakpoints[int(event.breakpoint["id"])] = {"hit_count": 0, **event.breakpoint}
             case BreakpointRemoved():
@@ -182,9 +185,9 @@ class RunView(Struct):
         opener = self.frames.get(event.parent) if event.parent is not None else None
         return "pausing" if opener is not None and opener.state == "pausing" else "running"
 
-    def _forget_pauses(self) -> None:
+    def _forget_pauses(self, only: str | None = None) -> None:
         for frame in (*self.frames.values(), *self.frames_before.values()):
-            if frame.state == "pausing":
+            if frame.state == "pausing" and only in (None, frame.id):
                 frame.state = "running"
 
     def _finish(self, event: StepFinished | OutcomeForced) -> None:

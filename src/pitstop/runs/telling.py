@@ -18,6 +18,7 @@ from pitstop.events.types import (
     ScopeEdited,
     StepInjected,
     StepRetried,
+    StepStopped,
 )
 from pitstop.plan.values import as_json
 from pitstop.runs.run_output import EventInfo
@@ -118,6 +119,8 @@ def intervention_text(event: Event) -> str | None:
             return f"forced {event.occurrence} to {event.outcome.status.value}"
         case FrameCancelled():
             return f"ended branch {event.frame}"
+        case StepStopped():
+            return f"stopped {event.occurrence}"
         case StepInjected():
             return f"injected {event.type} {event.position} {event.occurrence}"
         case Rewound():

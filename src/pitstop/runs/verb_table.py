@@ -67,6 +67,8 @@ VERBS = {
     for verb in (
         Verb("continue", verbs.Continue, "Resume a paused frame, or all", _STOP),
         Verb("pause", verbs.Pause, "Pause a frame at its next point, or all"),
+        Verb("cancel_pause", verbs.CancelPause, "Take back a pending pause"),
+        Verb("stop_step", verbs.StopStep, "Stop a running step, and pause at its failure", {"step": "tests"}),
         Verb("step", verbs.Step, "Step into, over, out, to or back", {**_STOP, "kind": "over"}),
         Verb("cancel_frame", verbs.CancelFrame, "Cancel a branch", {"frame": "2.tests"}),
         Verb("skip", verbs.Skip, "Skip the step", {**_STOP, "outputs": {}}),

@@ -57,6 +57,19 @@ class Pause(Request[None], frozen=True):
     frame: Text | None = None
 
 
+class CancelPause(Request[None], frozen=True):
+    """The frame, or every frame, runs on as if no pause had been requested."""
+
+    frame: Text | None = None
+
+
+class StopStep(Request[None], frozen=True):
+    """The step fails, and its frame pauses there. Said again, its command is killed at once."""
+
+    step: Annotated[str, Meta(max_length=4096, description="A running step: its occurrence, path or ID.")]
+    reason: Text = "stopped by the user"
+
+
 class CancelFrame(Request[None], frozen=True):
     """End a branch; what happens to its siblings is up to the flow. The main frame is the run: abort that."""
 

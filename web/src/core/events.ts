@@ -62,6 +62,7 @@ export type RunEvent =
   | (At & { kind: "debug.stop_ended"; stop: number; frame: string; reason: string })
   | (At & { kind: "debug.all_stopped"; stops: number[] })
   | (At & { kind: "debug.pause_asked"; frame: string | null })
+  | (At & { kind: "debug.pause_cancelled"; frame: string | null })
   | (At & { kind: "debug.all_continued" })
   | (At & { kind: "debug.breakpoint_set"; breakpoint: Record<string, unknown> & { id: number } })
   | (At & { kind: "debug.breakpoint_removed"; breakpoint: number })
@@ -74,6 +75,7 @@ export type RunEvent =
   | (At & OnStep & { kind: "debug.config_overridden"; stop: number })
   | (At & OnStep & { kind: "debug.outcome_forced"; stop: number; verb: string; outcome: Outcome })
   | (At & { kind: "debug.frame_cancelled"; frame: string; reason: string })
+  | (At & OnStep & { kind: "debug.step_stopped"; reason: string })
   | StepInjected
   | Rewound
   | (At & { kind: "debug.watches_changed"; watches: string[] })

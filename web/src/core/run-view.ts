@@ -35,6 +35,7 @@ const INTERVENTIONS = new Set<string>([
   "debug.config_overridden",
   "debug.outcome_forced",
   "debug.frame_cancelled",
+  "debug.step_stopped",
   "debug.step_injected",
   "debug.rewound",
 ]);
@@ -144,6 +145,9 @@ export class RunView {
         break;
       case "debug.pause_asked":
         this.#changeFrames("running", "pausing", event.frame);
+        break;
+      case "debug.pause_cancelled":
+        this.#changeFrames("pausing", "running", event.frame);
         break;
       case "debug.breakpoint_set":
         this.breakpoints = new Map(this.breakpoints).set(event.breakpoint.id, { hit_count: 0, ...event.breakpoint });

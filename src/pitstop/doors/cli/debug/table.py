@@ -74,6 +74,18 @@ _TABLE = (
     _moving("until", "run_to", "Run until a step is reached.", read.read_word, usage="until STEP", takes="step"),
     CommandSpec("pause", "pause", "Pause every frame at its next step.", MOVING, read.read_nothing),
     CommandSpec(
+        "unpause", "unpause", "Take back a pending pause.", MOVING, read.read_nothing, speaks=("cancel_pause",)
+    ),
+    CommandSpec(
+        "stop",
+        "stop [STEP]",
+        "Stop a running step, and pause at its failure; by default, that of the selected frame.",
+        MOVING,
+        read.optional(read.read_word),
+        takes="step",
+        speaks=("stop_step",),
+    ),
+    CommandSpec(
         "p",
         "p JQ",
         "Evaluate an expression. A line that starts with a dot does the same.",

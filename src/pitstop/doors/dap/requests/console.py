@@ -117,6 +117,16 @@ async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     return f"breakpoint {added.id} at {', '.join(added.paths)}"
 
 
+async def _stop_step(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    await adapter.session().live()[0].say(verbs.StopStep(rest))
+    return f"stopping {rest}"
+
+
+async def _unpause(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    await adapter.session().live()[0].say(verbs.CancelPause())
+    return "no pause is pending now"
+
+
 # --- Moving: the client does not know that the run goes on, so it is told --------------------------------------------
 
 
@@ -190,5 +200,7 @@ COMMANDS = {
     "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),
     "retry": Command("retry", "Retry the step with your changes, and continue", _retry),
     "force": Command("force STATUS [JSON]", "Force the outcome of the step: passed, failed or skipped", _force),
+    "stop": Command("stop STEP", "Stop a running step, and pause at its failure", _stop_step),
+    "unpause": Command("unpause", "Take back a pending pause", _unpause),
     "back": Command("back [external]", "Step back; `external` confirms repeating external effects", _back),
 }

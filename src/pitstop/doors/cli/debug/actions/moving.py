@@ -59,6 +59,21 @@ async def pause(console: Console, _: None) -> None:
         console.screen.say(Text(told, style="yellow"))
 
 
+async def unpause(console: Console, _: None) -> None:
+    await console.debugger.say(verbs.CancelPause())
+    console.screen.say(Text("no pause is pending now", style="dim"))
+
+
+async def stop(console: Console, step: str | None) -> None:
+    await console.look()
+    frame = next((each for each in console.state.frames if each.id == console.frame), None)
+    name = step or (frame.occurrence if frame is not None else None)
+    if name is None:
+        raise BadCommand("the selected frame runs no step; `stop STEP` names one")
+    await console.debugger.say(verbs.StopStep(name))
+    console.screen.say(Text(f"stopping {name}", style="yellow"))
+
+
 async def show_history(console: Console, _: None) -> None:
     console.screen.say(*history_list(await console.debugger.say(verbs.History()), console.frame_ids))
 
@@ -127,6 +142,8 @@ ACTIONS: dict[str, Action] = {
     "goto": _travel("goto", lambda stop, where: verbs.Goto(stop, where.target, where.external)),
     "continue": continue_,
     "pause": pause,
+    "unpause": unpause,
+    "stop": stop,
     "history": show_history,
     "answer": answer,
     "extend": extend,
