@@ -139,13 +139,20 @@ def new_executor(
         new_keeper=new_keeper or spawn_keeper,
         new_snapshots=partial(new_snapshots, settings),
     )
-    return PlacingExecutor(processes, _new_launcher)
+    return PlacingExecutor(processes, partial(_new_launcher, settings))
 
 
-def _new_launcher() -> "ContainerLauncher":
+def _new_launcher(settings: Settings) -> "ContainerLauncher":
     from pitstop.executors.machine.containers.launcher import ContainerLauncher
+    from pitstop.executors.machine.containers.shell import ShellOptions
 
-    return ContainerLauncher()
+    shells = ShellOptions(
+        cpus=settings.shell_cpus,
+        memory_bytes=settings.shell_memory_bytes,
+        processes=settings.shell_processes,
+        sidecar_image=settings.sidecar_image,
+    )
+    return ContainerLauncher(shells=shells)
 
 
 def new_snapshots(settings: Settings) -> "SnapshotStore":

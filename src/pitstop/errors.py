@@ -77,7 +77,8 @@
     ├── SnapshotTooLarge         a workspace has more in it than a snapshot may have
     ├── RestoreIncomplete        not everything of a snapshot could be put back
     └── Unavailable              an executor cannot do it now; it may be asked again
-        └── NoEngine             no container engine answers on this machine
+        ├── NoEngine             no container engine answers on this machine
+        └── NoShell              an image has no shell
 
 Each has a stable `code` for machines and keeps its values as attributes.
 """
@@ -484,6 +485,16 @@ class Unavailable(PitstopError):
     """An executor cannot do what it was asked now; it may be asked again."""
 
     code = "executor.unavailable"
+
+
+class NoShell(Unavailable):
+    """The image of a container has no shell."""
+
+    code = "executor.no_shell"
+
+    def __init__(self, image: str) -> None:
+        super().__init__(f"image {image} has no shell")
+        self.image = image
 
 
 class NoEngine(Unavailable):

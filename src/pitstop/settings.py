@@ -18,6 +18,10 @@ class Settings(Struct, frozen=True):
     database_url: str | None = None
     snapshot_limit_bytes: int = 20 * 1024**3
     snapshot_limit_files: int = 1_000_000
+    shell_cpus: int = 1  # the limits of the container of a shell, where its step sets none; 0 is no limit
+    shell_memory_bytes: int = 2 * 1024**3
+    shell_processes: int = 512
+    sidecar_image: str | None = None  # for a read-only shell in a step whose image has no shell
 
     @property
     def database(self) -> str:
@@ -51,17 +55,18 @@ class Settings(Struct, frozen=True):
         return self.home / "workspaces"
 
 
-_LIMITS = ("snapshot_limit_bytes", "snapshot_limit_files")
+_LIMITS = ("snapshot_limit_bytes", "snapshot_limit_files", "shell_cpus", "shell_memory_bytes", "shell_processes")
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """$PITSTOP_HOME, or `pitstop` in the state folder of the XDG convention; $PITSTOP_DB names a database.
 
-    $PITSTOP_SNAPSHOT_LIMIT_BYTES and $PITSTOP_SNAPSHOT_LIMIT_FILES are numbers; what is none is as if it were not set.
+    A limit is a number in the variable of its name, such as $PITSTOP_SNAPSHOT_LIMIT_BYTES; any other value is ignored.
     """
     limits = {name: environment.get(f"PITSTOP_{name.upper()}", "") for name in _LIMITS}
     given = {name: int(value) for name, value in limits.items() if value.isascii() and value.isdigit()}
-    return Settings(_home(environment), environment.get("PITSTOP_DB") or None, **given)
+    sidecar_image = environment.get("PITSTOP_SIDECAR_IMAGE") or None
+    return Settings(_home(environment), environment.get("PITSTOP_DB") or None, sidecar_image=sidecar_image, **given)
 
 
 def _home(environment: Mapping[str, str]) -> Path:

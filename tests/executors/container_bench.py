@@ -9,6 +9,7 @@ from typing import Any
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, WorkspaceRef
 from pitstop.executors.machine.containers.finding import find_engine
 from pitstop.executors.machine.containers.launcher import ContainerLauncher
+from pitstop.executors.machine.containers.shell import DEFAULT_SHELLS, ShellOptions
 from pitstop.executors.machine.placing import PlacingExecutor
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from tests.containers import BOX, Docker
@@ -68,10 +69,15 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench(
-    docker: Docker, workspaces: Path, *, leaves: dict[str, str] | None = None, **placement: Any
+    docker: Docker,
+    workspaces: Path,
+    *,
+    leaves: dict[str, str] | None = None,
+    shells: ShellOptions = DEFAULT_SHELLS,
+    **placement: Any,
 ) -> AsyncIterator[Bench]:
     """A bench of which nothing is left, but for what others had there."""
-    executor = new_executor(docker, workspaces)
+    executor = new_executor(docker, workspaces, shells)
     try:
         yield Bench(docker, executor, await executor.acquire(Placement(**placement)))
     finally:
@@ -79,9 +85,9 @@ async def open_bench(
     assert docker.left() == (leaves or {})
 
 
-def new_executor(docker: Docker, folder: Path) -> PlacingExecutor:
+def new_executor(docker: Docker, folder: Path, shells: ShellOptions = DEFAULT_SHELLS) -> PlacingExecutor:
     environment = {"DOCKER_HOST": docker.host}
-    return PlacingExecutor(ProcessExecutor(folder), lambda: ContainerLauncher(lambda: find_engine(environment)))
+    return PlacingExecutor(ProcessExecutor(folder), lambda: ContainerLauncher(lambda: find_engine(environment), shells))
 
 
 async def wait_shown(shell: Shell, text: bytes) -> bytes:

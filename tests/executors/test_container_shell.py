@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.engine.container import ContainerOptions, Service
 from pitstop.engine.executor import ShellRequest
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone
+from pitstop.executors.machine.containers.shell import ShellOptions
 from tests.containers import BARE, BOX, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 
@@ -302,6 +304,48 @@ async def test_an_image_without_a_shell_has_none(bench: Bench) -> None:
 
     assert b"exec sh failed: No such file or directory" in seen
     assert (await shell.wait()).exit_code == 127
+    await shell.close()
+
+
+async def test_a_sidecar_of_an_image_without_a_shell_is_on_the_machine(bench: Bench) -> None:
+    (bench.repo / "file").write_text("kept\n")
+
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BARE, read_only=True))
+    seen = await wait_shown(shell, b"read-only\r\n")
+    await shell.write(b"cat file; touch new || echo re''fused; uname -n; exit\n")
+    seen += await wait_shown(shell, b"refused")
+    await shell.close()
+
+    assert f"[pitstop] image {BARE} has no shell; this is the machine, with the workspace read-only".encode() in seen
+    assert b"kept" in seen
+    assert not (bench.repo / "new").exists()
+
+
+async def test_a_sidecar_of_an_image_without_a_shell_is_in_the_sidecar_image(docker: Docker, tmp_path: Path) -> None:
+    async with open_bench(docker, tmp_path, shells=ShellOptions(sidecar_image=BOX)) as bench:
+        shell = await bench.executor.shell(
+            bench.workspace, ShellRequest(image=BARE, read_only=True, container=ContainerOptions(user="nobody-knows"))
+        )
+        seen = await wait_shown(shell, b"read-only\r\n")
+        await shell.write(b"cat /etc/passwd; touch new || echo re''fused\n")
+        seen += await wait_shown(shell, b"refused")
+        await shell.close()
+
+    assert f"[pitstop] image {BARE} has no shell; this is image {BOX}, read-only".encode() in seen
+    assert b"app:x:1234" in seen
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_shell_has_limits_of_its_own_where_its_step_has_none(bench: Bench, read_only: bool) -> None:
+    template = "{{.HostConfig.NanoCpus}} {{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}"
+    request = ShellRequest(image=BOX, read_only=read_only)
+    shell = await bench.executor.shell(bench.workspace, request)
+    assert bench.inspect(template) == f"1000000000 {2 * 1024**3} 512"
+    await shell.close()
+
+    options = ContainerOptions(memory_bytes=64 * 1024**2)
+    shell = await bench.executor.shell(bench.workspace, replace(request, container=options))
+    assert bench.inspect(template) == f"1000000000 {64 * 1024**2} 512"
     await shell.close()
 
 

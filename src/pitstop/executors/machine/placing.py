@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pitstop.engine.executor import (
     Command,
     CommandRef,
@@ -14,8 +16,9 @@ from pitstop.engine.executor import (
     ShellRequest,
     WorkspaceRef,
 )
-from pitstop.errors import Unavailable
+from pitstop.errors import NoShell, Unavailable
 from pitstop.executors.machine.processes.executor import ProcessExecutor
+from pitstop.executors.machine.shell_words import announced
 from pitstop.executors.machine.workspaces.workspace import traces_of
 
 if TYPE_CHECKING:
@@ -109,6 +112,9 @@ class PlacingExecutor:
         try:
             shell = await self._containers.shell(workspace, request, image)
             self._processes.check_held(workspace)
+        except NoShell as none:
+            argv = announced(f"{none}; this is the machine, with the workspace read-only", request.argv)
+            return await self._processes.shell(workspace, replace(request, argv=argv, image=None))
         except (Unavailable, OSError):
             self._processes.check_held(workspace)
             raise

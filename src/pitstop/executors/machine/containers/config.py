@@ -30,6 +30,7 @@ class ContainerRequest(Struct, frozen=True, kw_only=True):
     is_terminal: bool = False
     read_only: bool = False
     networks: tuple[str, ...] = ()
+    most_processes: int | None = None
 
 
 def container_config(request: ContainerRequest, workspace: WorkspaceRef, info: EngineInfo) -> dict[str, Any]:
@@ -60,6 +61,7 @@ def container_config(request: ContainerRequest, workspace: WorkspaceRef, info: E
             "LogConfig": {"Type": "none"},
             "Mounts": mounts_of(workspace, read_only=request.read_only),
             **limits_of(options),
+            **({"PidsLimit": request.most_processes} if request.most_processes else {}),
             **_isolation(options.user, info),
             **({"NetworkMode": request.networks[0]} if request.networks else {}),
         },

@@ -10,9 +10,10 @@ from contextlib import AsyncExitStack, suppress
 
 from msgspec.structs import replace
 
+from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk, Shell, ShellRequest, WorkspaceRef
 from pitstop.engine.threads import in_thread
-from pitstop.errors import Unavailable
+from pitstop.errors import NoShell, Unavailable
 from pitstop.executors.machine.containers import guard
 from pitstop.executors.machine.containers.command import ContainerCommand, Yard, attach, make_container
 from pitstop.executors.machine.containers.config import ContainerRequest, folder_in_repo
@@ -30,12 +31,15 @@ from pitstop.executors.machine.containers.ownership import any_image, keep_owner
 from pitstop.executors.machine.containers.result import NotRun
 from pitstop.executors.machine.containers.services import Services
 from pitstop.executors.machine.containers.shell import (
-    BASH_OR_SH,
+    DEFAULT_SHELLS,
     ContainerShell,
     OwnContainer,
+    ShellOptions,
+    check_shell,
     join_container,
     open_streams,
 )
+from pitstop.executors.machine.shell_words import BASH_OR_SH, announced
 from pitstop.executors.machine.workspaces.workspace import traces_of
 
 LEAVE_GRACE_SECONDS = 1.0
@@ -50,8 +54,9 @@ class ContainerLauncher:
     The folders of a workspace are on this machine, and mounted into each container where they are outside.
     """
 
-    def __init__(self, find: FindEngine = find_engine) -> None:
+    def __init__(self, find: FindEngine = find_engine, shells: ShellOptions = DEFAULT_SHELLS) -> None:
         self._find = find
+        self._shell_options = shells
         self._owner = new_owner()
         self._yard: Yard | None = None
         self._guard: subprocess.Popen[bytes] | None = None
@@ -163,7 +168,21 @@ class ContainerLauncher:
     # --- Shells
 
     async def shell(self, workspace: WorkspaceRef, request: ShellRequest, image: str) -> Shell:
-        """A shell in the container of `beside` while that runs, else in one that is made as that of a command is."""
+        """A shell in the container of `beside` while that runs, else in one that is made as that of a command is.
+
+        A sidecar of an image without a shell is in the sidecar image. NoShell if there is none.
+        """
+        try:
+            return await self._shell(workspace, request, image)
+        except NoShell as none:
+            other = self._shell_options.sidecar_image
+            if other is None or other == image:
+                raise
+            argv = announced(f"{none}; this is image {other}, read-only", request.argv)
+            options = ContainerOptions(services=request.container.services)
+            return await self._shell(workspace, replace(request, argv=argv, container=options), other)
+
+    async def _shell(self, workspace: WorkspaceRef, request: ShellRequest, image: str) -> Shell:
         try:
             folder = folder_in_repo(workspace, request.cwd)
         except ValueError as error:
@@ -178,11 +197,12 @@ class ContainerLauncher:
                     argv=argv,
                     cwd=folder,
                     env=env,
-                    options=replace(options, entrypoint=False),
+                    options=self._shell_options.limited(options, yard.info),
                     labels=labels_of(self._owner, workspace),
                     has_input=True,
                     is_terminal=True,
                     read_only=request.read_only,
+                    most_processes=self._shell_options.processes,
                 )
                 shell = await self._own_shell(yard, workspace, container)
         except NotRun as error:
@@ -218,6 +238,8 @@ class ContainerLauncher:
             )
             stack.push_async_callback(remove_container, yard.engine, name)
             await make_container(yard, name, replace(request, networks=networks), workspace)
+            if request.read_only:
+                await check_shell(yard.engine, name, request.image.name)
             connection = await attach(yard.engine, name, has_input=True)
             try:
                 await yard.engine.make(f"/containers/{name}/start")

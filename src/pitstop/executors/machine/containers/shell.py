@@ -8,20 +8,68 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import CommandResult
+from pitstop.errors import NoShell
 from pitstop.executors.machine.characters import whole_characters
-from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineRefused, execute
+from pitstop.executors.machine.containers.engine import (
+    NOT_THERE,
+    ContainerEngine,
+    EngineGone,
+    EngineInfo,
+    EngineRefused,
+    execute,
+)
 from pitstop.executors.machine.containers.result import Seen, result_of
 
 READ_BYTES = 64 * 1024
 CLOSE_GRACE_SECONDS = 1.0
 LOOK_SECONDS = 0.05
-BASH_OR_SH = ("sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash; exec sh")
+SHELL_PATHS = ("/bin/sh", "/usr/bin/sh", "/busybox/sh")
 MARK = "PITSTOP_SHELL"
 # An engine cannot end what it was told to execute: this finds it from inside, by a mark in its environment
 SIGNAL_MARKED = 'for p in /proc/[0-9]*; do grep -qs "$1" "$p/environ" && kill -"$2" "${p#/proc/}"; done 2>/dev/null'
+
+
+class ShellOptions(Struct, frozen=True, kw_only=True):
+    """How the container of a shell is made: limits where its step sets none, and an image for sidecars.
+
+    `sidecar_image` is for the sidecar of a step whose image has no shell; without one it opens on the machine. A limit
+    of 0 is none.
+    """
+
+    cpus: int = 1
+    memory_bytes: int = 2 * 1024**3
+    processes: int = 512
+    sidecar_image: str | None = None
+
+    def limited(self, options: ContainerOptions, info: EngineInfo) -> ContainerOptions:
+        """The options of a step with these limits. A rootless engine often cannot limit the CPU."""
+        cpus = None if info.is_rootless else self.cpus or None
+        return replace(
+            options,
+            entrypoint=False,
+            cpus=options.cpus if options.cpus is not None else cpus,
+            memory_bytes=options.memory_bytes if options.memory_bytes is not None else self.memory_bytes or None,
+        )
+
+
+async def check_shell(engine: ContainerEngine, container: str, image: str) -> None:
+    """Raises NoShell if there is no `sh` in a container, which need not be running."""
+    for path in SHELL_PATHS:
+        try:
+            async with engine.request("GET", f"/containers/{container}/archive", {"path": path}):
+                return
+        except EngineRefused as error:
+            if error.status != NOT_THERE:
+                raise
+    raise NoShell(image)
+
+
+DEFAULT_SHELLS = ShellOptions()
 
 
 class OwnContainer:
