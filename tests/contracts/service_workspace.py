@@ -20,7 +20,7 @@ from pitstop.errors import (
 from pitstop.runs import workspace_progress
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import verbs
-from pitstop.service.runs import ActiveRun, DebugRequest, RerunRequest, WorkspaceProgress
+from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest, RerunRequest, WorkspaceProgress
 from pitstop.service.workspaces import Terminal
 from tests.contracts.service_desk import Desk, collected, next_stop, until
 from tests.held_files import HeldFiles
@@ -228,6 +228,45 @@ class WorkspaceContract:
         assert b"[pitstop] the run resumes; this shell closes" in rest
         summary = await run.wait()
         assert (summary.status, summary.intervened) == ("passed", True)
+
+    async def test_a_shell_that_can_change_files_is_an_intervention(self, desk: Desk) -> None:
+        text = "steps: [{id: a, run: echo one > made.txt}, {id: b, run: 'true'}, {id: c, run: 'true'}]"
+        run = await desk.start(text, folder=None, debug=DebugRequest(breakpoints=(BreakpointRequest(step="b"),)))
+        stop = await next_stop(desk.service, run)
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, stop.id)
+        await shell.write(b"echo two > made.txt; exit\r")
+        await said_until_end(shell)
+        await shell.close()
+
+        async def is_told() -> bool:
+            state = await desk.debugger(run).say(verbs.State())
+            return state.interventions == ("shell opened at b; changed: made.txt",)
+
+        await until(is_told)
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, stop.id)
+        await shell.write(b"@resume\r")
+        await said_until_end(shell)
+        await shell.close()
+        summary = await run.wait()
+
+        assert (summary.status, summary.intervened) == ("passed", True)
+        (_, again) = (await desk.debugger(run).say(verbs.State())).interventions
+        assert again == "shell opened at b; changed: nothing"
+        opened = [event for event in await collected(run.events()) if event.kind == "debug.shell_opened"]
+        assert [(each.fields["stop"], each.fields["step"]) for each in opened] == [(stop.id, "b")] * 2
+        assert all(each.fields["by"] for each in opened)
+        later = await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(from_step="c"))
+        assert (await later.wait()).intervened
+
+    async def test_a_read_only_shell_is_no_intervention(self, desk: Desk) -> None:
+        run, stop = await desk.debug("steps: [{id: a, run: 'true'}]")
+        shell = await desk.service.workspaces.shell(LOCAL, run.id, stop.id, mode="sidecar")
+        await shell.write(b"exit\r")
+        await said_until_end(shell)
+        await shell.close()
+        await desk.debugger(run).say(verbs.Continue(stop.id))
+
+        assert not (await run.wait()).intervened
 
     async def test_a_sidecar_sees_the_files_and_cannot_change_them(self, desk: Desk) -> None:
         (desk.folder / "app").write_text("as it was\n")

@@ -97,6 +97,15 @@ async def go_back(session: Session) -> None:
     await session.detach()
 
 
+async def open_shell(session: Session) -> None:
+    """A file is repaired in a shell, and the step is let go."""
+    session.add_breakpoint(step="package")
+    stop = await _next(session)
+    close = session.shell_opened(session.activation_at(stop), stop.id, "alice")
+    close(["repo/app.txt"])
+    await session.continue_(stop)
+
+
 async def abort(session: Session) -> None:
     """Stop in a branch and end everything."""
     session.add_breakpoint(step="build", once=True)
@@ -128,6 +137,7 @@ RECORDINGS: dict[str, tuple[str, Script]] = {
     "repaired": ("shop-broken.yaml", repair_and_retry),
     "rewound": ("shop.yaml", go_back),  # by an engine that started the whole frame again: not to be recorded anew
     "rewound-a-step": ("shop.yaml", go_back),
+    "shell": ("shop.yaml", open_shell),
     "aborted": ("shop.yaml", abort),
     "restarted": ("shop.yaml", go_on_after_restart),
     "combinations": ("combinations.yaml", watch_only),

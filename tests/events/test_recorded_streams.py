@@ -27,6 +27,7 @@ def test_the_recorded_streams_have_what_a_debugger_does_in_them() -> None:
     kinds = {event["kind"] for file in RECORDED for event in json.loads(file.read_text())["events"]}
 
     assert {"debug.stopped", "debug.rewound", "debug.step_injected", "debug.aborted", "step.retried"} <= kinds
+    assert "debug.shell_opened" in kinds
 
 
 def _without_envelope(event: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from pitstop.events.types import (
     Rewound,
     RunStarted,
     ScopeEdited,
+    ShellClosed,
+    ShellOpened,
     StepFinished,
     StepInjected,
     StepRetried,
@@ -80,17 +82,24 @@ def test_what_was_done_by_hand_is_told_in_words() -> None:
         OutcomeForced(1.0, 1, "main", "last", "last", "force", passed),
         FrameCancelled(1.0, "checks.left", "ended by the user"),
         StepInjected(1.0, 1, "main", "last", "before", "last+1", "run", {}),
+        ShellOpened(1.0, 1, 1, "main", "tests", "tests", "before", "admin"),
+        ShellOpened(1.0, 2, 1, "main", "tests", "tests", "before", "admin"),
         Rewound(1.0, "main", "main", "tests", "before", 3),
         ConfigOverridden(1.0, 1, "main", "tests", "tests", {"script": "make"}),
     ]
 
-    assert [intervention_text(fact) for fact in facts] == [
+    files = tuple(f"repo/{letter}" for letter in "abcdef")
+    closed = {2: ShellClosed(1.0, 2, "main", "tests", "before", files, 8)}
+
+    assert [intervention_text(fact, closed) for fact in facts] == [
         "set .vars.a[0] at tests",
         "retried tests",
         None,
         "forced last to passed",
         "ended branch checks.left",
         "injected run before last",
+        "shell opened at tests",
+        "shell opened at tests; changed: a, b, c, d, e and 3 more",
         "rewound to before tests",
         "changed config of tests: script",
     ]

@@ -21,6 +21,7 @@ from pitstop.events.types import (
     Logged,
     Rewound,
     SessionOpened,
+    ShellOpened,
     StepInjected,
     StepStopped,
     StopEnded,
@@ -115,6 +116,7 @@ class Gatekeeper(Returning):
             self.log = run.log
             events = run.log.read()
             self._last_stop = max((event.stop for event in events if isinstance(event, Stopped)), default=0)
+            self._last_shell = max((event.shell for event in events if isinstance(event, ShellOpened)), default=0)
             self._last_injected = sum(isinstance(event, StepInjected) for event in events)
             self.interventions = list(interventions_in(events))
             self._stopped_steps = stopped_steps_in(events[run.carried_over :])

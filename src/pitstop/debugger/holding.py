@@ -64,6 +64,7 @@ class Holding:
         self._last_stop = 0
         self._last_timed_out = 0
         self._last_injected = 0
+        self._last_shell = 0
         self._unseen: deque[Stop] = deque()
         self._news = asyncio.Event()
         self._watched: Watched = {}

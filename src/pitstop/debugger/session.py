@@ -1,6 +1,6 @@
 """A debug session: what people and machines can say to a run that is held up for them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -30,12 +30,15 @@ from pitstop.events.types import (
     BreakpointRemoved,
     BreakpointSet,
     LeaseExtended,
+    ShellClosed,
+    ShellOpened,
     WatchesChanged,
 )
 from pitstop.plan.scope import Edit, Snapshot
 from pitstop.plan.values import Change, diff
 
 EXPORT_VERSION = 1
+FILES_IN_EVENT = 100
 
 
 class Session(Travelling):
@@ -230,6 +233,21 @@ class Session(Travelling):
     def edits(self) -> Iterator[tuple[int, Edit]]:
         for held in self._waiting_for_word():
             yield from ((held.stop.id, edit) for edit in held.edits)
+
+    def shell_opened(self, activation: Activation, stop: int | None, by: str) -> Callable[[Sequence[str] | None], None]:
+        position = "running" if stop is None else self._at(stop, "evaluate").stop.position
+        frame, occurrence = activation.frame.id, activation.occurrence
+        self._last_shell = number = self._last_shell + 1
+        opened = (number, stop, frame, activation.step.path, occurrence, position, by)
+        self._append(ShellOpened(self._running().now(), *opened))
+
+        def close(changed: Sequence[str] | None) -> None:
+            if self._is_live:
+                files = None if changed is None else tuple(changed[:FILES_IN_EVENT])
+                where = (number, frame, occurrence, position)
+                self._append(ShellClosed(self._running().now(), *where, files, len(changed or ())))
+
+        return close
 
     # The session itself
 

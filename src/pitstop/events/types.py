@@ -281,6 +281,29 @@ class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
     id: str | None = None
 
 
+class ShellOpened(Event, frozen=True, gc=False, tag="debug.shell_opened"):
+    """A shell that can change files was opened, at a stop or in a step that runs. A read-only shell has no event."""
+
+    shell: int  # its number in the run
+    stop: int | None  # None in a step that runs
+    frame: str
+    step: str
+    occurrence: str
+    position: str
+    by: str  # the name of the caller
+
+
+class ShellClosed(Event, frozen=True, gc=False, tag="debug.shell_closed"):
+    """A shell that could change files ended, or a command to Pitstop was entered in it. The last one counts."""
+
+    shell: int
+    frame: str
+    occurrence: str
+    position: str
+    changed: tuple[str, ...] | None = None  # the first changed files; None if they are not known
+    changed_count: int = 0
+
+
 class Rewound(Event, frozen=True, gc=False, tag="debug.rewound"):
     """A frame went back to a point: its events after number `after` no longer count.
 
@@ -363,6 +386,8 @@ AnyEvent = (
     | FrameCancelled
     | StepStopped
     | StepInjected
+    | ShellOpened
+    | ShellClosed
     | Rewound
     | WatchesChanged
     | LeaseExtended
@@ -373,4 +398,13 @@ AnyEvent = (
 )
 
 ChangedAtStop = ScopeEdited | EditUndone | ConfigOverridden | OutcomeForced | StepInjected
-INTERVENTIONS = (ScopeEdited, ConfigOverridden, OutcomeForced, FrameCancelled, StepStopped, StepInjected, Rewound)
+INTERVENTIONS = (
+    ScopeEdited,
+    ConfigOverridden,
+    OutcomeForced,
+    FrameCancelled,
+    StepStopped,
+    StepInjected,
+    ShellOpened,
+    Rewound,
+)

@@ -27,6 +27,7 @@ from pitstop.events.types import (
     RunEnded,
     RunStarted,
     SessionOpened,
+    ShellClosed,
     StepFinished,
     StepInterrupted,
     StepRetried,
@@ -88,6 +89,7 @@ class RunView(Struct):
     breakpoints: dict[int, dict[str, object]] = field(default_factory=dict)
     watches: tuple[str, ...] = ()
     interventions: list[Event] = field(default_factory=list)
+    closed_shells: dict[int, ShellClosed] = field(default_factory=dict)  # by the number of the shell
     is_detached: bool = False
     had_session: bool = False
     last_stop: int = 0
@@ -168,6 +170,8 @@ class RunView(Struct):
                 self._forget_pauses()
             case LeaseEnded():
                 self.timed_out_stop = event.stop
+            case ShellClosed():
+                self.closed_shells[event.shell] = event
             case SessionOpened():
                 self.had_session = True
                 self.breakpoints, self.watches, self.is_detached = {}, (), False

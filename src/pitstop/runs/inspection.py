@@ -26,7 +26,7 @@ from pitstop.runs.run_request import BreakpointInfo
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.stop_formats import format_breakpoint, format_changes, format_edit, format_stop, shown
 from pitstop.runs.stop_info import ContextInfo, DebugState, PointInfo
-from pitstop.runs.telling import intervention_text, without_secrets
+from pitstop.runs.telling import intervention_texts, without_secrets
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariablePage, WholeScope
 from pitstop.runs.variables import Children, page_of
 from pitstop.steps.containers import container_of
@@ -127,7 +127,7 @@ class Inspection:
             breakpoints=() if session is None else tuple(map(self.breakpoint, session.breakpoints)),
             watches=() if session is None else tuple(session.watches),
             edits=() if live is None else tuple(format_edit(stop, edit, self._mask) for stop, edit in live.edits()),
-            interventions=tuple(self._mask(text) for text in map(intervention_text, view.interventions) if text),
+            interventions=tuple(self._mask(text) for text in intervention_texts(view)),
             last_event=view.last_event,
             is_ended=is_ended,
         )

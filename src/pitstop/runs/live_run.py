@@ -363,13 +363,17 @@ class LiveRun:
     async def wait(self) -> RunSummary:
         return await asyncio.shield(self._ended)
 
-    async def shell(self, place: ShellPlace, **options: Unpack[ShellOptions]) -> "DebugShell":
+    async def shell(self, place: ShellPlace, by: str, **options: Unpack[ShellOptions]) -> "DebugShell":
         run, workplace = self._run, self.workplace
         if run is None or workplace is None:
             raise NotRunning
+        from pitstop.runs.run_files import RunFiles
         from pitstop.runs.shells import open_shell
 
         is_intervention = isinstance(place, str) and options.get("mode", "shell") == "shell"
         session = self.wake() if is_intervention else self.session
+        files = RunFiles(self.new_snapshots, self.keep_files, self.mask_text)
         keep = self._place.keep_recordings
-        return await open_shell(run, session, workplace, self.debugger, keep, place, **options)
+        shell = await open_shell(run, session, workplace, files, self.debugger, keep, place, by, **options)
+        await self.settled()
+        return shell

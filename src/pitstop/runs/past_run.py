@@ -116,7 +116,7 @@ class PastRun:
             raise self._refusal
         self._end_elsewhere(self.id, at_once)
 
-    async def shell(self, place: ShellPlace, **options: Any) -> NoReturn:
+    async def shell(self, place: ShellPlace, by: str, **options: Any) -> NoReturn:
         raise self._refusal
 
     async def wait(self) -> RunSummary:

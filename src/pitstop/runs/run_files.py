@@ -46,6 +46,17 @@ class RunFiles:
         diff, is_cut = await asyncio.to_thread(_unified, change.path, *texts)
         return FileDiff(path=change.path, kind=change.kind, is_text=True, diff=self._mask(diff), is_cut=is_cut)
 
+    async def now(self) -> str | None:
+        """A snapshot of the files as they are; None where none are stored."""
+        return await self._keep_now()
+
+    async def changed_since(self, snapshot: str | None) -> list[str] | None:
+        """The paths that are not as they were in a snapshot; None where that is not known."""
+        now = None if snapshot is None else await self._keep_now()
+        if snapshot is None or now is None:
+            return None
+        return [change.path for change in await self._compare(snapshot, now)]
+
     async def _snapshots(self, events: Sequence[AnyEvent], before: int, after: int | None) -> tuple[str, str]:
         return _snapshot_at(events, before), await self._now() if after is None else _snapshot_at(events, after)
 

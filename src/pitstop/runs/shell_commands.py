@@ -23,6 +23,8 @@ COMMANDS = {
     "@help": "list these commands",
 }
 
+LOOKING = ("@status", "@help")
+
 _ENTER = b"\r\n"
 _BACKSPACE = b"\x7f\x08"
 _CLEARS_LINE = b"\x03\x04\x15"  # Ctrl-C, Ctrl-D, Ctrl-U

@@ -13,16 +13,49 @@ from pitstop.debugger.session import Session
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Shell, ShellRequest
 from pitstop.engine.frame import Activation, RunContext
-from pitstop.errors import NotRunning
+from pitstop.errors import CommandRefused, NotRunning
 from pitstop.runs.local_debugger import LocalDebugger
+from pitstop.runs.run_files import RunFiles
 from pitstop.runs.run_request import ShellMode, ShellPlace, ShellRecord
-from pitstop.runs.shell_commands import CommandLine, Entered, ToScreen, ToShell, carry_out
+from pitstop.runs.shell_commands import LOOKING, CommandLine, Entered, ToScreen, ToShell, carry_out
 from pitstop.runs.shell_recording import FOLDER, ShellRecording, recording_name
 from pitstop.runs.workplaces import RECORDINGS
 from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
 
 START_FILE = "shell.rc"
+
+
+class ShellIntervention:
+    """Records in the log that a shell can change files, and at a stop, which files it has changed."""
+
+    def __init__(
+        self,
+        session: Session,
+        activation: Activation,
+        stop: int | None,
+        by: str,
+        files: RunFiles,
+        before: str | None,
+    ) -> None:
+        self._session = session
+        self._stop = stop
+        self._files = files
+        self._before = before
+        self._append = session.shell_opened(activation, stop, by)
+        self._is_recorded = False
+
+    async def record(self) -> None:
+        """Record the changed files. While steps run they are not known: those may have changed them too."""
+        changed = await self._files.changed_since(self._before) if self._is_current() else None
+        if not self._is_current():
+            changed = None
+        if changed is not None or not self._is_recorded:
+            self._append(changed)
+            self._is_recorded = True
+
+    def _is_current(self) -> bool:
+        return any(stop.id == self._stop for stop in self._session.stops)
 
 
 class DebugShell:
@@ -33,18 +66,21 @@ class DebugShell:
         shell: Shell,
         debugger: LocalDebugger,
         place: ShellPlace,
+        intervention: ShellIntervention | None = None,
         recording: ShellRecording | None = None,
         on_closed: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._shell = shell
         self._debugger = debugger
         self._place = place
+        self._intervention = intervention
         self._recording = recording
         self._on_closed = on_closed
         self._line = CommandLine()
         self._said: list[bytes] = []  # by Pitstop, and not read yet
         self._has_said = asyncio.Event()
         self._reading: asyncio.Task[bytes] | None = None
+        self._closing = asyncio.Lock()
         self._is_closed = False
 
     async def read(self) -> bytes:
@@ -95,6 +131,8 @@ class DebugShell:
     async def _carry_out(self, command: str) -> None:
         if self._recording is not None:
             await self._recording.mark(command)
+        if self._intervention is not None and command not in LOOKING:
+            await self._intervention.record()  # before steps can change files, too
         text, is_over = await carry_out(command, self._debugger, self._place)
         self._say(b"".join(b"[pitstop] %s\r\n" % line.encode() for line in text.splitlines()))
         if is_over:
@@ -108,9 +146,13 @@ class DebugShell:
         self._shell.resize(rows, cols)
 
     async def close(self) -> None:
-        if self._is_closed:
-            return
-        self._is_closed = True
+        """End it. A second call waits until the first has recorded all that is to be recorded."""
+        async with self._closing:
+            if not self._is_closed:
+                self._is_closed = True
+                await self._close()
+
+    async def _close(self) -> None:
         try:
             await self._shell.close()
         finally:
@@ -122,15 +164,19 @@ class DebugShell:
                 await self._recording.close()
             if self._on_closed is not None:
                 await self._on_closed()
+            if self._intervention is not None:
+                await self._intervention.record()
 
 
 async def open_shell(
     run: RunContext,
     session: Session | None,
     workplace: Workplace,
+    files: RunFiles,
     debugger: LocalDebugger,
     keep_recordings: Callable[[], Awaitable[None]],
     place: ShellPlace,
+    by: str,
     mode: ShellMode = "shell",
     rows: int = 24,
     cols: int = 80,
@@ -138,16 +184,26 @@ async def open_shell(
 ) -> DebugShell:
     """A shell at a stop, or in a step that runs. StaleStop, StepNotRunning, and what prevents opening one there."""
     if isinstance(place, str):
+        stop = None
         activation = running_step(run, place)
         place, preview = activation.occurrence, await preview_config(activation)
     elif session is not None:
+        stop = place
         activation, preview = session.activation_at(place), await session.config(place)
     else:
         raise NotRunning
     home, config = await workplace.at(activation.home), preview.resolved
+    before = await files.now() if stop is not None and mode == "shell" else None
     shell = await _open_step_shell(home, activation, config, mode, rows, cols)
+    try:
+        intervention = None
+        if session is not None and mode == "shell":
+            intervention = ShellIntervention(session, activation, stop, by, files, before)
+    except CommandRefused:  # the stop has ended meanwhile
+        await shell.close()
+        raise
     if record is None:
-        return DebugShell(shell, debugger, place)
+        return DebugShell(shell, debugger, place, intervention)
     recording = ShellRecording(
         workplace.files,
         f"{RECORDINGS}/{FOLDER}/{recording_name(mode, activation.occurrence)}",
@@ -157,7 +213,7 @@ async def open_shell(
         keys=record == "keys",
         new_stream=workplace.masked_stream,
     )
-    return DebugShell(shell, debugger, place, recording, keep_recordings)
+    return DebugShell(shell, debugger, place, intervention, recording, keep_recordings)
 
 
 async def _open_step_shell(

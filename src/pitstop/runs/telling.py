@@ -1,6 +1,7 @@
 """Events and values as doors are told of them: plain JSON without secrets."""
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,14 +17,18 @@ from pitstop.events.types import (
     Rewound,
     RunStarted,
     ScopeEdited,
+    ShellClosed,
+    ShellOpened,
     StepInjected,
     StepRetried,
     StepStopped,
 )
+from pitstop.events.view import RunView
 from pitstop.plan.values import as_json
 from pitstop.runs.run_output import EventInfo
 
 MASK = "***"
+FILES_IN_TEXT = 5
 _IDS = frozenset(
     (
         "plan",
@@ -106,8 +111,11 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, **hidden}
 
 
-def intervention_text(event: Event) -> str | None:
-    """What a user changed in the run, in words; None for an event that is no such change."""
+def intervention_text(event: Event, closed: Mapping[int, ShellClosed] = MappingProxyType({})) -> str | None:
+    """What a user changed in the run, in words; None for an event that is no such change.
+
+    `closed` has the ends of shells, by their numbers.
+    """
     match event:
         case ScopeEdited():
             return f"{'removed' if event.removes else 'set'} {_path(event.path)} at {event.occurrence}"
@@ -123,11 +131,27 @@ def intervention_text(event: Event) -> str | None:
             return f"stopped {event.occurrence}"
         case StepInjected():
             return f"injected {event.type} {event.position} {event.occurrence}"
+        case ShellOpened():
+            return f"shell opened at {event.occurrence}{_changed_text(closed.get(event.shell))}"
         case Rewound():
             return f"rewound to {event.position} {event.occurrence}"
         case StepRetried(by_hand=True):
             return f"retried {event.occurrence}"
     return None
+
+
+def intervention_texts(view: RunView) -> list[str]:
+    """Every change that users made to the run, in words."""
+    texts = (intervention_text(event, view.closed_shells) for event in view.interventions)
+    return [text for text in texts if text is not None]
+
+
+def _changed_text(closed: ShellClosed | None) -> str:
+    if closed is None or closed.changed is None:
+        return ""
+    files = [path.removeprefix("repo/") for path in closed.changed[:FILES_IN_TEXT]]
+    more = closed.changed_count - len(files)
+    return f"; changed: {', '.join(files) or 'nothing'}{f' and {more} more' if more > 0 else ''}"
 
 
 def _path(parts: Iterable[str | int]) -> str:

@@ -20,6 +20,8 @@ from pitstop.events.types import (
     Rewound,
     RunStarted,
     ScopeEdited,
+    ShellClosed,
+    ShellOpened,
     SnapshotTaken,
     StepEvent,
     StepFinished,
@@ -30,7 +32,7 @@ from pitstop.events.types import (
 )
 from pitstop.plan.plan import Plan, Step
 
-_Fact = StepEvent | StepNoted | SnapshotTaken | ChangedAtStop
+_Fact = StepEvent | StepNoted | SnapshotTaken | ChangedAtStop | ShellOpened | ShellClosed
 
 
 class _Part(NamedTuple):
@@ -131,7 +133,7 @@ def _is_of_its_beginning(fact: _Fact) -> bool:
     match fact:
         case StepStarted() | ConfigOverridden():
             return True
-        case ScopeEdited() | EditUndone() | StepInjected():
+        case ScopeEdited() | EditUndone() | StepInjected() | ShellOpened() | ShellClosed():
             return fact.position == "before"
     return False
 

@@ -77,6 +77,8 @@ export type RunEvent =
   | (At & { kind: "debug.frame_cancelled"; frame: string; reason: string })
   | (At & OnStep & { kind: "debug.step_stopped"; reason: string })
   | StepInjected
+  | (At & OnStep & { kind: "debug.shell_opened"; shell: number; stop: number | null; by: string })
+  | (At & { kind: "debug.shell_closed"; shell: number; changed: string[] | null; changed_count: number })
   | Rewound
   | (At & { kind: "debug.watches_changed"; watches: string[] })
   | (At & { kind: "debug.lease_extended"; seconds: number })

@@ -37,6 +37,7 @@ const INTERVENTIONS = new Set<string>([
   "debug.frame_cancelled",
   "debug.step_stopped",
   "debug.step_injected",
+  "debug.shell_opened",
   "debug.rewound",
 ]);
 

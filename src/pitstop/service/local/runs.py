@@ -82,7 +82,7 @@ class RunDesks:
 
     async def shell(self, caller: Caller, run: str, place: ShellPlace, **options: Unpack[ShellOptions]) -> "DebugShell":
         caller.require("operator")
-        shell = await (await self._owned.run(run)).shell(place, **options)
+        shell = await (await self._owned.run(run)).shell(place, caller.name, **options)
         where = "stop" if isinstance(place, int) else "step"
         await self._record(caller, "open_shell", run, {where: place, **options})
         return shell
