@@ -62,7 +62,7 @@ async def run_flow(
     and runs cleanup.
     """
     from pitstop.plan.planner import first_values
-    from pitstop.runs.flow_files import FlowFiles
+    from pitstop.runs.flow_files import FlowFiles, plan_added_step
     from pitstop.runs.workplaces import make_workplace, ports_in
 
     planned = FlowFiles().plan(str(path), inputs or {})
@@ -74,8 +74,10 @@ async def run_flow(
         secrets=secrets or {},
         on_output=on_output,
     ) as workplace:
-        step_types = planned.types.for_run(workplace, planned.kinds)
-        ports = ports_in(workplace, step_types, JqWorker(), SystemClock())
+        kinds = planned.kinds if debug is None else {*planned.kinds, *planned.types.names}
+        step_types = planned.types.for_run(workplace, kinds)
+        plan_step = partial(plan_added_step, planned)
+        ports = ports_in(workplace, step_types, JqWorker(), SystemClock(), plan_step=plan_step)
         return await run_in_memory(planned.plan, values, ports, log=MemoryLog() if log is None else log, debug=debug)
 
 

@@ -1,6 +1,7 @@
 """What the debugger of every service promises."""
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from typing import Any, Literal
 
@@ -257,6 +258,73 @@ class DebuggerContract:
         assert (finished["hello"]["status"], finished["hello"]["outputs"]) == ("skipped", {"who": "nobody"})
         assert finished[path]["status"] == "passed"
         assert len((await debugger.say(verbs.State())).interventions) == 2
+
+    async def test_any_step_of_a_flow_file_is_injected(self, desk: Desk) -> None:
+        run, stop = await desk.debug("steps: [{id: a, run: 'true'}, {id: b, run: 'true'}]")
+        debugger = desk.debugger(run)
+        script = "echo $WORD; test -e tried || { touch tried; exit 3; }"
+        tried = {
+            "id": "extra",
+            "run": script,
+            "env": {"WORD": "grün \N{GRINNING FACE}"},
+            "retry": {"times": 1},
+            "timeout": "1m",
+        }
+        group = {"parallel": [{"id": "x", "run": "echo x"}, {"id": "y", "run": "echo y", "if": "false"}]}
+
+        first = (await debugger.say(verbs.Inject(stop.id, tried))).path
+        state = await debugger.say(verbs.Inject(stop.id, group, "after"))
+        second, third = state.path, (await debugger.say(verbs.Inject(stop.id, {"run": "echo no"}))).path
+        await debugger.say(verbs.Uninject(stop.id, third))
+        with pytest.raises(BadEdit, match=f"waiting: {re.escape(first)}, {re.escape(second)}"):
+            await debugger.say(verbs.Uninject(stop.id, third))
+
+        extra, parallel = (await debugger.say(verbs.State())).injected
+        assert (extra.step.path, extra.step.title, extra.step.kind, extra.step.retries) == (first, "extra", "run", 1)
+        assert (extra.config["script"], extra.position, extra.is_waiting) == (script, "before", True)
+        assert [each.path for each in parallel.steps] == [f"{second}.x", f"{second}.y"]
+        await debugger.say(verbs.Continue(stop.id))
+        stop = await next_stop(desk.service, run, stop.id)  # an injected step that fails stops
+        assert (stop.step, stop.is_injected, stop.positions) == (first, True, ("after",))
+        await debugger.say(verbs.Continue(stop.id))
+
+        assert (await run.wait()).status == "passed"
+        ended = [e.fields for e in await collected(run.events()) if e.kind == "step.finished"]
+        assert {each["occurrence"]: each["outcome"]["status"] for each in ended} == {
+            first: "failed",
+            f"{first}#2": "passed",
+            "a": "passed",
+            f"{second}.x": "passed",
+            f"{second}.y": "skipped",
+            second: "passed",
+            "b": "passed",
+        }
+        assert await run.log_tail(first) == ["grün \N{GRINNING FACE}"]
+        assert [each.is_waiting for each in (await debugger.say(verbs.State())).injected] == [False, False]
+
+    @pytest.mark.parametrize(
+        ("step", "message"),
+        [
+            ({"rn": "make"}, "cannot inject this step: .*did you mean `run`"),
+            ({"run": "make", "timeout": "soon"}, "timeout"),
+            ({"run": "make", "if": 3}, "`if` must be text"),
+            ({"uses": "run", "with": {"scirpt": "x"}}, "scirpt.*did you mean `script`"),
+            ({"steps": []}, "`steps`"),
+            ({"include": "other.yaml"}, "include|cannot read"),
+        ],
+        ids=str,
+    )
+    async def test_a_wrong_step_is_refused_with_the_words_of_the_reader(
+        self, desk: Desk, step: dict[str, Any], message: str
+    ) -> None:
+        run, stop = await desk.debug()
+        with pytest.raises(BadEdit, match=message):
+            await desk.debugger(run).say(verbs.Inject(stop.id, step))
+
+        assert (await desk.debugger(run).say(verbs.State())).injected == ()
+        assert stop.positions == ("before", "after")
+        await desk.debugger(run).say(verbs.Abort())
+        await run.wait()
 
     async def test_time_goes_back(self, desk: Desk) -> None:
         run, first = await desk.debug()

@@ -326,17 +326,19 @@ async def test_steps_that_were_put_in_run_when_the_frame_goes_on_and_not_before(
         stop = await run.stop()
         await run.session.inject(stop, {"uses": "give", "with": {"outputs": 1}, "id": "first"}, "before")
         await run.session.inject(stop, {"uses": "give", "with": {"outputs": 2}, "id": "second"}, "after")
+        removed = await run.session.inject(stop, {"uses": "give", "with": {"outputs": 0}, "id": "removed"}, "after")
+        await run.session.uninject(stop, removed)
         log = killed(run)
     async with debugging(THREE, {}, Session(), log=log) as run:
         stop = await run.stop()
         assert run.ran == ["a"]
         assert "first" not in stop.scope["steps"]
         path = await run.session.inject(stop, {"uses": "give", "with": {"outputs": 3}, "id": "third"}, "before")
-        assert path == "b+3"
+        assert path == "b+4"
         await run.session.continue_(stop)
         result = await run.end()
 
-    assert run.ran == ["a", "b+1", "b+3", "b", "b+2", "c"]
+    assert run.ran == ["a", "b+1", "b+4", "b", "b+2", "c"]
     assert result.state["steps"]["second"]["outputs"] == 2
 
 

@@ -12,24 +12,37 @@ Injectable = Step | Callable[[dict[str, Any]], Any] | Mapping[str, Any]
 
 
 def injected_step(run: RunContext, host: Step, number: int, given: Injectable) -> Step:
-    """A step to put in beside `host`: a function, a step, or a mapping with `uses` and `with` as in a flow file."""
+    """A step to put in beside `host`: a function, a step, or a mapping as in a flow file."""
     path = f"{host.path}+{number}"
     if isinstance(given, Step):
-        kind, config, name = given.kind, given.config, given.id
+        step = _plain(run, path, host, given.kind, given.config, given.id)
     elif isinstance(given, Mapping):
-        unknown = set(given) - {"uses", "with", "id"}
-        if unknown or "uses" not in given:
-            raise BadEdit(f"a step to inject has `uses`, `with` and optionally `id`, but this one has {sorted(given)}")
-        kind, config, name = str(given["uses"]), given.get("with", {}), given.get("id")
+        step = _written(run, path, host, given) if run.plan_step is None else run.plan_step(given, path, host)
     elif callable(given):
-        kind, config, name = "node", {"function": given}, None
+        step = _plain(run, path, host, "node", {"function": given})
     else:
-        raise BadEdit(f"cannot inject a {type(given).__name__}: pass a function, or {{'uses': type, 'with': config}}")
+        raise BadEdit(f"cannot inject a {type(given).__name__}: pass a function, or a step as in a flow file")
+    for each in step.walk():
+        if each.kind == "node" and "function" not in each.config:
+            raise UnknownStep(each.kind)
+        if each.kind not in run.combining:
+            run.step_type(each.kind)  # UnknownStep
+    return step
+
+
+def _written(run: RunContext, path: str, host: Step, given: Mapping[str, Any]) -> Step:
+    """A step of a run that has no flow file, and so nothing that reads one."""
+    unknown = set(given) - {"uses", "with", "id"}
+    if unknown or "uses" not in given:
+        raise BadEdit(f"a step to inject has `uses`, `with` and optionally `id`, but this one has {sorted(given)}")
+    return _plain(run, path, host, str(given["uses"]), given.get("with", {}), given.get("id"))
+
+
+def _plain(
+    run: RunContext, path: str, host: Step, kind: str, config: Mapping[str, Any], name: str | None = None
+) -> Step:
     if kind in run.combining:
         raise BadEdit(f"cannot inject {kind!r}, which only groups other steps: inject a step that does work")
-    if kind == "node" and "function" not in config:
-        raise UnknownStep(kind)
-    run.step_type(kind)  # UnknownStep
     return Step(path, kind, dict(config), id=name, is_injected=True, is_cleanup=host.is_cleanup)
 
 

@@ -34,6 +34,7 @@ from pitstop.events.types import (
     StepInjected,
     StepRetried,
     StepStarted,
+    StepUninjected,
     StopEnded,
     Stopped,
 )
@@ -158,7 +159,7 @@ class Remains(Struct, eq=False):
                 self.told.append(event.breakpoint)
             case BreakpointHit():
                 self.counted.setdefault((event.occurrence, event.position), set()).add(event.breakpoint)
-            case OutcomeForced() | ScopeEdited() | EditUndone() | ConfigOverridden() | StepInjected():
+            case _ if isinstance(event, ChangedAtStop):
                 if event.stop in self.lasting:
                     self._change(number, self.lasting[event.stop], event)
             case StepRetried():
@@ -187,6 +188,8 @@ class Remains(Struct, eq=False):
                 self._configs[event.occurrence] = event.config
             case StepInjected():
                 stop.injected.append(event.step)
+            case StepUninjected():
+                stop.injected.remove(event.step)
 
     def _stop(self, number: int, event: Stopped) -> None:
         line, base = self.lineage(event.frame), _ATTEMPT.sub("", event.occurrence)

@@ -234,6 +234,9 @@ class Session(Travelling):
         for held in self._waiting_for_word():
             yield from ((held.stop.id, edit) for edit in held.edits)
 
+    def waiting_steps(self) -> set[str]:
+        return {step.path for held in self._waiting_for_word() for step in (*held.inject_before, *held.inject_after)}
+
     def shell_opened(self, activation: Activation, stop: int | None, by: str) -> Callable[[Sequence[str] | None], None]:
         position = "running" if stop is None else self._at(stop, "evaluate").stop.position
         frame, occurrence = activation.frame.id, activation.occurrence

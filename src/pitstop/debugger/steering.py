@@ -39,8 +39,10 @@ from pitstop.events.types import (
     StepInjected,
     StepRetried,
     StepStopped,
+    StepUninjected,
 )
 from pitstop.plan.paths import parse_path
+from pitstop.plan.plan import more_of
 from pitstop.plan.scope import Edit, plan_edit
 
 
@@ -311,7 +313,7 @@ class Steering(Gatekeeper):
     async def inject(self, stop: Stop | int, step: Injectable, position: Literal["before", "after"] = "before") -> str:
         """Insert a step that runs once, before or after this one. Returns its path."""
         held = self._at(stop, "inject")
-        if position == "before" and held.stop.position != "before":
+        if position == "before" and position not in held.stop.positions:
             raise NotAllowed("inject", held.stop.id, "the step has already run; inject after it, or retry it")
         if position not in ("before", "after"):
             raise BadEdit(f"invalid position {position!r}: use before or after")
@@ -320,8 +322,22 @@ class Steering(Gatekeeper):
         self._last_injected += 1  # not for one that was refused: after a restart they are counted in the log
         (held.inject_before if position == "before" else held.inject_after).append(injected)
         where = (held.stop.id, held.stop.frame, held.stop.occurrence, position)
-        self._append(StepInjected(run.now(), *where, injected.path, injected.kind, dict(injected.config), injected.id))
-        return injected.path
+        path, kind, config = injected.path, injected.kind, dict(injected.config)
+        self._append(StepInjected(run.now(), *where, path, kind, config, injected.id, more_of(injected)))
+        return path
+
+    async def uninject(self, stop: Stop | int, step: str) -> None:
+        """Remove a step that was injected at this stop and has not run, by its path."""
+        held = self._at(stop, "inject")
+        for position, steps in (("before", held.inject_before), ("after", held.inject_after)):
+            found = next((each for each in steps if each.path == step), None)
+            if found is not None:
+                steps.remove(found)
+                where = (held.stop.id, held.stop.frame, held.stop.occurrence, position, step)
+                self._append(StepUninjected(self._running().now(), *where))
+                return
+        waiting = ", ".join(each.path for each in (*held.inject_before, *held.inject_after))
+        raise BadEdit(f"no injected step {step!r} waits at stop {held.stop.id}; waiting: {waiting or 'none'}")
 
     async def set(self, stop: Stop | int, path: str, value: Any, *, layer: str | None = None) -> None:
         """Set the value at a path, in the layer that holds it now or in the one you name."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -45,6 +45,13 @@ class Stop(Struct, eq=False):
     lease_ends_at: float = 0.0  # when the lease expires, in seconds since 1970
     starts: Mapping[str, Start] = field(default_factory=dict)  # how each enclosing step began, by address
     first_scope: Snapshot | None = None  # what the step saw before you edited anything here
+
+    @property
+    def positions(self) -> tuple[Literal["before", "after"], ...]:
+        """Where a step can be injected here."""
+        if "inject" not in self.allowed:
+            return ()
+        return ("before", "after") if self.position == "before" else ("after",)
 
 
 class FrameInfo(Struct, frozen=True):

@@ -323,6 +323,14 @@ class StepType(Protocol):
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> Any: ...
 
 
+class PlanStep(Protocol):
+    """Reads and plans a step that a user adds to a run."""
+
+    def __call__(self, given: Mapping[str, Any], path: str, host: Step) -> Step:
+        """The step with this path, to run next to `host`. BadEdit has every mistake in it."""
+        ...
+
+
 Combine = Callable[[Activation, Mapping[str, Any]], Awaitable[Outcome]]
 
 
@@ -334,6 +342,7 @@ class RunContext(Protocol):
     log: EventLog | None  # None once the run is another server's
     hook: "Hook | None"  # None until one joins
     evaluator: Evaluator
+    plan_step: PlanStep | None
     now: Callable[[], float]
     is_stored: bool  # a step waits until its log and its files are
     combining: Mapping[str, Combine]

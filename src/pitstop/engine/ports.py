@@ -6,11 +6,11 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from pitstop.engine.frame import StepType
+from pitstop.engine.frame import PlanStep, StepType
 from pitstop.events.log import EventLog
 from pitstop.plan.expressions import Evaluator
 
-__all__ = ["Clock", "Evaluator", "EventLog", "Ports", "Snapshots", "StepType", "Workspaces"]
+__all__ = ["Clock", "Evaluator", "EventLog", "PlanStep", "Ports", "Snapshots", "StepType", "Workspaces"]
 
 
 class Clock(Protocol):
@@ -66,3 +66,4 @@ class Ports(Struct, frozen=True):
     snapshots: Snapshots | None = None
     workspaces: Workspaces | None = None
     mask: Callable[[str], str] | None = None
+    plan_step: PlanStep | None = None

@@ -24,9 +24,10 @@ from pitstop.events.types import (
     StepRetried,
     StepRouted,
     StepStarted,
+    StepUninjected,
     Stopped,
 )
-from pitstop.plan.plan import Step
+from pitstop.plan.plan import Step, injected_again
 from pitstop.plan.scope import Edit
 
 _Fact = StepEvent | ChangedAtStop
@@ -129,5 +130,8 @@ def _keep(recorded: Recorded, fact: _Fact) -> None:
             if fact.config:
                 recorded.configs[occurrence] = fact.config
         case StepInjected():
-            step = Step(fact.step, fact.type, fact.config, id=fact.id, is_injected=True)
+            step = injected_again(fact.step, fact.type, fact.config, fact.id, fact.more)
             recorded.injected.setdefault((occurrence, fact.position), []).append(step)
+        case StepUninjected():
+            steps = recorded.injected[occurrence, fact.position]
+            steps[:] = [step for step in steps if step.path != fact.step]

@@ -75,6 +75,7 @@ class Run:
         self.carried_over: int = getattr(log, "carried_over", 0)  # the events that are those of another run
         self.hook = hook
         self.evaluator = ports.evaluator
+        self.plan_step = ports.plan_step
         self.is_stored = self._barrier is not None or ports.snapshots is not None
         self.now = ports.clock.now
         self.combining: Mapping[str, Combine] = COMBINING

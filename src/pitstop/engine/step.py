@@ -415,5 +415,6 @@ def _apply_again(scope: Scope, edits: Iterable[Edit]) -> None:
 async def _run_injected(host: Activation, injected: Step, apply: Apply) -> None:
     """Run a step that a person put in. The hook hears of its failure; the host goes on whatever came of it."""
     address = f"{host.base}{injected.path[len(host.step.path) :]}"
-    injected = msgspec.structs.replace(injected, secrets=host.step.secrets)
+    secrets = tuple(dict.fromkeys((*host.step.secrets, *injected.secrets)))
+    injected = msgspec.structs.replace(injected, secrets=secrets)
     await run_step(host.parent or host, host.frame, host.scope, injected, address, apply)

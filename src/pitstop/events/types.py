@@ -279,6 +279,17 @@ class StepInjected(Event, frozen=True, gc=False, tag="debug.step_injected"):
     type: str  # its step type
     config: dict[str, Any]
     id: str | None = None
+    more: dict[str, Any] = {}  # its other options and the steps in it, as the plan has them
+
+
+class StepUninjected(Event, frozen=True, gc=False, tag="debug.step_uninjected"):
+    """An injected step that had not run yet was removed."""
+
+    stop: int
+    frame: str
+    occurrence: str
+    position: str
+    step: str  # its path
 
 
 class ShellOpened(Event, frozen=True, gc=False, tag="debug.shell_opened"):
@@ -386,6 +397,7 @@ AnyEvent = (
     | FrameCancelled
     | StepStopped
     | StepInjected
+    | StepUninjected
     | ShellOpened
     | ShellClosed
     | Rewound
@@ -397,7 +409,7 @@ AnyEvent = (
     | Unknown
 )
 
-ChangedAtStop = ScopeEdited | EditUndone | ConfigOverridden | OutcomeForced | StepInjected
+ChangedAtStop = ScopeEdited | EditUndone | ConfigOverridden | OutcomeForced | StepInjected | StepUninjected
 INTERVENTIONS = (
     ScopeEdited,
     ConfigOverridden,

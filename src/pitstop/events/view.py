@@ -29,9 +29,11 @@ from pitstop.events.types import (
     SessionOpened,
     ShellClosed,
     StepFinished,
+    StepInjected,
     StepInterrupted,
     StepRetried,
     StepStarted,
+    StepUninjected,
     StopEnded,
     Stopped,
     WatchesChanged,
@@ -89,6 +91,7 @@ class RunView(Struct):
     breakpoints: dict[int, dict[str, object]] = field(default_factory=dict)
     watches: tuple[str, ...] = ()
     interventions: list[Event] = field(default_factory=list)
+    injected: dict[str, StepInjected] = field(default_factory=dict)  # by path, those that ran or may run yet
     closed_shells: dict[int, ShellClosed] = field(default_factory=dict)  # by the number of the shell
     is_detached: bool = False
     had_session: bool = False
@@ -170,6 +173,10 @@ class RunView(Struct):
                 self._forget_pauses()
             case LeaseEnded():
                 self.timed_out_stop = event.stop
+            case StepInjected():
+                self.injected[event.step] = event
+            case StepUninjected():
+                del self.injected[event.step]
             case ShellClosed():
                 self.closed_shells[event.shell] = event
             case SessionOpened():

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
@@ -13,7 +14,7 @@ from pitstop.plan.expressions import expressions_in
 __all__ = ["NO_RETRY", "Plan", "Reducer", "Retry", "Source", "Step"]
 
 
-class Step(Struct, frozen=True, eq=False):
+class Step(Struct, frozen=True, eq=False, omit_defaults=True):
     """One unit of a plan. `path` is its stable address; `local` is its last part, `id` its name in `.steps`.
 
     `secrets` names those in the environment of its commands: its own, and those of every step around it.
@@ -61,6 +62,21 @@ class Step(Struct, frozen=True, eq=False):
         yield self
         for child in (*self.children, *self.cleanup):
             yield from child.walk()
+
+
+def more_of(step: Step) -> dict[str, Any]:
+    """All that an injected step has besides path, kind, config and id, as JSON."""
+    told: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(step, config={}))
+    return {name: value for name, value in told.items() if name not in _OF_EVERY_INJECTED}
+
+
+def injected_again(path: str, kind: str, config: Mapping[str, Any], name: str | None, more: Mapping[str, Any]) -> Step:
+    """The injected step that `more_of` was made of."""
+    step = msgspec.convert({**more, "path": path, "kind": kind}, Step)
+    return msgspec.structs.replace(step, config=config, id=name, is_injected=True)
+
+
+_OF_EVERY_INJECTED = ("path", "kind", "id", "is_injected", "is_templated")
 
 
 class Plan:

@@ -88,6 +88,25 @@ def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: Lo
     return Plan(root, flow.name)
 
 
+def plan_added_step(flow: Flow, path: str, host: Step, load_flow: LoadFlow) -> Step:
+    """The step of a flow that has just one, to be inserted next to `host`; BadFlow. It gets the secrets of the host."""
+    planning = _Planning(load_flow, flow.texts)
+    file = resolve_file(flow.source.file)
+    (spec,) = flow.steps
+    step = planning.step(spec, path, _Around((file,), host.secrets, host.is_cleanup))
+    planning.mistakes.raise_if_any()
+    return replace(_without_source(step, flow.source.file), is_injected=True)
+
+
+def _without_source(step: Step, file: str) -> Step:
+    """The step as one that is written in no file; flows that it calls are in theirs."""
+    if step.source is None or step.source.file != file:
+        return step
+    children = tuple(_without_source(child, file) for child in step.children)
+    cleanup = tuple(_without_source(child, file) for child in step.cleanup)
+    return replace(step, source=None, children=children, cleanup=cleanup)
+
+
 def call_mistakes(calls: Iterable[StepSpec], file: str, text: str, load_flow: LoadFlow) -> tuple[Mistake, ...]:
     """What is wrong with steps that call flows, in a file that cannot be planned because of something else."""
     planning = _Planning(load_flow, {file: text})

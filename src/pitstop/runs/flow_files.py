@@ -1,6 +1,8 @@
 """Flows, in files of this machine or in texts: read, checked and planned."""
 
 import asyncio
+import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from errno import ENOENT
@@ -14,9 +16,11 @@ from pitstop.definition.flow import Flow, StepSpec
 from pitstop.definition.mistakes import in_order
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
-from pitstop.errors import BadExpression, BadFlow, Mistake
+from pitstop.errors import BadEdit, BadExpression, BadFlow, Mistake
 from pitstop.plan.expressions import parse_template
+from pitstop.plan.plan import Step
 from pitstop.plan.planner import call_mistakes, plan_flow
+from pitstop.plan.planner import plan_added_step as plan_step
 from pitstop.runs.graph_targets import GraphTarget, read_target
 from pitstop.runs.jq_checks import wrong_expressions
 from pitstop.runs.planned_flow import PlannedFlow
@@ -26,6 +30,8 @@ from pitstop.steps.registry import StepTypes, find_step_types
 MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
 KNOWN_PLANS = 64
 LONGEST_KNOWN = 256 * 1024  # characters of a flow with all its files
+
+_NOT_ASCII = re.compile(r"[^\x20-\x7e]")  # which YAML has other escapes for than JSON
 
 CheckExpression = Callable[[str], str | None]
 ReadFile = Callable[[str], bytes]
@@ -164,18 +170,22 @@ class _Reading:
         self._check_expression = check_expression
         self._texts: dict[str, str] = {}
 
+    def read(self, path: str) -> Flow:
+        """The flow that it begins with; BadFlow."""
+        return self._read(normpath(path), self._source.text)
+
     def plan(self, path: str, inputs: Mapping[str, Any] | None) -> PlannedFlow:
         calls: list[StepSpec] = []
         try:
             flow = self._read(normpath(path), self._source.text, calls.append)
         except BadFlow as error:  # its calls are right or wrong whatever else is in the file
-            found = call_mistakes(calls, normpath(path), self._source.text.decode(errors="replace"), self._load)
+            found = call_mistakes(calls, normpath(path), self._source.text.decode(errors="replace"), self.load)
             raise BadFlow(in_order([*error.found, *found])) from None
         if inputs is None:
             inputs = {name: spec.default for name, spec in flow.inputs.items()}
-        return PlannedFlow(flow, plan_flow(flow, inputs, self._load), self._types, self._texts)
+        return PlannedFlow(flow, plan_flow(flow, inputs, self.load), self._types, self._texts)
 
-    def _load(self, file: str) -> Flow:
+    def load(self, file: str) -> Flow:
         return self._read(file, self._source.read_file(file))
 
     def _read(self, file: str, text: bytes, on_call: Callable[[StepSpec], None] | None = None) -> Flow:
@@ -190,6 +200,26 @@ class _Reading:
         )
         self._texts.update(flow.texts)
         return flow
+
+
+def plan_added_step(planned: PlannedFlow, given: Mapping[str, Any], path: str, host: Step) -> Step:
+    """A step that is added to a run of the flow, read and planned like those in its file; BadEdit."""
+    try:
+        text = json.dumps({"steps": [given]}, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadEdit(f"cannot inject this step: it is not JSON: {error}") from error
+    text = _NOT_ASCII.sub(lambda found: f"\\U{ord(found[0]):08x}", text)
+    source = _Source(text.encode(), read_from(planned.texts, read_file))
+    types = find_step_types()
+    reading = _Reading(source, types, types.usable())
+    try:
+        flow = reading.read(planned.flow.source.file)
+        if len(flow.steps) != 1:
+            raise BadEdit("cannot inject an `include`: inject a step, or a group with `steps`")
+        return plan_step(flow, path, host, reading.load)
+    except BadFlow as error:
+        mistakes = (f"{each.message}; {each.hint}" if each.hint else each.message for each in error.found)
+        raise BadEdit(f"cannot inject this step: {'; '.join(mistakes)}") from error
 
 
 def read_file(path: str) -> bytes:

@@ -1,6 +1,6 @@
 """Flows and plans as the plain values that doors are told."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pitstop.definition.flow import Flow
@@ -14,12 +14,12 @@ LONGEST_DETAIL = 200
 ConfigOf = Callable[[Step], Mapping[str, Any]]
 
 
-def tell_flow(flow: Flow, plan: Plan, config_of: ConfigOf | None = None) -> FlowInfo:
+def tell_flow(flow: Flow, plan: Plan, config_of: ConfigOf = lambda step: step.config) -> FlowInfo:
     """The flow; `config_of` gives the config to tell of a step, which is the written one without it."""
     return FlowInfo(
         name=flow.name,
         file=flow.source.file,
-        steps=tuple(_tell_steps(plan.root, config_of or (lambda step: step.config))),
+        steps=tuple(tell_steps((*plan.root.children, *plan.root.cleanup), config_of)),
         inputs=tuple(
             InputInfo(name, spec.type, spec.required, spec.default, spec.description)
             for name, spec in flow.inputs.items()
@@ -50,8 +50,11 @@ def _is_let_pass(plan: Plan, path: str) -> bool:
     return any(step is not None and (step.continue_on_error or step.on_failure == "next") for step in around)
 
 
-def _tell_steps(parent: Step, config_of: ConfigOf) -> Iterator[StepInfo]:
-    for step in (*parent.children, *parent.cleanup):
+def tell_steps(
+    steps: Iterable[Step], config_of: ConfigOf = lambda step: step.config, parent: str | None = None
+) -> Iterator[StepInfo]:
+    """The steps and those in them, in source order."""
+    for step in steps:
         source = step.source
         detail = detail_of(step.kind, config_of(step))
         yield StepInfo(
@@ -59,7 +62,7 @@ def _tell_steps(parent: Step, config_of: ConfigOf) -> Iterator[StepInfo]:
             kind=step.kind,
             title=_title(step, detail),
             id=step.id,
-            parent=parent.path or None,
+            parent=parent,
             file=None if source is None else source.file,
             line=None if source is None else source.line,
             column=None if source is None else source.column,
@@ -70,7 +73,7 @@ def _tell_steps(parent: Step, config_of: ConfigOf) -> Iterator[StepInfo]:
             retries=step.retry.times,
             goes_on_after_failure=step.continue_on_error or step.on_failure == "next",
         )
-        yield from _tell_steps(step, config_of)
+        yield from tell_steps((*step.children, *step.cleanup), config_of, step.path)
 
 
 def _title(step: Step, detail: str) -> str:

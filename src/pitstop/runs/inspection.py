@@ -24,7 +24,14 @@ from pitstop.runs.run_files import RunFiles
 from pitstop.runs.run_info import CommitInfo, SessionState
 from pitstop.runs.run_request import BreakpointInfo
 from pitstop.runs.run_snapshots import NewSnapshots
-from pitstop.runs.stop_formats import format_breakpoint, format_changes, format_edit, format_stop, shown
+from pitstop.runs.stop_formats import (
+    format_breakpoint,
+    format_changes,
+    format_edit,
+    format_injected,
+    format_stop,
+    shown,
+)
 from pitstop.runs.stop_info import ContextInfo, DebugState, PointInfo
 from pitstop.runs.telling import intervention_texts, without_secrets
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariablePage, WholeScope
@@ -127,6 +134,10 @@ class Inspection:
             breakpoints=() if session is None else tuple(map(self.breakpoint, session.breakpoints)),
             watches=() if session is None else tuple(session.watches),
             edits=() if live is None else tuple(format_edit(stop, edit, self._mask) for stop, edit in live.edits()),
+            injected=tuple(
+                format_injected(event, () if live is None else live.waiting_steps(), self._mask)
+                for event in view.injected.values()
+            ),
             interventions=tuple(self._mask(text) for text in intervention_texts(view)),
             last_event=view.last_event,
             is_ended=is_ended,
@@ -240,9 +251,9 @@ class Inspection:
         current = next(each for each in session.stops if each.id == stop)
         config = (await session.config(stop)).resolved
         path = current.step.partition("+")[0]
-        step = run.flow.step(path)
+        step = None if current.is_injected else run.flow.step(path)
         order = [each.path for each in run.flow.steps]
-        image, container = container_of(dict(config)) if step is not None and step.kind == "run" else (None, None)
+        image, container = container_of(dict(config)) if activation.step.kind == "run" else (None, None)
         digest = None
         if image is not None:
             digest = await workplace.executor.image_digest(image) or _digest_in(await self._events(), current.step)
@@ -250,8 +261,8 @@ class Inspection:
             stop=stop,
             step=current.step,
             occurrence=current.occurrence,
-            kind="" if step is None else step.kind,
-            title=current.step if step is None else step.title,
+            kind=activation.step.kind if current.step else "",
+            title=(activation.step.id or current.step) if step is None else step.title,
             position=current.position,
             number=order.index(path) + 1 if path in order else 0,
             steps=len(order),

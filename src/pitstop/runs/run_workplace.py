@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 
 from pitstop.engine.executor import LogChunk
 from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
@@ -9,6 +10,7 @@ from pitstop.engine.workspace_files import Part
 from pitstop.errors import LogLost, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
 from pitstop.events.types import StepFinished
 from pitstop.runs.commits import check_out
+from pitstop.runs.flow_files import plan_added_step
 from pitstop.runs.machines import refuse_unmet
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import Output, WorkspaceProgress
@@ -75,7 +77,8 @@ class RunWorkplace:
         if self._is_new and request.commit is not None and request.folder is not None:
             await check_out(request.folder, request.commit, workplace.files)
         self._snapshots = await self._open_snapshots(stack, workplace)
-        return ports_in(workplace, self._step_types, evaluator, clock, self._snapshots)
+        plan_step = partial(plan_added_step, prepared.planned)
+        return ports_in(workplace, self._step_types, evaluator, clock, self._snapshots, plan_step)
 
     async def _open_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> RunSnapshots | None:
         """What stores the files at each point, if wanted. A new run from a step begins with the files of then."""

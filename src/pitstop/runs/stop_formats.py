@@ -1,6 +1,6 @@
 """Stops, breakpoints, edits and changes of a session as plain values, with secrets masked."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import msgspec
@@ -8,10 +8,13 @@ import msgspec
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.stops import Stop
 from pitstop.events.outcome import Outcome
+from pitstop.events.types import StepInjected
+from pitstop.plan.plan import injected_again
 from pitstop.plan.scope import Edit
 from pitstop.plan.values import Change, as_json
+from pitstop.runs.info import tell_steps
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest
-from pitstop.runs.stop_info import EditInfo, OutcomeInfo, StopInfo
+from pitstop.runs.stop_info import EditInfo, InjectedInfo, OutcomeInfo, StopInfo
 from pitstop.runs.telling import MaskText, masked
 from pitstop.runs.variable_info import ChangeInfo
 from pitstop.runs.variables import tell_value
@@ -35,6 +38,7 @@ def format_stop(stop: Stop, mask: MaskText) -> StopInfo:
         problems=tuple(map(mask, stop.problems)),
         outcome=None if stop.outcome is None else format_outcome(stop.outcome, mask),
         allowed=stop.allowed,
+        positions=stop.positions,
         will_run=stop.will_run,
         is_cleanup=stop.is_cleanup,
         is_injected=stop.is_injected,
@@ -86,6 +90,22 @@ def format_edit(stop: int, edit: Edit, mask: MaskText) -> EditInfo:
         value=new.value,
         is_cut=new.is_cut,
         removes=edit.removes,
+    )
+
+
+def format_injected(event: StepInjected, waiting: Container[str], mask: MaskText) -> InjectedInfo:
+    """An injected step as its event has it. `waiting` has the paths of those that can be removed."""
+    step = injected_again(event.step, event.type, shown(event.config, mask), event.id, shown(event.more, mask))
+    first, *inside = tell_steps((step,))
+    return InjectedInfo(
+        step=first,
+        config=step.config,
+        stop=event.stop,
+        frame=event.frame,
+        occurrence=event.occurrence,
+        position="before" if event.position == "before" else "after",
+        is_waiting=event.step in waiting,
+        steps=tuple(inside),
     )
 
 

@@ -1,9 +1,11 @@
 """A debug session as plain values: frames, stops, breakpoints, edits and points."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from pitstop.runs.flow_info import StepInfo
 from pitstop.runs.run_info import CommitInfo, SessionState
 from pitstop.runs.run_request import BreakpointInfo, BreakPosition
 
@@ -34,6 +36,7 @@ class OutcomeInfo(Struct, frozen=True, kw_only=True):
 class StopInfo(Struct, frozen=True, kw_only=True):
     """A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`.
 
+    `positions` says where a step can be injected: before or after this one.
     `after_event` is its number in the log: what a rewind to it keeps.
     """
 
@@ -47,6 +50,7 @@ class StopInfo(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     outcome: OutcomeInfo | None = None
     allowed: tuple[str, ...] = ()
+    positions: tuple[Literal["before", "after"], ...] = ()
     will_run: bool = True
     is_cleanup: bool = False
     is_injected: bool = False
@@ -73,6 +77,22 @@ class EditInfo(Struct, frozen=True, kw_only=True):
     removes: bool = False
 
 
+class InjectedInfo(Struct, frozen=True, kw_only=True):
+    """An injected step with its own config, and the steps in it. One that is waiting can be removed.
+
+    `occurrence` and `position` say where it runs.
+    """
+
+    step: StepInfo
+    config: Mapping[str, Any]
+    stop: int
+    frame: str
+    occurrence: str
+    position: Literal["before", "after"]
+    is_waiting: bool = False
+    steps: tuple[StepInfo, ...] = ()  # those in it, if it is a group
+
+
 class DebugState(Struct, frozen=True, kw_only=True):
     """A snapshot of a session: apply the events above `last_event` to follow it from there."""
 
@@ -85,6 +105,7 @@ class DebugState(Struct, frozen=True, kw_only=True):
     interventions: tuple[str, ...]
     last_event: int
     is_ended: bool
+    injected: tuple[InjectedInfo, ...] = ()
 
 
 class InjectedState(DebugState, frozen=True, kw_only=True):

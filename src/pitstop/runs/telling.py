@@ -141,9 +141,13 @@ def intervention_text(event: Event, closed: Mapping[int, ShellClosed] = MappingP
 
 
 def intervention_texts(view: RunView) -> list[str]:
-    """Every change that users made to the run, in words."""
-    texts = (intervention_text(event, view.closed_shells) for event in view.interventions)
-    return [text for text in texts if text is not None]
+    """Every change that users made to the run, in words. Shells of which the same is said are one line."""
+    texts: list[str] = []
+    for event in view.interventions:
+        text = intervention_text(event, view.closed_shells)
+        if text is not None and not (isinstance(event, ShellOpened) and text in texts):
+            texts.append(text)
+    return texts
 
 
 def _changed_text(closed: ShellClosed | None) -> str:

@@ -28,6 +28,7 @@ from pitstop.events.types import (
     StepInjected,
     StepNoted,
     StepStarted,
+    StepUninjected,
     Stopped,
 )
 from pitstop.plan.plan import Plan, Step
@@ -133,7 +134,7 @@ def _is_of_its_beginning(fact: _Fact) -> bool:
     match fact:
         case StepStarted() | ConfigOverridden():
             return True
-        case ScopeEdited() | EditUndone() | StepInjected() | ShellOpened() | ShellClosed():
+        case ScopeEdited() | EditUndone() | StepInjected() | StepUninjected() | ShellOpened() | ShellClosed():
             return fact.position == "before"
     return False
 

@@ -111,9 +111,14 @@ class Inject(Request[InjectedState], frozen=True):
     stop: Stop
     step: Annotated[
         dict[str, Any],
-        Meta(max_length=10_000, description="The step: `uses` (type), `with` (config) and optionally `id`."),
+        Meta(max_length=10_000, description="A step as in a flow file: a type, its options, or a group of steps."),
     ]
     position: Literal["before", "after"] = "before"
+
+
+class Uninject(Request[None], frozen=True):
+    stop: Stop
+    step: Annotated[str, Meta(max_length=4096, description="The path of an injected step that has not run.")]
 
 
 class Set(Request[None], frozen=True):

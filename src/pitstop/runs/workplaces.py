@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import Any, Protocol
 
 from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
-from pitstop.engine.ports import Clock, Evaluator, Ports, Snapshots, StepType
+from pitstop.engine.ports import Clock, Evaluator, PlanStep, Ports, Snapshots, StepType
 from pitstop.errors import WorkspaceLost
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.fresh import FreshWorkspaces
@@ -105,10 +105,11 @@ def ports_in(
     evaluator: Evaluator,
     clock: Clock,
     snapshots: Snapshots | None = None,
+    plan_step: PlanStep | None = None,
 ) -> Ports:
     """What the engine needs to run steps in a workplace."""
     workspaces = FreshWorkspaces(workplace, step_types)
-    return Ports(evaluator, clock, step_types, snapshots, workspaces, mask_in(workplace))
+    return Ports(evaluator, clock, step_types, snapshots, workspaces, mask_in(workplace), plan_step)
 
 
 def _environment(folder: str | None) -> dict[str, str]:

@@ -31,6 +31,7 @@ export type StepInjected = At & {
   position: "before" | "after";
   step: string;
   type: string;
+  config: Record<string, unknown>;
   id: string | null;
 };
 
@@ -77,6 +78,7 @@ export type RunEvent =
   | (At & { kind: "debug.frame_cancelled"; frame: string; reason: string })
   | (At & OnStep & { kind: "debug.step_stopped"; reason: string })
   | StepInjected
+  | (At & { kind: "debug.step_uninjected"; stop: number; frame: string; occurrence: string; step: string })
   | (At & OnStep & { kind: "debug.shell_opened"; shell: number; stop: number | null; by: string })
   | (At & { kind: "debug.shell_closed"; shell: number; changed: string[] | null; changed_count: number })
   | Rewound

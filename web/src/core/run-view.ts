@@ -67,6 +67,7 @@ export class RunView {
 
   #opened: Opened = new Map();
   #framesBefore = new Map<string, FrameView>(); // at the last start, until each is opened again
+  #uninjected = new Set<string>(); // the paths of injected steps that were removed before they ran
   #turns = new Set<string>();
 
   apply(event: RunEvent): void {
@@ -172,6 +173,10 @@ export class RunView {
       case "debug.watches_changed":
         this.watches = event.watches;
         break;
+      case "debug.step_uninjected":
+        this.#uninjected.add(event.step);
+        this.shape++;
+        break;
       case "debug.step_injected":
         this.shape++;
         break;
@@ -210,7 +215,9 @@ export class RunView {
   }
 
   get injected(): StepInjected[] {
-    return this.interventions.filter((event) => event.kind === "debug.step_injected");
+    return this.interventions
+      .filter((event) => event.kind === "debug.step_injected")
+      .filter((event) => !this.#uninjected.has(event.step));
   }
 
   #changeFrame(id: string, change: Partial<FrameView>): void {

@@ -35,9 +35,9 @@ class Verdict(Struct, frozen=True):
 
 
 class Injection(Struct, frozen=True):
-    """`[before|after] TYPE {json}`."""
+    """`[before|after] TYPE {json}`, or the whole step as JSON. Without a position, the first possible one."""
 
-    position: Literal["before", "after"]
+    position: Literal["before", "after"] | None
     step: Mapping[str, Any]
 
 
@@ -169,12 +169,15 @@ def read_config(text: str) -> dict[str, Any] | None:
 
 def read_injection(text: str) -> Injection:
     first, _, rest = text.partition(" ")
-    position: Literal["before", "after"] = "before"
+    position: Literal["before", "after"] | None = None
     if first in ("before", "after"):
         position = "before" if first == "before" else "after"
-        first, _, rest = rest.strip().partition(" ")
+        text = rest.strip()
+        first, _, rest = text.partition(" ")
     if not first:
-        raise BadCommand("it takes a step type and its config")
+        raise BadCommand("it takes a step type and its config, or a step as JSON")
+    if first.startswith("{"):
+        return Injection(position, read_object(text))
     rest = rest.strip()
     is_script = first == "run" and rest and not rest.startswith("{")
     config = {"script": rest} if is_script else optional(read_object)(rest)

@@ -185,13 +185,22 @@ _TABLE = (
     ),
     CommandSpec(
         "inject",
-        "inject [before|after] TYPE {JSON}",
-        "Insert a step that runs once.",
+        "inject [[before|after] TYPE {JSON} | STEP]",
+        "Insert a step that runs once; without arguments, list those that wait.",
         CHANGING,
-        read.read_injection,
+        read.optional(read.read_injection),
         verb="inject",
         takes="type",
-        more="inject run make clean  runs a script",
+        more="""\
+inject run make clean  runs a script
+inject after {"run": "make clean", "timeout": "1m"}  any step of a flow file, as JSON""",
+    ),
+    CommandSpec(
+        "uninject",
+        "uninject STEP",
+        "Remove an injected step that has not run.",
+        CHANGING,
+        read.read_word,
     ),
     CommandSpec(
         "sh",

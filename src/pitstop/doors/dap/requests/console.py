@@ -99,11 +99,20 @@ async def _override(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 async def _inject(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     word, _, step = rest.partition(" ")
-    position: Literal["before", "after"] = "after" if word == "after" else "before"
     given = read_json(step if word in ("before", "after") else rest)
     debugger, _ = adapter.session().live()
-    injected = await debugger.say(verbs.Inject(await stop_for(adapter, frame_id), given, position))
+    number = await stop_for(adapter, frame_id)
+    possible = next((stop.positions for stop in (await debugger.say(verbs.State())).stops if stop.id == number), ())
+    position: Literal["before", "after"] = "before" if word == "before" or "before" in possible else "after"
+    if word == "after":
+        position = "after"
+    injected = await debugger.say(verbs.Inject(number, given, position))
     return f"{injected.path} will run {position} this step"
+
+
+async def _uninject(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    await adapter.session().live()[0].say(verbs.Uninject(await stop_for(adapter, frame_id), rest))
+    return f"removed {rest}"
 
 
 async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -195,7 +204,8 @@ COMMANDS = {
     "unset": Command("unset PATH", "Remove a value", _unset),
     "undo": Command("undo", "Undo the last edit at this stop", _undo),
     "override": Command("override JSON", "Override keys of the step's config", _override),
-    "inject": Command("inject [before|after] JSON", 'Insert a step, such as {"uses": "run", "with": {…}}', _inject),
+    "inject": Command("inject [before|after] JSON", 'Insert a step, such as {"run": "make clean"}', _inject),
+    "uninject": Command("uninject STEP", "Remove an injected step that has not run", _uninject),
     "break": Command("break STEP [if JQ]", "Pause before a step", _break),
     "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),
     "retry": Command("retry", "Retry the step with your changes, and continue", _retry),

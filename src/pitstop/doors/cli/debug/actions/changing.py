@@ -40,10 +40,26 @@ async def config(console: Console, keys: dict[str, Any] | None) -> None:
     console.screen.say(*config_lines(await console.debugger.say(verbs.ReadConfig(stop.id))))
 
 
-async def inject(console: Console, given: Injection) -> None:
+async def inject(console: Console, given: Injection | None) -> None:
     stop = console.stopped()
-    injected = await console.debugger.say(verbs.Inject(stop.id, dict(given.step), given.position))
-    _done(console, f"{injected.path} will run {given.position} {stop.occurrence}")
+    if given is None:
+        await _list_injected(console)
+        return
+    position = given.position or (stop.positions or ("before",))[0]
+    injected = await console.debugger.say(verbs.Inject(stop.id, dict(given.step), position))
+    _done(console, f"{injected.path} will run {position} {stop.occurrence}")
+
+
+async def uninject(console: Console, path: str) -> None:
+    await console.debugger.say(verbs.Uninject(console.stopped().id, path))
+    _done(console, f"removed {path}")
+
+
+async def _list_injected(console: Console) -> None:
+    await console.look()
+    waiting = [each for each in console.state.injected if each.is_waiting]
+    lines = [f"{each.step.path}  {each.position} {each.occurrence}  {each.step.title}" for each in waiting]
+    console.screen.say(*(Text(f"  {line}") for line in lines or ["no injected step is waiting"]))
 
 
 async def say_verb(verb: Verb, console: Console, given: dict[str, Any]) -> None:
@@ -69,6 +85,7 @@ ACTIONS: dict[str, Action] = {
     "undo": undo,
     "config": config,
     "inject": inject,
+    "uninject": uninject,
     "sh": partial(open_shell, "shell"),
     **{verb.name: partial(say_verb, verb) for verb in UNSPOKEN},
 }
