@@ -17,7 +17,7 @@ import pytest
 from tests.executors.processes import processes_with
 from tests.patience import PATIENCE_SECONDS
 
-MARK = "PITSTOP_SUITE"  # in the environment of whatever a test starts, and of what that starts
+MARK = "SUITE_OF_PITSTOP"  # in the environment of whatever a test starts, and of what that starts
 OURS = re.compile(r"pitstop|tmp[a-z0-9_]{8}$")  # the names that we give, and those of Python's `tempfile`
 HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # Python's own: they end with the worker
 

@@ -55,6 +55,11 @@ class Settings(Struct, frozen=True):
         return self.home / "workspaces"
 
 
+OWN_VARIABLES = "PITSTOP_"  # what Pitstop's own settings begin with
+SERVER_CREDENTIALS = frozenset(
+    ("PGPASSWORD", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "NOTIFY_SOCKET")
+)
+
 _LIMITS = ("snapshot_limit_bytes", "snapshot_limit_files", "shell_cpus", "shell_memory_bytes", "shell_processes")
 
 
@@ -77,3 +82,11 @@ def _home(environment: Mapping[str, str]) -> Path:
     if state and Path(state).is_absolute():  # the convention says to ignore any other
         return Path(state, "pitstop")
     return Path(environment.get("HOME") or "~").expanduser() / ".local/state/pitstop"
+
+
+def environment_for_commands(environment: Mapping[str, str] = os.environ, *, on_server: bool = False) -> dict[str, str]:
+    """What commands inherit: the environment without Pitstop's own settings, and without the server's credentials."""
+    own = SERVER_CREDENTIALS if on_server else ()
+    return {
+        name: value for name, value in environment.items() if not name.startswith(OWN_VARIABLES) and name not in own
+    }

@@ -246,6 +246,25 @@ async def test_a_program_is_looked_for_on_the_path_of_the_command(bench: Bench, 
     assert (await bench.run(argv=("greet",), env={"PATH": f"{tmp_path}/first"}))[0].exit_code == 126
 
 
+@pytest.mark.parametrize(("lease", "inherited"), [(None, "kept"), (30.0, "")])
+async def test_a_command_does_not_inherit_the_credentials_of_pitstop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lease: float | None, inherited: str
+) -> None:
+    for name in ("PITSTOP_DB", "PITSTOP_TOKEN", "PGPASSWORD"):
+        monkeypatch.setenv(name, "kept")
+    executor = ProcessExecutor(tmp_path / "workspaces", lease_seconds=lease)
+    bench = Bench(executor, await executor.acquire(Placement()))
+    show = "echo $PITSTOP_DB,$PITSTOP_TOKEN,$PGPASSWORD,"
+
+    said = (await bench.run(show))[1]
+    shell = await executor.shell(bench.workspace, ShellRequest(argv=("sh", "-c", show)))
+    shown = await shell.read()
+    await executor.close()
+
+    assert said == f",,{inherited},\n"
+    assert shown == f",,{inherited},\r\n".encode()
+
+
 async def test_a_script_may_be_longer_than_an_argument(bench: Bench) -> None:
     assert (await bench.run("echo begin\n" + "# padding\n" * 50_000 + "echo end"))[1] == "begin\nend\n"
 

@@ -41,7 +41,7 @@ class Clone:
         self.env = {
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(home),
-            "PITSTOP_TEST": self.mark,
+            "TEST_OF_PITSTOP": self.mark,
             "PROMPT_TOOLKIT_NO_CPR": "1",  # there is nobody here who would tell where the cursor is
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
@@ -157,7 +157,7 @@ def serving(clone: Clone, **environment: str) -> Iterator[str]:
     with subprocess.Popen(
         words,
         cwd=clone.path,
-        env={**clone.env, "PITSTOP_TEST": mark, **environment},
+        env={**clone.env, "TEST_OF_PITSTOP": mark, **environment},
         stdout=subprocess.PIPE,
         text=True,
     ) as server:

@@ -1,7 +1,6 @@
 """The commit that a run works on: which one a folder is at, and a commit sent to a workspace."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from pitstop.engine.workspace_files import WorkspaceFiles
 from pitstop.errors import BadCommit
 from pitstop.runs.run_info import CommitInfo
+from pitstop.settings import environment_for_commands
 
 LOOK_SECONDS = 10.0
 CHUNK_BYTES = 256 * 1024
@@ -107,7 +107,7 @@ async def _git(folder: str, *words: str) -> str:
 
 
 async def _start_git(folder: str, *words: str, asked: str) -> asyncio.subprocess.Process:
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    environment = {**environment_for_commands(), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         return await asyncio.create_subprocess_exec(
             *("git", *_PLAIN, "-C", folder, *words),

@@ -34,6 +34,7 @@ from pitstop.service.stored.secrets import StoredSecrets
 from pitstop.service.stored.tokens import StoredTokens
 from pitstop.serving.notify import notify_systemd
 from pitstop.serving.operations import ServerOperations
+from pitstop.serving.process_privacy import hide_process
 from pitstop.settings import Settings
 from pitstop.store.sql.store import open_sql_store
 
@@ -138,6 +139,7 @@ def address_kept(settings: Settings, url: str) -> Iterator[None]:
 
 async def serve(serving: Serving, on_open: Callable[[Open], None]) -> None:
     """Serve until the process is told to end."""
+    hide_process()
     sys.setswitchinterval(SWITCH_SECONDS)
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()

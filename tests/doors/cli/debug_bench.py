@@ -63,7 +63,7 @@ class Folder:
             "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(path),
             "PITSTOP_HOME": str(path / "state"),
-            "PITSTOP_TEST": self.mark,
+            "TEST_OF_PITSTOP": self.mark,
             "PROMPT_TOOLKIT_NO_CPR": "1",  # there is nobody here who would tell where the cursor is
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",

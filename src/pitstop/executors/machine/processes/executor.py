@@ -39,6 +39,7 @@ from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.machine.workspaces.held import Workspaces
 from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
 from pitstop.executors.machine.workspaces.workspace import Workspace, path_in_repo
+from pitstop.settings import environment_for_commands
 
 if TYPE_CHECKING:  # what a run without snapshots need not pay for
     from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
@@ -55,8 +56,8 @@ BeforeRelease = Callable[[WorkspaceRef], Awaitable[None]]
 class ProcessExecutor:
     """Runs commands on this machine, as the user that Pitstop runs as. Workspaces are made below `workspaces`.
 
-    A command gets `env`, which is this process's own unless it is given, then HOME, PITSTOP_ARTIFACTS, PITSTOP_EPOCH
-    and PITSTOP_EXECUTION_KEY, and over these its own.
+    A command gets `env`, by default that of this process without Pitstop's own settings, then HOME, PITSTOP_ARTIFACTS,
+    PITSTOP_EPOCH and PITSTOP_EXECUTION_KEY, and over these its own.
 
     Where others may take over (a server beside this one), `lease_seconds` is how long this process may stand still
     before its commands are ended and its workspaces are free: LEASE_SECONDS is a good value. None is for one who works
@@ -79,7 +80,7 @@ class ProcessExecutor:
         self._lease_seconds = lease_seconds
         self._runner = runner
         self._labels: Labels = {"os": platform.system().lower(), "arch": _architecture(), **(labels or {})}
-        self._env = _encoded(os.environ if env is None else env)
+        self._env = _encoded(environment_for_commands(on_server=lease_seconds is not None) if env is None else env)
         self._held: dict[str, _Held] = {}
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
         self._supervisors = Supervisors(lease_seconds, self._workspaces.notice_lapse, new_keeper)

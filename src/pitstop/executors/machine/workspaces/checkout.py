@@ -1,13 +1,13 @@
 """A commit of a git bundle, checked out into the repo of a workspace."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import AsyncIterable, Collection
 from pathlib import Path
 
 from pitstop.engine.threads import in_thread
 from pitstop.errors import BadCommit
+from pitstop.settings import environment_for_commands
 
 SECONDS = 600.0
 REFS = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
@@ -56,7 +56,7 @@ def _move_all(source: Path, target: Path) -> None:
 
 async def _git(repository: Path, commit: str, *words: str) -> None:
     """Raises `BadCommit` when git fails. A git that takes too long, or is cancelled, is killed."""
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    environment = {**environment_for_commands(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         process = await asyncio.create_subprocess_exec(
             *("git", *_PLAIN, "-C", str(repository), *words),
