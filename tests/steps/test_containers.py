@@ -91,6 +91,26 @@ async def test_a_secret_is_masked_in_what_a_container_says(docker: Docker, tmp_p
     assert bench.said == "the token is ***\n"
 
 
+async def test_a_secret_in_a_script_is_in_no_argument_in_a_container(docker: Docker, tmp_path: Path) -> None:
+    async with open_containers(docker, tmp_path, secrets={"TOKEN": "hunter2hunter2"}) as bench:
+        script = "cat /proc/[0-9]*/cmdline | grep -c hunter2 || echo not found # hunter2hunter2"
+        await bench.outputs("run", {"script": script, "image": BOX})
+        await bench.outputs("run", {"script": script, "image": TALKATIVE, "user": "image"})
+        check = "test hunter2hunter2 && cat /proc/[0-9]*/cmdline | tr '\\0' ' ' > /seen; true"
+        ask = "until nc web 80 </dev/null; do sleep 0.1; done"
+        argv = ["sh", "-c", "while true; do nc -l -p 80 -e cat /seen; done"]
+        service = {"image": BOX, "command": argv, "health": check}
+        await bench.outputs("run", {"script": ask, "image": BOX, "services": {"web": service}})
+        refused = await bench.failure(
+            "run", {"script": ask, "image": BOX, "services": {"web": {**service, "command": ["hunter2hunter2"]}}}
+        )
+
+    assert bench.said.startswith("0\nnot found\n0\nnot found\n")
+    assert "PITSTOP_HEALTH_CHECK" in bench.said
+    assert "***" not in bench.said
+    assert "would be visible in the arguments" in refused
+
+
 async def test_a_step_that_takes_too_long_is_ended_in_its_container(bench: Bench, docker: Docker) -> None:
     outcome = await bench.act("run", {"script": "exec sleep 1000", "image": BOX}, timeout_seconds=1.5)
 

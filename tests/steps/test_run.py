@@ -409,6 +409,61 @@ async def test_secrets_are_in_no_output_no_error_and_no_live_text(tmp_path: Path
         assert "hunter2" not in error
 
 
+SHOW_ARGUMENTS = {
+    "bash": "cat /proc/$$/cmdline > arguments",
+    "sh": "cat /proc/$$/cmdline > arguments",
+    "python": "import shutil; shutil.copy('/proc/self/cmdline', 'arguments')",
+}
+
+
+@pytest.mark.parametrize("shell", SHOW_ARGUMENTS)
+async def test_a_secret_in_a_script_is_in_no_argument_of_a_process(tmp_path: Path, is_far: bool, shell: str) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"token": "hunter2hunter2"}) as bench:
+        await bench.outputs("run", {"script": f"{SHOW_ARGUMENTS[shell]} # hunter2hunter2", "shell": shell})
+        await bench.outputs("wait", {"command": "cat /proc/$$/cmdline >> arguments # hunter2hunter2"})
+
+        assert "hunter2" not in (bench.repo / "arguments").read_text()
+        assert bench.files_in(f"{bench.workspace.control}/commands") == {}
+
+
+@pytest.mark.parametrize("secrets", [{}, {"token": "hunter2hunter2"}])
+@pytest.mark.parametrize(
+    ("shell", "script"),
+    [
+        (None, 'read line; echo "$0 $# $line $-"; shopt -po pipefail'),
+        ("sh", 'read line\necho "$0 $# $line $-"\nno-such-command'),
+        ("python", "import sys\nsys.path[0] or print(sys.argv, input(), __name__)"),
+    ],
+)
+async def test_a_script_looks_the_same_with_and_without_secrets(
+    tmp_path: Path, is_far: bool, shell: str | None, script: str, secrets: dict[str, str]
+) -> None:
+    config = {"script": script, "shell": shell, "stdin": "input\n", "accept": [0, 127]}
+    async with open_bench(tmp_path, is_far=is_far, secrets=secrets) as bench:
+        await bench.outputs("run", config)
+
+        assert bench.said.replace("eval: ", "") in (  # dash names the builtin
+            "bash 0 input ehBc\nset -o pipefail\n",
+            "sh 0 input e\nsh: 3: no-such-command: not found\n",
+            "['-c'] input __main__\n",
+        )
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"script": "hunter2hunter2", "shell": ["echo", "{script}"]},
+        {"script": "hunter2hunter2", "shell": ["echo"]},
+        {"script": "true", "shell": ["echo", "hunter2hunter2"]},
+    ],
+)
+async def test_a_secret_that_would_be_an_argument_is_refused(
+    tmp_path: Path, is_far: bool, config: dict[str, Any]
+) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"token": "hunter2hunter2"}) as bench:
+        assert "would be visible in the arguments of a process" in await bench.failure("run", config)
+
+
 @pytest.mark.parametrize(
     ("config", "told"),
     [

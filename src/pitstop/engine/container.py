@@ -5,6 +5,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+LINE_FOR_SHELL = ("sh", "-c")  # what a health check that is text begins with
+
 PullPolicy = Literal["missing", "always", "never"]
 
 
@@ -18,6 +20,11 @@ class Health(Struct, frozen=True, kw_only=True):
     interval_seconds: float = 1.0
     timeout_seconds: float = 10.0
     start_seconds: float = 60.0
+
+
+def is_text(check: tuple[str, ...]) -> bool:
+    """Whether a health check is a line for `sh`, as opposed to words of the user's own."""
+    return check[:2] == LINE_FOR_SHELL and len(check) == len(LINE_FOR_SHELL) + 1
 
 
 class Service(Struct, frozen=True, kw_only=True):

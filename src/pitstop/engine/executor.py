@@ -84,12 +84,14 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     repo and cannot leave it. `env` is laid over what the place gives every command. `stdin` None is an empty input, and
     LIVE_INPUT one that `write` fills until `close_input`, and that ends when Pitstop does.
     With `image` it runs in a container of that image, made as `container` says, where the workspace has the same paths.
+    With `script_file` the script is in that file too, and must be read from there: it may contain secrets.
     A word of `argv` that is PITSTOP_PYTHON, or begins with PITSTOP_PACKAGE, names a file of Pitstop at the place.
     """
 
     key: str
     argv: tuple[str, ...] = ()
     script: str | None = None
+    script_file: str | None = None
     shell: tuple[str, ...] = ("sh", "-e")
     cwd: str = "."
     env: Mapping[str, str] = msgspec.field(default_factory=dict)

@@ -36,6 +36,7 @@ class FarExecutor:
         real = msgspec.structs.replace(
             command,
             argv=tuple(self._there(workspace, word) for word in command.argv),
+            script_file=None if command.script_file is None else self._there(workspace, command.script_file),
             env={name: self._there(workspace, value) for name, value in command.env.items()},
         )
         return await self._executor.start(self.real(workspace), real)

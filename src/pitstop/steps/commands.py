@@ -3,17 +3,25 @@
 import asyncio
 import signal
 from collections import deque
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from pitstop.engine.container import ContainerOptions, is_text
 from pitstop.engine.executor import Command, CommandRef, CommandResult
 from pitstop.engine.frame import Activation
+from pitstop.engine.scripts import can_read_file
 from pitstop.errors import WorkspaceLost
 from pitstop.events.written_text import shown_line
+from pitstop.steps.failures import BadConfig
 from pitstop.steps.workplace import Workplace
 
 LAST_LINES = 10
+VISIBLE_SECRET = (
+    "a secret would be visible in the arguments of a process: pass it in `env`, or the script with `{file}` in `shell`"
+)
 _TAIL_BYTES = 32 * 1024
 _LINE_CHARACTERS = 500
 _FIRST_SIGNAL_CODE = 128  # a shell whose command was ended by signal 9 exits with 128 + 9
@@ -28,6 +36,39 @@ class Ended(Struct, frozen=True):
 
 async def run_to_end(workplace: Workplace, activation: Activation, command: Command, *, is_heard: bool = True) -> Ended:
     """Run the command to its end. Cancelling ends it with time to clean up, cancelling again without."""
+    _refuse_visible_secrets(workplace, activation, command)
+    async with _hidden_script(workplace, command) as hidden:
+        return await _run_to_end(workplace, activation, hidden, is_heard=is_heard)
+
+
+@asynccontextmanager
+async def _hidden_script(workplace: Workplace, command: Command) -> AsyncIterator[Command]:
+    """The command, with its script in a file where the run has secrets."""
+    if not workplace.secrets or command.script is None or not can_read_file(command.shell) or "\0" in command.script:
+        yield command  # one with a NUL is refused by the place
+        return
+    mode = script_mode(command.container)
+    async with workplace.control_file(command.key, "script", command.script, mode=mode) as file:
+        yield replace(command, script_file=file.path)
+
+
+def script_mode(container: ContainerOptions) -> int:
+    """The permissions of a file with a script: another user of a container must be able to read it."""
+    return 0o600 if container.user is None else 0o644
+
+
+def _refuse_visible_secrets(workplace: Workplace, activation: Activation, command: Command) -> None:
+    """Raises BadConfig if a secret would be in the arguments of a process, which every user can read."""
+    words = [*command.argv]
+    if command.script is not None:
+        words += command.shell if can_read_file(command.shell) else (*command.shell, command.script)
+    for service in command.container.services:
+        words += service.argv if is_text(service.health.command) else (*service.argv, *service.health.command)
+    if any(workplace.mask(word) != word for word in words):
+        raise BadConfig(activation.step.kind, [VISIBLE_SECRET])
+
+
+async def _run_to_end(workplace: Workplace, activation: Activation, command: Command, *, is_heard: bool) -> Ended:
     executor = workplace.executor
     ref = CommandRef(workplace.workspace.id, command.key)
     listener = workplace.listener(activation) if is_heard else None

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
-from pitstop.engine.container import ContainerOptions, Health, PullPolicy, Service
+from pitstop.engine.container import LINE_FOR_SHELL, ContainerOptions, Health, PullPolicy, Service
 from pitstop.steps.config import field_names
 from pitstop.steps.fields import Duration, StepConfig, Words
 from pitstop.steps.workplace import as_text, checked_name
@@ -37,7 +37,8 @@ Memory = Annotated[
 Check = Annotated[
     tuple[str, ...],
     BeforeValidator(
-        lambda value: ("sh", "-c", value) if isinstance(value, str) else value, json_schema_input_type=str | list[str]
+        lambda value: (*LINE_FOR_SHELL, value) if isinstance(value, str) else value,
+        json_schema_input_type=str | list[str],
     ),
 ]
 

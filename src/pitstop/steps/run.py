@@ -14,7 +14,7 @@ from pitstop.engine.frame import Activation
 from pitstop.engine.threads import in_thread
 from pitstop.errors import FileProblem, StepFailure
 from pitstop.plan.values import as_json
-from pitstop.steps.commands import Ended, run_to_end, why_it_ended
+from pitstop.steps.commands import Ended, run_to_end, script_mode, why_it_ended
 from pitstop.steps.failures import BadReport, CommandFailed, NotAvailable, NothingMatches
 from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
 from pitstop.steps.script_outputs import read_outputs
@@ -129,7 +129,8 @@ class RunStep:
             return {"script": form.script, "shell": shell}
         meant = {"script": form.script}
         if "file" in named:
-            script = self._workplace.control_file(key, "script", form.script)
+            mode = script_mode(form.container)
+            script = self._workplace.control_file(key, "script", form.script, mode=mode)
             meant["file"] = (await files.enter_async_context(script)).path
         return {"argv": tuple(re.sub(_PLACEHOLDER, lambda name: meant[name[1]], word) for word in shell)}
 

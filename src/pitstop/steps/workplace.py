@@ -117,7 +117,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 
     @asynccontextmanager
     async def control_file(
-        self, key: str, kind: str, content: str | None = None, *, mode: int | None = None
+        self, key: str, kind: str, content: str | None = None, *, mode: int = 0o600
     ) -> AsyncIterator["ControlFile"]:
         """A file for the command with this execution key, until this is left; without content the command makes it."""
         name = f"{COMMAND_FILES}/{_file_name(key)}.{kind}"

@@ -6,7 +6,6 @@ import socket
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -29,7 +28,7 @@ from pitstop.executors.machine.containers.log import CommandLog
 from pitstop.executors.machine.containers.ownership import keep_owner
 from pitstop.executors.machine.containers.result import TAIL_BYTES, Ending, NotRun, Seen, result_of, why_not_run
 from pitstop.executors.machine.containers.services import Services
-from pitstop.executors.machine.processes.argv import script_argv
+from pitstop.executors.machine.processes.argv import argv_of
 
 DRAIN_SECONDS = 60.0  # for what the engine still passes on when the container has ended; most often that is nothing
 DRAINED_BYTES = 1024 * 1024
@@ -191,10 +190,7 @@ class ContainerCommand:
         networks = await stack.enter_async_context(
             yard.services.beside(options.services, self._workspace.id, self._labels, self.log.say)
         )
-        script_file = Path(self.log.path + ".script")
-        self._argv = command.argv
-        if command.script is not None:
-            self._argv = script_argv(command.shell, command.script, script_file)
+        self._argv = command.argv if command.script is None else argv_of(command, self.log.path)
         request = ContainerRequest(
             image=image,
             argv=self._argv,

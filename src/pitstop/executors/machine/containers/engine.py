@@ -215,12 +215,15 @@ def told_gone(path: str) -> Iterator[None]:
         raise EngineGone(f"lost the connection to the container engine at {path}: {error}") from error
 
 
-async def execute(engine: ContainerEngine, name: str, argv: Sequence[str]) -> tuple[int, bytes]:
+async def execute(
+    engine: ContainerEngine, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
     """Run one more command in a container: its exit code, and the last that it said. Cancelling leaves it running.
 
     Raises EngineRefused.
     """
-    request = {"AttachStdout": True, "AttachStderr": True, "Tty": True, "Cmd": list(argv)}
+    variables = [f"{key}={value}" for key, value in (env or {}).items()]
+    request = {"AttachStdout": True, "AttachStderr": True, "Tty": True, "Cmd": list(argv), "Env": variables}
     execution = (await engine.ask("POST", f"/containers/{name}/exec", body=request))["Id"]
     said = b""
     take_over = engine.take_over(f"/exec/{execution}/start", body={"Detach": False, "Tty": True})

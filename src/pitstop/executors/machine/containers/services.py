@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from pitstop.engine.container import Service
+from pitstop.engine.container import LINE_FOR_SHELL, Service, is_text
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineRefused, execute
 from pitstop.executors.machine.containers.images import Images
 from pitstop.executors.machine.containers.labels import remove_container, remove_network
@@ -16,6 +16,7 @@ from pitstop.executors.machine.containers.result import NotRun
 
 LOOK_SECONDS = 0.1
 LAST_LINES = 10
+CHECK = "PITSTOP_HEALTH_CHECK"
 KEPT_LOG = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}  # to tell why one does not get ready
 
 Say = Callable[[str], None]
@@ -160,7 +161,7 @@ class _Group:
             return None if status in ("healthy", "none") else ""
         try:
             async with asyncio.timeout(health.timeout_seconds):
-                exit_code, said = await execute(self._engine, self._container(service.name), health.command)
+                exit_code, said = await execute(self._engine, self._container(service.name), *_hidden(health.command))
         except TimeoutError:
             return f"its check took longer than {health.timeout_seconds:g} s"
         except EngineRefused as error:
@@ -192,3 +193,8 @@ def service_config(service: Service, image: str, network: str, labels: Mapping[s
         "HostConfig": {"NetworkMode": network, "LogConfig": KEPT_LOG},
         "NetworkingConfig": {"EndpointsConfig": {network: {"Aliases": [service.name]}}},
     }
+
+
+def _hidden(check: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The words of a health check, and the variable that a line for `sh` is in: it may contain secrets."""
+    return ((*LINE_FOR_SHELL, f'eval "${CHECK}"'), {CHECK: check[-1]}) if is_text(check) else (check, {})
