@@ -13,6 +13,7 @@ from pitstop.debugger.session import Session
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Shell, ShellRequest
 from pitstop.engine.frame import Activation, RunContext
+from pitstop.engine.workspace_files import COMMAND_FILES
 from pitstop.errors import CommandRefused, NotRunning
 from pitstop.runs.local_debugger import LocalDebugger
 from pitstop.runs.run_files import RunFiles
@@ -23,7 +24,7 @@ from pitstop.runs.workplaces import RECORDINGS
 from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
 
-START_FILE = "shell.rc"
+START_FILE = f"{COMMAND_FILES}/shell.rc"
 
 
 class ShellIntervention:
@@ -252,7 +253,7 @@ async def _shell_with_history(
         lines.append(f"history -s -- {shlex.quote(script)}")
     start = f"{workplace.workspace.control}/{START_FILE}"
     data = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
-    await workplace.files.write("control", START_FILE, data)
+    await workplace.files.write("control", START_FILE, data, mode=0o644 if in_container else 0o600)
     if in_container:  # where there may be no bash
         return ("sh", "-c", 'command -v bash >/dev/null && exec bash --rcfile "$0" -i; exec sh -i', start)
     return ("bash", "--rcfile", start, "-i")

@@ -155,10 +155,7 @@ class ProcessExecutor:
         if self._has_lost(held):
             return  # it may be somebody else's by now
         with contextlib.suppress(WorkspaceLost):
-            if held.is_kept:
-                held.workspace.keep()
-            else:
-                await in_thread(held.workspace.destroy)
+            await in_thread(held.workspace.keep if held.is_kept else held.workspace.destroy)
 
     async def image_digest(self, image: str) -> str:
         return ""

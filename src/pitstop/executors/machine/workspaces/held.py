@@ -74,9 +74,7 @@ class Workspaces:
 
         If the epoch ended while it was opened, because this process stood still, it may be another's already.
         """
-        if not self._cleaned:
-            self._cleaned = True
-            await asyncio.to_thread(self._clean)
+        await self._clean_once()
         folder = None if placement.folder is None else Path(placement.folder)
         wait_until = time.monotonic() + placement.deadline_seconds
         wait_shortly_until = max(wait_until, time.monotonic() + SOON_OVER_SECONDS)
@@ -110,15 +108,22 @@ class Workspaces:
 
     async def orphans(self) -> list[str]:
         """The ids of the named ones whose users died."""
+        await self._clean_once()
         return await asyncio.to_thread(find_workspaces, self.folder, kept=False)
 
     async def kept(self) -> list[str]:
         """The ids of those that were released to be kept."""
+        await self._clean_once()
         return await asyncio.to_thread(find_workspaces, self.folder, kept=True)
 
     async def remove(self, workspace: str) -> None:
         """Remove one that nobody uses, if there is one. Raises WorkspaceBusy if it is in use."""
         await in_thread(lambda: remove_workspace(self.folder, workspace))
+
+    async def _clean_once(self) -> None:
+        if not self._cleaned:
+            self._cleaned = True
+            await asyncio.to_thread(self._clean)
 
     def _clean(self) -> None:
         with contextlib.suppress(OSError):  # who cannot clean up can still try to work

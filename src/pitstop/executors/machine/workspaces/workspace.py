@@ -33,6 +33,7 @@ from pitstop.executors.machine.workspaces.leftovers import sweep_epoch
 
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
+CONTAINER_LOGS = "containers"
 FEW_LOGS = 100  # no more are removed without a thread
 KEPT, IN_USE = "ready", "in_use"  # the states that a record can have
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -77,6 +78,7 @@ class Workspace:
         self.control = root / ".pitstop"
         self.logs = self.control / "logs"
         self.command_files = self.control / COMMAND_FILES
+        self.container_logs = self.control / CONTAINER_LOGS
         self.named = named
         self.epoch = ""  # in which it is used
 
@@ -90,10 +92,18 @@ class Workspace:
         self._record(IN_USE)
 
     def keep(self) -> None:
-        """Leave it as it is, for whoever takes it up again. It will be nobody's orphan."""
+        """Leave its files for the next user. What its commands wrote is removed: it may contain secrets."""
         with self._locked_and_ours():
+            self.remove_command_files()
             self.epoch = ""
             self._record(KEPT)
+
+    def remove_command_files(self) -> None:
+        """Remove the raw logs of commands, and what they were given."""
+        remove_tree(self.logs)
+        remove_tree(self.command_files)
+        for log in self.container_logs.glob("*"):  # the folder itself says that there may be containers
+            log.unlink(missing_ok=True)
 
     def destroy(self) -> None:
         """Remove what was made for it, which the user's own folder was not."""
@@ -154,7 +164,7 @@ def path_in_repo(repo: Path, relative: str) -> Path:
 
 def traces_of(workspace: WorkspaceRef) -> Path:
     """The folder with the logs of its containers, which exists if there may be containers."""
-    return Path(workspace.control, "containers")
+    return Path(workspace.control, CONTAINER_LOGS)
 
 
 def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: Path | None = None) -> Workspace:
@@ -227,7 +237,7 @@ def remove_workspace(workspaces: Path, id: str) -> None:
 
 
 def clean_orphans(workspaces: Path) -> list[str]:
-    """Remove the orphans that nobody can know by an id that he gave them, and return their ids.
+    """Remove the orphans without an id that somebody gave them, and return their ids; of others, the raw logs.
 
     One that cannot be removed is left for another time: it holds up nobody.
     """
@@ -237,7 +247,9 @@ def clean_orphans(workspaces: Path) -> list[str]:
         with contextlib.suppress(Unavailable, OSError), _locked(root):
             record = _read_record(root)
             _check_free(root, record)
-            if not _is_named(root, record):
+            if _is_named(root, record):
+                Workspace(root).remove_command_files()
+            else:
                 Workspace(root).destroy_locked()
                 cleaned.append(root.name)
     return cleaned
