@@ -1,5 +1,7 @@
 import base64
 import json
+import shlex
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -32,6 +34,9 @@ def test_a_secret_is_replaced_wherever_it_stands() -> None:
         json.dumps(TOKEN)[1:-1].encode(),
         base64.b64encode(TOKEN.encode()),
         base64.urlsafe_b64encode(TOKEN.encode()),
+        TOKEN.encode().hex().encode(),
+        TOKEN.encode().hex().upper().encode(),
+        TOKEN.replace(" ", r"\ ").replace("~", r"\~").encode(),
     ],
 )
 def test_a_secret_is_recognised_in_the_forms_that_programs_give_it(encoded: bytes) -> None:
@@ -97,3 +102,51 @@ def test_how_the_bytes_are_cut_makes_no_difference(secrets: list[str], parts: li
 
     assert not any(secret.encode() in shown for secret in secrets)
     assert shown.replace(b"***", b"") == masked(masker, b"".join(parts)).replace(b"***", b"")
+
+
+QUOTED = 'it\'s 50% "off"'
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        shlex.quote(QUOTED)[1:-1],
+        QUOTED.replace("'", r"'\''"),
+        r"it\'s\ 50%\ \"off\"",
+        quote(QUOTED).lower(),
+        json.dumps(QUOTED)[1:-1],
+    ],
+)
+def test_a_secret_is_recognised_as_shells_and_addresses_quote_it(quoted: str) -> None:
+    assert masked(Masker({"QUOTED": QUOTED}), b"<" + quoted.encode() + b">") == b"<***>"
+
+
+LONG = "correct-horse-battery-staple-" * 4
+
+
+@pytest.mark.parametrize("end_of_line", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("before", ["", "user:", "a longer text that is before it: "])
+@pytest.mark.parametrize(("encode", "width"), [(bytes.hex, 60), (lambda raw: base64.b64encode(raw).decode(), 76)])
+def test_a_secret_is_recognised_in_an_encoded_text_that_is_wrapped(
+    encode: Callable[[bytes], str], width: int, before: str, end_of_line: bytes
+) -> None:
+    text = encode(f"{before}{LONG}, and after".encode()).encode()
+    wrapped = end_of_line.join(text[i : i + width] for i in range(0, len(text), width)) + end_of_line
+    masker = Masker({"LONG": LONG})
+    whole = masked(masker, b"$ xxd -p\n" + wrapped + b"$ ")
+
+    shown = whole.removeprefix(b"$ xxd -p\n").replace(end_of_line, b"")
+    begin, _, end = shown.partition(b"***")
+    assert text.startswith(begin)
+    assert text.endswith(end.removesuffix(b"$ "))
+    assert len(shown) < len(text) - len(LONG)
+    for cut in range(len(wrapped)):
+        assert masked(masker, b"$ xxd -p\n" + wrapped[:cut], wrapped[cut:] + b"$ ") == whole
+    assert masked(masker, *(bytes((byte,)) for byte in b"$ xxd -p\n" + wrapped + b"$ ")) == whole
+
+
+def test_lines_of_usual_length_are_not_held_back_though_one_ends_as_a_secret_begins() -> None:
+    stream = MaskedStream(Masker({"PASSWORD": "hunter2"}))
+
+    assert stream.feed(b"catch\n") == b"catch\n"
+    assert stream.feed(b"the length of the ruler is " + b"=" * 80 + b"6\n").endswith(b"6\n")

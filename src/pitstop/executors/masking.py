@@ -1,28 +1,43 @@
 """Secrets taken out of what commands write, also where one comes in two chunks or is encoded."""
 
-import base64
-import json
-from collections.abc import Iterator, Mapping
-from urllib.parse import quote, quote_plus
+import re
+from collections.abc import Mapping
+
+from pitstop.executors.secret_forms import forms_of
 
 MASK = b"***"
-SHORTEST = 4
+WRAPPED_CHARACTERS = 32  # a shorter line is not taken for a part of a longer text that was wrapped
+CONTEXT_BYTES = WRAPPED_CHARACTERS + len("\r\n")
+# A line break in a long text without spaces, such as `base64` and `xxd -p` write: a secret may continue after it.
+_LINE = rb"(?<=[A-Za-z0-9+/]{%d}" % WRAPPED_CHARACTERS
+BREAK = rb"(?:\n%b\n)|\r\n%b\r\n)|\r\Z%b\r))" % (_LINE, _LINE, _LINE)
+_BREAK = re.compile(BREAK)
+_ANY_BREAK = re.compile(rb"\n(?:%b\n)|%b\r\n))" % (_LINE, _LINE))  # the same, but ten times as fast where there is none
+_PROBE_BYTES = 8
 
 
 class Masker:
-    """Knows every form of the secrets. Masking one shorter than SHORTEST would garble the log and reveal it."""
+    """Knows every form of the secrets. Masking one shorter than four characters would garble the log and reveal it."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        forms = {form for secret in secrets.values() if len(secret) >= SHORTEST for form in _forms(secret)}
-        self._forms = sorted((form for form in forms if len(form) >= SHORTEST), key=lambda form: (-len(form), form))
-        self._first_bytes = {form[0] for form in self._forms}
-        self._longest = len(self._forms[0]) if self._forms else 0
+        self._names = {form: name for name, secret in secrets.items() for form in forms_of(secret)}
+        self._forms = sorted(self._names, key=lambda form: (-len(form), form))
+        longest = len(self._forms[0]) if self._forms else 0
+        self._reach = longest + len("\r\n") * (longest // WRAPPED_CHARACTERS + 2)  # of a form, with its breaks
+        self._beginnings = {form[:size] for form in self._forms for size in range(1, min(len(form), _PROBE_BYTES))}
+        self._wrapped: dict[bytes, re.Pattern[bytes]] = {}
 
-    def mask(self, data: bytes) -> bytes:
+    def mask(self, data: bytes, before: bytes = b"") -> bytes:
         """The bytes with every secret replaced. For a stream that comes in chunks there is `MaskedStream`."""
         for form in self._forms:
             if form in data:
                 data = data.replace(form, MASK)
+        whole = before + data
+        if _ANY_BREAK.search(whole):
+            joined = _BREAK.sub(b"", whole)
+            for form in self._forms:
+                if form in joined:
+                    data = _replace(self._with_breaks(form), before, data)
         return data
 
     def mask_text(self, text: str) -> str:
@@ -32,26 +47,52 @@ class Masker:
     def new_stream(self) -> "MaskedStream":
         return MaskedStream(self)
 
-    def decided(self, data: bytes) -> int:
-        """How many bytes can be masked now: what comes next cannot make a secret out of any part of them."""
-        cut = len(data)
-        for begin in range(max(0, len(data) - self._longest + 1), len(data)):
-            if data[begin] in self._first_bytes and self._begins_secret(data[begin:]):
-                cut = begin
-                break
-        while (earlier := self._begin_of_secret_across(cut, data)) is not None:
-            cut = earlier
-        return cut
+    def decided(self, data: bytes, before: bytes = b"") -> int:
+        """How many bytes can be masked now: what comes next cannot make a secret out of any part of them.
 
-    def _begins_secret(self, tail: bytes) -> bool:
-        return any(len(form) > len(tail) and form.startswith(tail) for form in self._forms)
+        `before` is the end of what was decided earlier.
+        """
+        if not self._forms:
+            return len(data)
+        whole = before + data
+        offset = max(len(before), len(whole) - self._reach)
+        cut = offset + self._begin_of_part(whole[offset:])
+        breaks = [found.span() for found in _BREAK.finditer(whole, offset)]
+        if breaks:
+            begin = offset + self._begin_of_part(_without(breaks, whole, offset))
+            for break_begin, break_end in breaks:
+                begin += break_end - break_begin if break_begin <= begin else 0
+            cut = min(cut, begin)
+        while (earlier := self._begin_of_secret_across(cut, whole)) is not None:
+            cut = earlier
+        return cut - len(before)
+
+    def _begin_of_part(self, end: bytes) -> int:
+        """Where in the end of the data a secret begins that is not complete; the length of the end if nowhere."""
+        found = [len(end), *(_begin_of_long_part(form, end) for form in self._forms if len(form) > _PROBE_BYTES)]
+        shortest = max(0, len(end) - _PROBE_BYTES + 1)
+        found += [begin for begin in range(shortest, len(end)) if end[begin:] in self._beginnings]
+        return min(found)
 
     def _begin_of_secret_across(self, cut: int, data: bytes) -> int | None:
         for form in self._forms:
             begin = data.find(form, max(0, cut - len(form) + 1), cut + len(form) - 1)
             if 0 <= begin < cut:
                 return begin
+        first, last = max(0, cut - self._reach), cut + self._reach
+        if _ANY_BREAK.search(data, first, last):
+            joined = _BREAK.sub(b"", data[max(0, first - CONTEXT_BYTES) : last])
+            for form in self._forms:
+                for found in self._with_breaks(form).finditer(data, first, last) if form in joined else ():
+                    if found.start() < cut < found.end():
+                        return found.start()
         return None
+
+    def _with_breaks(self, form: bytes) -> re.Pattern[bytes]:
+        if form not in self._wrapped:
+            separator = b"(?:%b)?" % BREAK
+            self._wrapped[form] = re.compile(separator.join(re.escape(bytes((byte,))) for byte in form))
+        return self._wrapped[form]
 
 
 class MaskedStream:
@@ -59,32 +100,47 @@ class MaskedStream:
 
     def __init__(self, masker: Masker) -> None:
         self._masker = masker
+        self._before = b""
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
         data = self._held + data
-        decided = self._masker.decided(data)
+        decided = self._masker.decided(data, self._before)
         self._held = data[decided:]
-        return self._masker.mask(data[:decided])
+        return self._pass_on(data[:decided])
 
     def finish(self) -> bytes:
         held, self._held = self._held, b""
-        return self._masker.mask(held)
+        return self._pass_on(held)
+
+    def _pass_on(self, data: bytes) -> bytes:
+        masked = self._masker.mask(data, self._before)
+        self._before = (self._before + data[-CONTEXT_BYTES:])[-CONTEXT_BYTES:]
+        return masked
 
 
-def _forms(secret: str) -> Iterator[bytes]:
-    """The secret as it may show up: each of its lines, and each of the ways in which programs encode it."""
-    raw = secret.encode("utf-8", "surrogatepass")
-    yield raw
-    for line in raw.splitlines():
-        yield line.strip()
-    yield quote(raw, safe="").encode()
-    yield quote(raw).encode()
-    yield quote_plus(raw).encode()
-    yield json.dumps(secret)[1:-1].encode()
-    yield json.dumps(secret, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        yield encode(raw)
-        for before in range(3):  # inside a longer text, as in user:secret, it begins at any of three places
-            encoded = encode(bytes(before) + raw)
-            yield encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+def _begin_of_long_part(form: bytes, end: bytes) -> int:
+    """The same for one form, of which there are at least _PROBE_BYTES."""
+    probe = form[:_PROBE_BYTES]
+    begin = end.find(probe, max(0, len(end) - len(form) + 1))
+    while begin >= 0 and not form.startswith(end[begin:]):
+        begin = end.find(probe, begin + 1)
+    return len(end) if begin < 0 else begin
+
+
+def _without(breaks: list[tuple[int, int]], data: bytes, offset: int) -> bytes:
+    parts = []
+    for begin, end in breaks:
+        parts.append(data[offset:begin])
+        offset = end
+    return b"".join((*parts, data[offset:]))
+
+
+def _replace(pattern: re.Pattern[bytes], before: bytes, data: bytes) -> bytes:
+    """The data with the mask for every match. What is before it only decides where a line was wrapped."""
+    whole, offset = before + data, len(before)
+    parts: list[bytes] = []
+    for found in pattern.finditer(whole, offset):
+        parts += (whole[offset : found.start()], MASK)
+        offset = found.end()
+    return b"".join((*parts, whole[offset:]))
