@@ -18,6 +18,7 @@ from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.masking import MaskedStream, Masker
 from pitstop.plan.plan import Plan, Step
 from pitstop.steps.approvals import Approvals
+from pitstop.steps.artifact_secrets import ArtifactScan
 from pitstop.steps.registry import StepTypes
 from pitstop.steps.workplace import Workplace
 
@@ -134,6 +135,7 @@ async def open_bench(
             grace_seconds=0.2,
             mask=masker.mask_text,
             masked_stream=(lambda: MaskedStream(masker)) if secrets else None,
+            artifact_scan=ArtifactScan(masker.new_scan) if secrets else None,
             approvals=approvals or Approvals(),
             on_output=lambda occurrence, chunk: bench.hear(occurrence, chunk),
             **options,

@@ -384,6 +384,24 @@ async def test_a_pattern_that_matches_nothing_is_a_failure(bench: Bench, field: 
     assert "'no/*.such'" in error
 
 
+async def test_an_artifact_with_a_secret_is_refused_by_name(tmp_path: Path, is_far: bool) -> None:
+    async with open_bench(tmp_path, is_far=is_far, secrets={"TOKEN": "hunter2hunter2"}) as bench:
+        script = """
+            head -c 1048570 /dev/zero > large; echo hunter2hunter2 >> large; echo fine > small
+            ln -s /etc/passwd $PITSTOP_ARTIFACTS/link
+            echo hunter2hunter2 | xxd -p > $PITSTOP_ARTIFACTS/hex; touch $PITSTOP_ARTIFACTS/hunter2hunter2
+        """
+        outputs = await bench.outputs("run", {"script": script, "artifacts": ["large", "small"]})
+        refused = await bench.workplace.refused_artifacts()
+        await bench.outputs("run", {"script": "true"})
+
+    assert outputs["artifacts"] == [{"path": "small", "size": 5}]
+    assert refused == {"large": "TOKEN", "hex": "TOKEN", "hunter2hunter2": "TOKEN"}
+    assert bench.said == "".join(
+        f"pitstop: artifact {path} contains the secret TOKEN: it is not stored\n" for path in ("hex", "***", "large")
+    )
+
+
 @pytest.mark.parametrize("pattern", ["../*", "/etc/*", "a/../../*", "link/*", "secret"])
 async def test_a_pattern_cannot_reach_out_of_the_workspace(bench: Bench, pattern: str) -> None:
     script = "ln -s /etc link; ln -s /etc/passwd secret"

@@ -23,7 +23,7 @@ class Masker:
         self._names = {form: name for name, secret in secrets.items() for form in forms_of(secret)}
         self._forms = sorted(self._names, key=lambda form: (-len(form), form))
         longest = len(self._forms[0]) if self._forms else 0
-        self._reach = longest + len("\r\n") * (longest // WRAPPED_CHARACTERS + 2)  # of a form, with its breaks
+        self.reach = longest + len("\r\n") * (longest // WRAPPED_CHARACTERS + 2)  # of a form, with its breaks
         self._beginnings = {form[:size] for form in self._forms for size in range(1, min(len(form), _PROBE_BYTES))}
         self._wrapped: dict[bytes, re.Pattern[bytes]] = {}
 
@@ -47,6 +47,14 @@ class Masker:
     def new_stream(self) -> "MaskedStream":
         return MaskedStream(self)
 
+    def new_scan(self) -> "SecretScan":
+        return SecretScan(self)
+
+    def find(self, data: bytes) -> str | None:
+        """The name of a secret that is in the data."""
+        joined = _BREAK.sub(b"", data) if _ANY_BREAK.search(data) else b""
+        return next((self._names[form] for form in self._forms if form in data or form in joined), None)
+
     def decided(self, data: bytes, before: bytes = b"") -> int:
         """How many bytes can be masked now: what comes next cannot make a secret out of any part of them.
 
@@ -55,7 +63,7 @@ class Masker:
         if not self._forms:
             return len(data)
         whole = before + data
-        offset = max(len(before), len(whole) - self._reach)
+        offset = max(len(before), len(whole) - self.reach)
         cut = offset + self._begin_of_part(whole[offset:])
         breaks = [found.span() for found in _BREAK.finditer(whole, offset)]
         if breaks:
@@ -79,7 +87,7 @@ class Masker:
             begin = data.find(form, max(0, cut - len(form) + 1), cut + len(form) - 1)
             if 0 <= begin < cut:
                 return begin
-        first, last = max(0, cut - self._reach), cut + self._reach
+        first, last = max(0, cut - self.reach), cut + self.reach
         if _ANY_BREAK.search(data, first, last):
             joined = _BREAK.sub(b"", data[max(0, first - CONTEXT_BYTES) : last])
             for form in self._forms:
@@ -117,6 +125,21 @@ class MaskedStream:
         masked = self._masker.mask(data, self._before)
         self._before = (self._before + data[-CONTEXT_BYTES:])[-CONTEXT_BYTES:]
         return masked
+
+
+class SecretScan:
+    """Searches bytes that come in chunks; `found` is the name of the first secret in them."""
+
+    def __init__(self, masker: Masker) -> None:
+        self.found: str | None = None
+        self._masker = masker
+        self._end = b""
+
+    def feed(self, data: bytes) -> None:
+        if self.found is None:
+            data = self._end + data
+            self.found = self._masker.find(data)
+            self._end = data[-self._masker.reach - CONTEXT_BYTES :]
 
 
 def _begin_of_long_part(form: bytes, end: bytes) -> int:

@@ -6,7 +6,6 @@ from functools import partial
 
 from pitstop.engine.executor import LogChunk
 from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
-from pitstop.engine.workspace_files import Part
 from pitstop.errors import LogLost, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
 from pitstop.events.types import StepFinished
 from pitstop.runs.commits import check_out
@@ -18,6 +17,7 @@ from pitstop.runs.run_snapshots import RunSnapshots, bring_files, snapshots_in, 
 from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace, ports_in
 from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Approvals
+from pitstop.steps.artifact_secrets import refusal, without_files
 from pitstop.steps.described import ClosedStepType
 from pitstop.store.port import KeptRun, RunStore
 
@@ -37,6 +37,7 @@ class RunWorkplace:
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
         self._progress = ProgressTelling(self._notify_progress)
         self._problem: str | None = None  # why the artifacts are not stored yet
+        self._refused: tuple[str, ...] = ()  # why some artifacts are never stored
         self._step_types: dict[str, StepType] = {}
         self._snapshots: RunSnapshots | None = None
         self._is_new = len(kept.log) == kept.log.carried_over
@@ -117,7 +118,8 @@ class RunWorkplace:
     @property
     def problem(self) -> str | None:
         """Why the artifacts or the files at some point are not stored."""
-        return self._problem or (None if self._snapshots is None else self._snapshots.problem)
+        snapshots = None if self._snapshots is None else self._snapshots.problem
+        return self._problem or self.mask_text("; ".join(self._refused)) or snapshots
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         self._output_listeners.append(listener)
@@ -139,17 +141,18 @@ class RunWorkplace:
                 listener(output)
 
     async def keep_artifacts(self) -> None:
-        """Store what steps have handed on so far, and the recordings of shells."""
-        await self._keep_part("artifacts")
+        """Store what steps have handed on so far, but no file with a secret, and the recordings of shells."""
+        if self.opened is not None:
+            with suppress(WorkspaceLost):  # what was there is stored already, or cannot be read any more
+                refused = await self.opened.refused_artifacts()
+                self._refused = tuple(refusal(path, secret) for path, secret in refused.items())
+                await self._kept.keep_artifacts(without_files(self.opened.files.stream("artifacts"), refused))
         await self.keep_recordings()
 
     async def keep_recordings(self) -> None:
-        await self._keep_part("control", RECORDINGS)
-
-    async def _keep_part(self, part: Part, below: str = ".") -> None:
         if self.opened is not None:
-            with suppress(WorkspaceLost):  # what was there is stored already, or cannot be read any more
-                await self._kept.keep_artifacts(self.opened.files.stream(part, below))
+            with suppress(WorkspaceLost):
+                await self._kept.keep_artifacts(self.opened.files.stream("control", RECORDINGS))
 
     async def keep_artifacts_at_end(self, clock: Clock, is_left: Callable[[], bool]) -> None:
         """Wait for a store that is unavailable, as everything else of the run does; LogLost once the run is left."""

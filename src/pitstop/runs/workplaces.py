@@ -10,6 +10,7 @@ from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRe
 from pitstop.engine.ports import Clock, Evaluator, PlanStep, Ports, Snapshots, StepType
 from pitstop.errors import WorkspaceLost
 from pitstop.steps.approvals import Approvals
+from pitstop.steps.artifact_secrets import ArtifactScan, SecretScan
 from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.steps.workplace import MaskedStream, OnOutput, Settle, Workplace
 
@@ -27,6 +28,8 @@ class StreamMasker(Protocol):
     def mask_text(self, text: str) -> str: ...
 
     def new_stream(self) -> MaskedStream: ...
+
+    def new_scan(self) -> SecretScan: ...
 
 
 class KillableWorkplace(Workplace, frozen=True, kw_only=True):
@@ -88,6 +91,7 @@ def workplace_in(
         secrets=secrets,
         mask=str if masker is None else masker.mask_text,
         masked_stream=None if masker is None else masker.new_stream,
+        artifact_scan=None if masker is None else ArtifactScan(masker.new_scan),
         approvals=approvals or Approvals(),
         on_output=on_output,
         settle=settle,

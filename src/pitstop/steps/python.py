@@ -65,6 +65,7 @@ class PythonStep:
             command = Command(key=key, argv=argv, env=env)
             ended = await run_to_end(workplace, activation, command)
             answer = await self._read_answer(answer_file.name)
+            await workplace.tell_refused_artifacts(activation)
         return self._outputs(form.call, ended, answer)
 
     async def _read_answer(self, name: str) -> Mapping[str, Any] | None:

@@ -93,6 +93,9 @@ class RunStep:
             )
             ended = await run_to_end(workplace, activation, command)
             outputs, problems = await self._gather(form, ended.result, output_file.name, before)
+            refused = await workplace.tell_refused_artifacts(activation)
+            if refused and "artifacts" in outputs:
+                outputs["artifacts"] = [each for each in outputs["artifacts"] if each["path"] not in refused]
         if not is_accepted(ended.result, form.accept):
             raise _failure(ended, outputs, problems)
         if problems:

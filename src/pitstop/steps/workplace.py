@@ -17,6 +17,7 @@ from pitstop.errors import FileProblem, WorkspaceLost
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
 from pitstop.steps.approvals import Approvals
+from pitstop.steps.artifact_secrets import ArtifactScan, refusal
 from pitstop.steps.failures import BadConfig
 
 BASH = ("bash", "-eo", "pipefail")
@@ -57,10 +58,12 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     grace_seconds: float = 10.0
     mask: Callable[[str], str] = str
     masked_stream: Callable[[], MaskedStream] | None = None
+    artifact_scan: ArtifactScan | None = None
     approvals: Approvals = msgspec.field(default_factory=Approvals)
     on_output: OnOutput | None = None
     settle: Settle | None = None
     _started: dict[str, int] = msgspec.field(default_factory=dict)  # commands, by execution
+    _told: dict[str, str] = msgspec.field(default_factory=dict)  # of artifacts that are refused
     _homes: dict[str, Self] = msgspec.field(default_factory=dict)
     _home_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
@@ -79,7 +82,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
             if home not in self._homes:
                 workspace = await self.executor.acquire(Placement())
                 self._homes[home] = msgspec.structs.replace(
-                    self, workspace=workspace, _started={}, _homes={}, _home_lock=asyncio.Lock()
+                    self, workspace=workspace, _started={}, _told={}, _homes={}, _home_lock=asyncio.Lock()
                 )
             return self._homes[home]
 
@@ -163,6 +166,19 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
         if self.on_output is not None:
             data = self.mask(text + "\n").encode(errors="replace")
             self.on_output(activation.occurrence, LogChunk("stdout", 0, activation.run.now(), data))
+
+    async def refused_artifacts(self) -> dict[str, str]:
+        """The name of a secret for each artifact that contains one, and so is not stored."""
+        return {} if self.artifact_scan is None else await self.artifact_scan.refused(self.files)
+
+    async def tell_refused_artifacts(self, activation: Activation) -> dict[str, str]:
+        """The same, and those that were not known yet are told in the log of the step."""
+        refused = await self.refused_artifacts()
+        for path, secret in refused.items():
+            if self._told.get(path) != secret:
+                self._told[path] = secret
+                self.tell(activation, f"pitstop: {refusal(path, secret)}")
+        return refused
 
     def masked(self, value: Any) -> Any:
         """JSON with the secrets taken out of its texts."""
