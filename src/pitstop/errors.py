@@ -55,6 +55,8 @@
     ├── BadLog                   an event log that does not belong to this plan, or is damaged
     ├── BadRequest               what came to a server cannot be taken as it is
     │   ├── TooLarge             it has more bytes than are read
+    │   ├── HeadTooLarge         its head has more bytes than are read
+    │   ├── HeadTimeout          its head did not arrive in time
     │   ├── Changed              what it was made for has changed since
     │   ├── KeyReused            its idempotency key belongs to another request
     │   └── BadSecret            a secret cannot have that name, scope or list of repositories
@@ -736,6 +738,26 @@ class TooLarge(BadRequest):
     def __init__(self, most_bytes: int) -> None:
         super().__init__(f"the request is larger than {most_bytes} bytes")
         self.most_bytes = most_bytes
+
+
+class HeadTooLarge(BadRequest):
+    """The head of the request has more bytes than are read."""
+
+    code = "request.head_too_large"
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(f"the URL and headers of the request are larger than {most_bytes} bytes")
+        self.most_bytes = most_bytes
+
+
+class HeadTimeout(BadRequest):
+    """The head of the request did not arrive in time."""
+
+    code = "request.timeout"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the headers of the request did not arrive within {seconds:g} s")
+        self.seconds = seconds
 
 
 class Changed(BadRequest):

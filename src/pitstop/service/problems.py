@@ -28,6 +28,8 @@ _STATUS = {
     "executor.workspace_lost": 409,
     "request": 422,
     "request.too_large": 413,
+    "request.head_too_large": 431,
+    "request.timeout": 408,
     "request.changed": 412,
     "access": 403,
     "access.not_known": 401,

@@ -79,6 +79,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
+    app.state.limits = limits
     app.state.streams = streams
     app.state.idempotency = idempotency
     for router in (

@@ -1,17 +1,20 @@
 """Serves the app over HTTP until it is told to end."""
 
 import asyncio
+import resource
 import socket
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
+from pitstop.doors.http.gate.connections import Connections
 from pitstop.doors.http.gate.limits import Limits
+from pitstop.doors.http.protocol import LimitedProtocol
 from pitstop.doors.http.streams.streams import Streams
 
-MOST_CONNECTIONS = 10_000
-IDLE_SECONDS = 75  # longer than clients and proxies keep a connection: one that is closed as they use it is an error
 LAST_SECONDS = 5  # for requests that are being answered when the server ends
 LARGEST_FRAME = 16 * 1024 * 1024
 
@@ -20,15 +23,17 @@ class HttpServer(uvicorn.Server):
     """A uvicorn that lets streams and sockets go before it waits for requests to be answered."""
 
     def __init__(self, app: FastAPI) -> None:
+        limits: Limits = app.state.limits
+        new_protocol: Any = partial(LimitedProtocol, open_connections=_connections(limits), limits=limits)
         super().__init__(
             uvicorn.Config(
                 app,
+                http=new_protocol,
                 log_config=None,
                 access_log=False,
                 lifespan="on",
                 server_header=False,
-                limit_concurrency=MOST_CONNECTIONS,
-                timeout_keep_alive=IDLE_SECONDS,
+                timeout_keep_alive=limits.idle_seconds,
                 timeout_graceful_shutdown=LAST_SECONDS,
                 ws_max_size=LARGEST_FRAME,
             )
@@ -68,8 +73,13 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 def allow_connections() -> None:
     """Let this process have as many files open as the system allows it to."""
-    import resource
-
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _connections(limits: Limits) -> Connections:
+    """Connections use at most half of the files that this process may open: runs need the others."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    share = 1.0 if allowed == resource.RLIM_INFINITY else min(1.0, allowed / 2 / limits.connections)
+    return Connections(int(limits.connections * share), int(limits.connections_of_one * share))

@@ -19,6 +19,11 @@ MEGABYTE = 1024 * 1024
 class Limits(Struct, frozen=True, kw_only=True):
     """Above these a request is refused, or what it is answered is cut, which is said."""
 
+    connections: int = 10_000
+    connections_of_one: int = 5_000  # from one client address: a proxy has one
+    head_bytes: int = 64 * 1024
+    head_seconds: float = 10.0  # until a request has its URL and headers
+    idle_seconds: int = 75  # longer than clients and proxies keep a connection, so that they seldom use a closed one
     body_bytes: int = 8 * MEGABYTE
     body_seconds: float = 30.0  # without a byte of a body that is to come
     streams: int = 4000
@@ -28,6 +33,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     heartbeat_seconds: float = 15.0
     page_bytes: int = 4 * MEGABYTE  # of log lines
     scope_bytes: int = 8 * MEGABYTE
+    shells: int = 200
     shells_of_one: int = 20
     shell_idle_seconds: float = 300.0  # until a shell is closed that nobody is connected to
 

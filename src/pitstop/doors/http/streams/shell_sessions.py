@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -147,7 +146,7 @@ class ShellSessions:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._places = Places(sys.maxsize, limits.shells_of_one, "shells")
+        self._places = Places(limits.shells, limits.shells_of_one, "shells")
         self._sessions: dict[str, ShellSession] = {}
 
     async def open(
