@@ -1,5 +1,6 @@
 """The debugger of a run in this process: requests become calls of its session."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, TypeVar
 
@@ -7,7 +8,7 @@ import msgspec
 
 from pitstop.debugger.session import Session
 from pitstop.engine.ports import Evaluator
-from pitstop.errors import UnknownBreakpoint
+from pitstop.errors import StoreUnavailable, UnknownBreakpoint
 from pitstop.runs.inspection import Debugged, Inspection
 from pitstop.runs.jq_checks import check_breakpoints
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest, Request
@@ -15,6 +16,8 @@ from pitstop.runs.sessions import parts_of
 from pitstop.runs.stop_formats import as_request
 from pitstop.runs.stop_info import InjectedState
 from pitstop.runs.verb_table import VERB_OF
+
+STORE_SECONDS = 10.0  # how long the answer to a command waits for the store
 
 A = TypeVar("A")
 _DEFAULTS = {each.name: each.default for each in msgspec.structs.fields(BreakpointRequest)}
@@ -39,7 +42,10 @@ class LocalDebugger:
         }
 
     async def say(self, request: Request[A]) -> A:
-        """The inspection has a method for each verb that only looks, the session for most of the others."""
+        """Execute a verb; StoreUnavailable when one that changes something was accepted, but could not be stored yet.
+
+        The inspection has a method for each verb that only looks, the session for most of the others.
+        """
         verb, given = VERB_OF[type(request)], msgspec.structs.asdict(request)
         if not verb.changes:
             return await getattr(self._inspection, verb.name)(**given)  # type: ignore[no-any-return]
@@ -48,8 +54,15 @@ class LocalDebugger:
         answer = getattr(session, verb.name)(**given) if act is None else act(session, **given)
         if isinstance(answer, Awaitable):
             answer = await answer
-        await self._run.settled()
+        await self._wait_stored()
         return answer  # type: ignore[no-any-return]
+
+    async def _wait_stored(self) -> None:
+        try:
+            async with asyncio.timeout(STORE_SECONDS):
+                await self._run.settled()
+        except TimeoutError as error:
+            raise StoreUnavailable("the command was accepted, but is not stored yet") from error
 
     async def _inject(
         self, session: Session, stop: int, step: dict[str, Any], position: Literal["before", "after"]

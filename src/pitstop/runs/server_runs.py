@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pitstop.engine.clock import SystemClock
-from pitstop.engine.executor import Executor, Placement
+from pitstop.engine.executor import Executor, Placement, RunnerInfo
 from pitstop.engine.ports import Clock
 from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
@@ -84,6 +84,7 @@ class ServerRuns:
         self.id = new_server_id()
         self.slots = Slots(options.slots)
         self.is_ready = False
+        self.store_trouble: str | None = None  # why the leases could not be renewed last time
         self.events_appended = 0  # by the runs of this server, since it began
         self._store = store
         self._maker = maker
@@ -135,6 +136,10 @@ class ServerRuns:
     def waiting_stops(self) -> int:
         """How many stops of all runs wait for a command."""
         return sum(len(run.stops) for run in self._known.live.values() if not run.is_over)
+
+    async def runners(self) -> list[RunnerInfo]:
+        """The machines that run commands for this server."""
+        return await self._executor.runners()
 
     # Runs
 
@@ -279,8 +284,10 @@ class ServerRuns:
             await self._clock.sleep(self._options.lease_seconds / BEATS_PER_LEASE)
             try:
                 await self.renew_leases()
-            except PitstopError:
-                log.exception("cannot read leases from the database")
+                self.store_trouble = None
+            except PitstopError as error:
+                self.store_trouble = str(error)
+                log.warning("cannot renew the leases of runs: %s", error)
 
     async def renew_leases(self) -> None:
         """Keep our runs, leave those that another server has by now, and resume those that have none."""

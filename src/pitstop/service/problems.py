@@ -34,6 +34,7 @@ _STATUS = {
     "access": 403,
     "access.not_known": 401,
     "server": 503,
+    "store": 503,
     "server.too_many": 429,
 }  # by the code, or by the nearest one above it
 

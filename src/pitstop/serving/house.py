@@ -110,7 +110,7 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
             app = create_app(
                 service,
                 Idempotency(StoredAnswers(store.database)),
-                ServerOperations(service.owned, store),
+                ServerOperations(service.owned, store, settings.home),
                 hosts=(*serving.allowed_hosts, serving.host),
             )
             server = HttpServer(app)

@@ -14,7 +14,7 @@ from pitstop.errors import NotKnown, OtherVersion, ServerTrouble, ServerUnreacha
 from pitstop.service.caller import LOCAL, Caller
 from pitstop.service.debugging import verbs
 from pitstop.service.remote import connection
-from pitstop.service.remote.connection import parse_event, parse_stream
+from pitstop.service.remote.connection import Connection, parse_event, parse_stream
 from pitstop.service.remote.opening import open_remote_service
 from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest, Output, RerunRequest, RunRequest
 from pitstop.serving.house import Serving, open_house
@@ -51,6 +51,24 @@ async def test_a_server_of_another_version_is_told(bench: Bench, monkeypatch: py
         async with open_remote_service(bench.url, bench.token):
             pass
     assert refused.value.theirs == "7.1.0"
+
+
+async def test_a_download_that_breaks_off_is_told() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        await writer.drain()
+        writer.close()
+
+    breaking = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with breaking:
+        server = Connection(f"http://127.0.0.1:{breaking.sockets[0].getsockname()[1]}", "token")
+        received = []
+        with pytest.raises(ServerUnreachable):
+            async for block in server.download("/runs/x/log/download"):
+                received.append(block)  # noqa: PERF401 - what came before the error counts
+        await server.close()
+    assert received == [b"half"]
 
 
 async def test_a_server_that_is_no_pitstop_is_told() -> None:

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from pitstop.errors import BadRequest, NotKnown, PitstopError, ServerBusy, TooMany
+from pitstop.errors import BadRequest, NotKnown, PitstopError
 from pitstop.service.problems import MEDIA_TYPE, problem, status_of, to_problem
 
 LOGGER = logging.getLogger("pitstop.http")
@@ -53,12 +53,12 @@ def answer(value: Any, status: int = 200, **headers: str) -> Response:
 
 def refusal(error: PitstopError) -> Response:
     """The error as problem details."""
-    headers = {}
+    headers, status = {}, status_of(error.code)
     if isinstance(error, NotKnown):
         headers["WWW-Authenticate"] = 'Bearer realm="pitstop"'
-    if isinstance(error, ServerBusy | TooMany):
+    if status in (429, 503):
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return Response(encode(to_problem(error)), status_of(error.code), headers, MEDIA_TYPE)
+    return Response(encode(to_problem(error)), status, headers, MEDIA_TYPE)
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

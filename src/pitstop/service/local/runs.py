@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from msgspec.structs import asdict
 
+from pitstop.errors import StoreUnavailable
 from pitstop.runs.run_info import RunPage, RunQuery
 from pitstop.runs.run_request import Request, RerunRequest, RunRequest, ShellOptions, ShellPlace
 from pitstop.service.caller import Caller, Record
@@ -69,16 +70,26 @@ class RunDesks:
         await self._record(caller, "cancel_run", run, {"now": True})
 
     async def say(self, caller: Caller, run: str, request: Request[A]) -> A:
+        from pitstop.runs.verb_table import VERB_OF
+
+        if VERB_OF[type(request)].method != "GET":
+            caller.require("operator")
+        debugger = (await self._owned.run(run)).debugger
+        try:
+            said = await debugger.say(request)
+        except StoreUnavailable:  # it is executed all the same
+            await self._record_verb(caller, run, request)
+            raise
+        await self._record_verb(caller, run, request)
+        return said
+
+    async def _record_verb(self, caller: Caller, run: str, request: Request[Any]) -> None:
         from pitstop.runs.verb_table import VERB_OF, fields_of
 
         verb = VERB_OF[type(request)]
-        if verb.method != "GET":
-            caller.require("operator")
-        said = await (await self._owned.run(run)).debugger.say(request)
         if verb.changes:
             given = fields_of(request)
             await self._record(caller, verb.operation_id, run, given, {name: given[name] for name in verb.path_fields})
-        return said
 
     async def shell(self, caller: Caller, run: str, place: ShellPlace, **options: Unpack[ShellOptions]) -> "DebugShell":
         caller.require("operator")

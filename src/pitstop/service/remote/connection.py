@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from pitstop.errors import PitstopError, ServerTrouble, ServerUnreachable
+from pitstop.errors import PitstopError, ServerTrouble, ServerUnreachable, StoreUnavailable
 from pitstop.service.caller import Caller
 from pitstop.service.problems import from_problem
 
@@ -114,9 +114,13 @@ class Connection:
     # Streams
 
     async def download(self, path: str, /, **params: Any) -> AsyncGenerator[bytes, None]:
-        async with self._open(path, params, {}) as response:
-            async for block in response.aiter_bytes():
-                yield block
+        """Blocks of a file or log; ServerUnreachable when the connection breaks, whatever was received before."""
+        try:
+            async with self._open(path, params, {}) as response:
+                async for block in response.aiter_bytes():
+                    yield block
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
 
     async def stream(self, path: str, /, **params: Any) -> AsyncGenerator[StreamEvent, None]:
         """Server-sent events until the one that is called `end`; taken up again where they broke off.
@@ -137,7 +141,7 @@ class Connection:
                         if event.name == "end":
                             return
                         yield event
-            except ServerTrouble as error:
+            except (ServerTrouble, StoreUnavailable) as error:
                 broken_at = clock() if broken_at is None else broken_at
                 if clock() - broken_at > GIVE_UP_SECONDS:
                     raise error from None

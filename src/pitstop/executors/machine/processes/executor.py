@@ -20,6 +20,7 @@ from pitstop.engine.executor import (
     LogChunk,
     Placement,
     RunnerInfo,
+    RunnerState,
     Shell,
     ShellRequest,
     WorkspaceRef,
@@ -92,7 +93,8 @@ class ProcessExecutor:
         self.remove_workspace = self._workspaces.remove
 
     async def runners(self) -> list[RunnerInfo]:
-        return [RunnerInfo(self._runner, self._labels, used=len(self._held))]
+        state: RunnerState = "ready" if self._supervisors.can_start else "unavailable"
+        return [RunnerInfo(self._runner, self._labels, state, used=len(self._held))]
 
     async def events(self) -> AsyncIterator[ExecutorEvent]:
         yield ExecutorEvent(self._runner, "ready")

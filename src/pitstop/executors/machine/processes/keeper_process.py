@@ -54,6 +54,9 @@ def spawn_keeper() -> KeeperProcess:
             setsid=True,  # as the terminal's Ctrl-C is for Pitstop
             setsigmask=FOR_PITSTOP,
         )
+    except OSError:
+        ours.close()
+        raise
     finally:
         theirs.close()
     return KeeperProcess(pid, ours.detach())
@@ -67,6 +70,9 @@ def fork_keeper() -> KeeperProcess:
         pid = os.fork()
         if pid == 0:
             _be_keeper(theirs.fileno())
+    except OSError:
+        ours.close()
+        raise
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()

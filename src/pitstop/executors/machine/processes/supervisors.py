@@ -116,6 +116,11 @@ class Supervisors:
         elif self._lease_seconds is not None:
             self._start_keeper()
 
+    @property
+    def can_start(self) -> bool:
+        """Whether commands can be started: with a lease, there must be a keeper once an epoch has begun."""
+        return self._lease_seconds is None or self._epoch is None or self._keeper is not None
+
     def start(self, request: Request, inherited: Sequence[int] = ()) -> Supervised:
         """Hand the request to a supervisor. What is inherited is the input, or the inner side of a terminal."""
         command = Supervised(request.log)
