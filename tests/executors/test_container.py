@@ -17,6 +17,7 @@ from pitstop.errors import Unavailable
 from pitstop.executors.machine.containers import command as container_command
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineRefused
 from pitstop.executors.machine.containers.log import CommandLog
+from pitstop.steps.commands import why_it_ended
 from tests.containers import BARE, BOX, OTHER_ARCH, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, new_executor, open_bench
 
@@ -352,8 +353,8 @@ async def test_a_full_disk_is_told_whoever_fills_it(docker: Docker, small_disk: 
     async with open_bench(docker, small_disk) as bench:
         result, _ = await bench.run("dd if=/dev/zero bs=1M count=10; exec sleep 1000")
         assert result.state == "failed"
-        assert "could not write its output" in result.reason
-        assert "No space left" in result.reason
+        assert why_it_ended(result).startswith("could not write its output to ")
+        assert why_it_ended(result).endswith(": No space left on device")
 
 
 async def test_an_engine_that_is_restarted_in_the_middle_is_told(bench: Bench) -> None:

@@ -17,6 +17,7 @@ from pitstop.errors import NoRunner, PitstopError, WorkspaceLost
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.processes.read_only import read_only_argv
 from pitstop.executors.machine.snapshots.store import SnapshotStore
+from pitstop.steps.commands import why_it_ended
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
 from tests.patience import wait_until
 
@@ -341,7 +342,8 @@ async def test_a_full_disk_ends_the_command_and_the_result_says_so(small_disk: P
     result, said = await bench.run("(setsid sleep 1000 &) ; trap '' TERM; while true; do echo still here; done")
 
     assert result.state == "failed"
-    assert "No space left on device" in result.reason
+    assert why_it_ended(result).startswith(f"could not write its output to {small_disk}/")
+    assert why_it_ended(result).endswith(": No space left on device")
     assert said.startswith("still here\n")
     assert processes_with(bench.mark) == {}
     await executor.close()

@@ -21,6 +21,7 @@ from pitstop.errors import CommandRefused
 from pitstop.service.access import Access, NewToken, TokenRecord
 from pitstop.service.caller import LOCAL, Caller
 from pitstop.service.in_memory import MemoryTokens
+from pitstop.serving import login
 from tests.doors.http.bench import API, PATIENT, Bench
 from tests.patience import PATIENCE_SECONDS
 
@@ -310,6 +311,18 @@ async def test_a_viewer_looks_and_changes_nothing(bench: Bench) -> None:
             response = await viewer.request(method, API + path, json=body)
             assert (response.status_code, response.json()["code"]) == (403, "access.not_permitted"), path
     assert [stop["id"]] == [each["id"] for each in (await bench.get(f"/runs/{run['id']}/debug"))["stops"]]
+
+
+async def test_a_viewer_logs_in_to_the_web_as_a_viewer(bench: Bench) -> None:
+    made = await bench.post("/tokens", 201, name="guest", role="viewer")
+    link = await login.new_link(bench.url, made["token"])
+    async with bench.new_client() as browser:
+        assert (await browser.get(link)).status_code == 303
+        me = (await browser.get(f"{API}/me")).json()
+        body, our_page = {"flow": {"text": "steps: []"}}, {"Origin": bench.url}
+        refused = await browser.post(f"{API}/runs", json=body, headers=our_page)
+    assert (me["name"], me["role"]) == ("guest", "viewer")
+    assert refused.status_code == 403
 
 
 async def test_a_viewer_hears_events_on_a_socket_and_may_say_nothing(bench: Bench) -> None:

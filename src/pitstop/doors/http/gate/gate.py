@@ -17,6 +17,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # What an anonymous client may read; a new route is closed until it is listed here. The pages have no data in them.
 OPEN_PATHS = ("/health", "/ready", "/login", "/", "/new", "/index.html", "/first.js", "/icon.svg", "/favicon.ico")
 OPEN_FOLDERS = ("/assets/", "/runs/")
+VIEWER_PATHS = ("/logout", "/api/v1/login-links")  # that a viewer may post to: they act on the session of the caller
 
 
 def host_name(host: str) -> str:
@@ -35,7 +36,7 @@ def is_our_page(origin: str, host: str) -> bool:
 
 
 class Gate:
-    """ASGI: passes a request on with its `caller` in the state, or refuses it. Only operators may change anything."""
+    """ASGI: passes a request on with its `caller` in the state, or refuses it. A viewer may change nothing."""
 
     def __init__(self, app: ASGIApp, access: Access, hosts: Iterable[str]) -> None:
         self._app = app
@@ -72,7 +73,7 @@ class Gate:
             raise Foreign("Origin", origin or "")
         if caller is None:
             raise NotKnown
-        if (is_unsafe or (is_socket and path.endswith("/shell"))) and path != "/logout":
+        if (is_unsafe or (is_socket and path.endswith("/shell"))) and path not in VIEWER_PATHS:
             caller.require("operator")
         scope.setdefault("state", {})["caller"] = caller
 

@@ -47,7 +47,7 @@ def result_of(seen: Seen) -> CommandResult:
     return CommandResult(
         state=_state(seen),
         exit_code=seen.exit_code if signal_number is None else None,
-        signal=signal_number,
+        signal=None if seen.problem else signal_number,  # one that we sent for the problem explains nothing
         out_of_memory=seen.out_of_memory and seen.exit_code != 0,
         reason=_reason(seen, signal_number),
         started_at=seen.started_at,

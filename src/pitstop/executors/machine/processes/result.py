@@ -12,8 +12,9 @@ def result_of(end: End | None) -> CommandResult:
     if end is None:
         return CommandResult(state="lost", reason="its supervisor ended before it did")
     signalled = end.status is not None and os.WIFSIGNALED(end.status)
+    killed_by_us = bool(end.reason)  # then the signal explains nothing
     exit_code = end.exit_code if end.status is None or signalled else os.WEXITSTATUS(end.status)
-    signal_number = os.WTERMSIG(end.status) if end.status is not None and signalled else None
+    signal_number = os.WTERMSIG(end.status) if end.status is not None and signalled and not killed_by_us else None
     return CommandResult(
         state=_state(end, exit_code),
         exit_code=exit_code,
