@@ -9,6 +9,7 @@
     │   └── ExpressionTimeout    one that took longer than it was allowed to
     ├── StepFailure              a step's own failure, before it becomes an `Outcome`
     │   ├── NoteTooLarge         a step reported more than a log should carry
+    │   ├── LimitExceeded        a step wanted more of something than its run may have
     │   ├── BadUpdate            a node returned something that is no update
     │   ├── ConflictingUpdates   two branches wrote one key that has no reducer
     │   ├── RecursionLimit       a graph took more turns than it may
@@ -197,6 +198,12 @@ class NoteTooLarge(StepFailure):
         )
         self.note = note
         self.size = size
+
+
+class LimitExceeded(StepFailure):
+    """A step wanted more of something than its run may have."""
+
+    code = "step.limit"
 
 
 class BadUpdate(StepFailure):

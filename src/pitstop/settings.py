@@ -1,17 +1,19 @@
 """Where Pitstop keeps things on this machine, as the environment says."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
+
+from pitstop.limits import DEFAULTS, Limits
 
 
 class Settings(Struct, frozen=True):
     """`home` is the state folder: runs with their logs, workspaces, and what a server keeps.
 
-    `database` is the URL of the server's database; the file beside the rest where none is given. The limits are those
-    of one snapshot of a workspace.
+    `database` is the URL of the server's database; the file beside the rest where none is given. The `snapshot_`
+    limits are those of one snapshot of a workspace.
     """
 
     home: Path
@@ -22,6 +24,7 @@ class Settings(Struct, frozen=True):
     shell_memory_bytes: int = 2 * 1024**3
     shell_processes: int = 512
     sidecar_image: str | None = None  # for a read-only shell in a step whose image has no shell
+    limits: Limits = DEFAULTS
 
     @property
     def database(self) -> str:
@@ -60,18 +63,27 @@ SERVER_CREDENTIALS = frozenset(
     ("PGPASSWORD", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "NOTIFY_SOCKET")
 )
 
-_LIMITS = ("snapshot_limit_bytes", "snapshot_limit_files", "shell_cpus", "shell_memory_bytes", "shell_processes")
+_NUMBERS = ("snapshot_limit_bytes", "snapshot_limit_files", "shell_cpus", "shell_memory_bytes", "shell_processes")
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """$PITSTOP_HOME, or `pitstop` in the state folder of the XDG convention; $PITSTOP_DB names a database.
 
-    A limit is a number in the variable of its name, such as $PITSTOP_SNAPSHOT_LIMIT_BYTES; any other value is ignored.
+    $PITSTOP_SNAPSHOT_LIMIT_BYTES and the other limits are numbers; a value that is not a number is ignored.
     """
-    limits = {name: environment.get(f"PITSTOP_{name.upper()}", "") for name in _LIMITS}
-    given = {name: int(value) for name, value in limits.items() if value.isascii() and value.isdigit()}
-    sidecar_image = environment.get("PITSTOP_SIDECAR_IMAGE") or None
-    return Settings(_home(environment), environment.get("PITSTOP_DB") or None, sidecar_image=sidecar_image, **given)
+    return Settings(
+        _home(environment),
+        environment.get("PITSTOP_DB") or None,
+        sidecar_image=environment.get("PITSTOP_SIDECAR_IMAGE") or None,
+        limits=Limits(**_numbers(Limits.__struct_fields__, environment)),
+        **_numbers(_NUMBERS, environment),
+    )
+
+
+def _numbers(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, int]:
+    """The settings that are given as numbers, by their names."""
+    values = {name: environment.get(f"PITSTOP_{name.upper()}", "") for name in names}
+    return {name: int(value) for name, value in values.items() if value.isascii() and value.isdigit()}
 
 
 def _home(environment: Mapping[str, str]) -> Path:

@@ -1,12 +1,14 @@
 """The same steps for every combination of values."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from pitstop.engine.frame import Activation
 from pitstop.events.outcome import Status
-from tests.engine.flows import flow, give, leaf, living_tasks, matrix, run_flow, sequence, takes
+from pitstop.events.types import FrameOpened
+from tests.engine.flows import Bench, flow, give, leaf, living_tasks, matrix, parallel, run_flow, sequence, takes
 from tests.engine.virtual_time import now, virtual_time
 
 AXES: dict[str, Any] = {"db": ["sqlite", "postgres"], "py": [11, 12]}
@@ -132,3 +134,45 @@ async def test_steps_in_a_combination_see_each_other() -> None:
     _, bench = await run_flow(plan)
 
     assert [bench.outcomes[f"m[{n}].s.b"].outputs for n in range(2)] == [1, 2]
+
+
+@pytest.mark.parametrize("config", [{}, {"parallel": True}])
+@virtual_time
+async def test_a_computed_matrix_above_the_limit_fails_before_anything_is_expanded(config: dict[str, Any]) -> None:
+    axes = {f"k{axis}": "${{ .vars.ten }}" for axis in range(9)}
+
+    outcome, bench = await run_flow(flow(matrix("m", axes, leaf("a"), config=config)), vars={"ten": list(range(10))})
+
+    assert outcome.error is not None
+    assert (outcome.error.type, outcome.error.message) == (
+        "LimitExceeded",
+        "the matrix has 1,000,000,000 combinations, but at most 1,000 are allowed: "
+        "use fewer values, or raise PITSTOP_MATRIX_LIMIT",
+    )
+    assert bench.ran == []
+
+
+@virtual_time
+async def test_other_work_goes_on_between_combinations_that_wait_for_nothing() -> None:
+    seen: list[int] = []
+
+    async def watch(activation: Activation) -> None:
+        for _ in range(10):
+            seen.append(len(bench.ran))
+            await asyncio.sleep(0)
+
+    bench = Bench(flow(parallel("p", matrix("m", {"n": list(range(500))}, leaf("a")), leaf("watch", watch))))
+    await bench.execute()
+
+    assert max(seen) < 100
+    assert len(bench.ran) == 501
+
+
+@virtual_time
+async def test_the_name_of_a_combination_is_cut() -> None:
+    plan = flow(matrix("m", {"text": ["x" * 1_000]}, leaf("a"), config={"parallel": True}))
+
+    _, bench = await run_flow(plan)
+
+    (name,) = (event.name for event in bench.events if isinstance(event, FrameOpened) and event.frame == "m[0]")
+    assert name == f"text={'x' * 194}…"

@@ -8,6 +8,7 @@ import pytest
 from pitstop.engine.frame import Activation
 from pitstop.events.outcome import Status
 from pitstop.events.types import FrameOpened
+from pitstop.limits import Limits
 from tests.engine.flows import (
     Bench,
     fails,
@@ -279,3 +280,21 @@ async def test_a_hundred_branches_join() -> None:
 
     assert outcome.status is Status.PASSED
     assert [bench.steps[f"b{n}"]["outputs"] for n in range(100)] == list(range(100))
+
+
+@virtual_time
+async def test_branches_in_branches_above_the_limit_fail() -> None:
+    inner = [parallel(f"p{n}", *(leaf(f"a{m}", takes(1)) for m in range(5))) for n in range(5)]
+    plan = flow(parallel("p", *inner))
+    plan.limits = Limits(frame_limit=20)
+
+    outcome, bench = await run_flow(plan)
+
+    assert outcome.error is not None
+    assert (outcome.error.type, outcome.error.origin, outcome.error.message) == (
+        "LimitExceeded",
+        "p.p2",
+        "the run would have 21 open frames, but at most 20 are allowed: "
+        "run fewer branches at the same time, or raise PITSTOP_FRAME_LIMIT",
+    )
+    assert len(bench.ran) == 10

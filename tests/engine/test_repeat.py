@@ -1,12 +1,14 @@
 """The same steps, repeated."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from pitstop.engine.frame import Activation
 from pitstop.events.outcome import Status
-from tests.engine.flows import fails, flow, flow_of, give, leaf, repeat, run_flow, takes
+from pitstop.limits import Limits
+from tests.engine.flows import Bench, fails, flow, flow_of, give, leaf, repeat, run_flow, takes
 from tests.engine.virtual_time import now, virtual_time
 
 
@@ -131,3 +133,27 @@ async def test_repeats_in_repeats_count_both() -> None:
     _, bench = await run_flow(plan)
 
     assert bench.ran == ["r[0].s[0].a", "r[0].s[1].a", "r[1].s[0].a", "r[1].s[1].a"]
+
+
+@virtual_time
+async def test_a_loop_without_an_end_fails_at_the_limit() -> None:
+    plan = flow(repeat("r", leaf("a"), config={"until": "false"}))
+    plan.limits = Limits(iteration_limit=20)
+
+    outcome, bench = await run_flow(plan)
+
+    assert outcome.error is not None
+    assert (outcome.error.type, outcome.error.message) == (
+        "LimitExceeded",
+        "the loop has 21 iterations, but at most 20 are allowed: "
+        "end the loop earlier, or raise PITSTOP_ITERATION_LIMIT",
+    )
+    assert len(bench.ran) == 20
+
+
+@virtual_time
+async def test_a_loop_that_waits_for_nothing_can_be_cancelled() -> None:
+    bench = Bench(flow(repeat("r", leaf("a", condition="false"), config={"until": "false"})))
+    asyncio.get_running_loop().call_later(0, bench.run.abort, "enough")
+
+    assert (await bench.execute()).status is Status.CANCELLED

@@ -21,3 +21,9 @@ def test_commands_do_not_inherit_the_settings_of_pitstop() -> None:
 
     assert environment_for_commands(environment) == {"PATH": "/bin", "PGPASSWORD": "p"}
     assert environment_for_commands(environment, on_server=True) == {"PATH": "/bin"}
+
+
+def test_the_limits_of_flows_and_runs_can_be_changed() -> None:
+    given = read_settings({"HOME": "/c", "PITSTOP_MATRIX_LIMIT": "5", "PITSTOP_STEP_LIMIT": "-1"})
+
+    assert (given.limits.matrix_limit, given.limits.step_limit) == (5, 10_000)

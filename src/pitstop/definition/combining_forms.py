@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pitstop.definition.flow import StepSpec
-from pitstop.definition.forms import Condition, Duration, Form, OrTemplate, Steps
+from pitstop.definition.forms import Condition, Duration, Form, Name, OrTemplate, Steps
 from pitstop.definition.plain import Options
 from pitstop.definition.values import Source
 
@@ -137,7 +137,7 @@ class GroupForm(StepsForm):
 
     shorthand_field = "group"
 
-    group: str | None = Field(None, description="Display name, like `name`; or the steps themselves.")
+    group: Name | None = Field(None, description="Display name, like `name`; or the steps themselves.")
 
     def options(self) -> Options:
         options = {**super().options(), "config": {}}

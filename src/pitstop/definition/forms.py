@@ -20,8 +20,10 @@ from pitstop.definition.durations import DURATION_PATTERN, parse_duration
 from pitstop.definition.flow import InputSpec
 from pitstop.definition.plain import ID_PATTERN, MOST_SECRETS, SECRET_PATTERN, Options
 from pitstop.definition.values import Effects, InputType, OnInterrupt, Retry, Workspace, type_of
+from pitstop.limits import NAME_CHARACTERS, too_long
 
 _ID = re.compile(ID_PATTERN)
+_ID_SCHEMA = {"type": "string", "pattern": ID_PATTERN, "maxLength": NAME_CHARACTERS}
 _ACTIONS = ("next", "stop", "pause")
 _LATER_ACTIONS = {  # what belongs to parts that are not built: the way to have it until then
     "merge": ("merge queue", "push in a separate step, such as `run: git push origin HEAD:main`"),
@@ -33,6 +35,12 @@ _LATER_ACTIONS = {  # what belongs to parts that are not built: the way to have 
 def _check_id(written: str) -> str:
     if not _ID.match(written):
         raise ValueError("an id consists of letters, digits, `_` and `-`, and starts with a letter or `_`")
+    return _check_length(written)
+
+
+def _check_length(written: str) -> str:
+    if len(written) > NAME_CHARACTERS:
+        raise ValueError(too_long(written))
     return written
 
 
@@ -88,7 +96,8 @@ Environment = Annotated[  # the reader hands on what is written, so `1.10` stays
 STEPS_FORMAT = "steps"  # the schema has its definition of steps wherever this format is
 # The reader hands on each step as its StepSpec
 Steps = Annotated[tuple[Any, ...], WithJsonSchema({"type": "array", "format": STEPS_FORMAT})]
-Id = Annotated[str, AfterValidator(_check_id), WithJsonSchema({"type": "string", "pattern": ID_PATTERN})]
+Id = Annotated[str, AfterValidator(_check_id), WithJsonSchema(_ID_SCHEMA)]
+Name = Annotated[str, AfterValidator(_check_length), WithJsonSchema({"type": "string", "maxLength": NAME_CHARACTERS})]
 Action = Annotated[str, AfterValidator(_check_action), WithJsonSchema({"enum": list(_ACTIONS)})]
 Secrets = Annotated[
     list[Annotated[str, AfterValidator(_check_secret), WithJsonSchema({"type": "string", "pattern": SECRET_PATTERN})]],
@@ -119,7 +128,7 @@ class StepForm(Form):
     """Fields of every step, regardless of type."""
 
     id: Id | None = Field(None, description="The step's name in paths and in `.steps.<id>`; unique in the flow.")
-    name: str | None = Field(None, description="Display name.")
+    name: Name | None = Field(None, description="Display name.")
     if_: Condition | None = Field(None, alias="if", description="jq; the step is skipped if it is false or null.")
     env: Environment = Field(default_factory=dict, description="Environment variables of the step and its child steps.")
     secrets: Secrets = Field(
@@ -248,7 +257,7 @@ Triggers = Annotated[
 class FlowForm(Form):
     """A flow file."""
 
-    name: str | None = Field(None, description="Name of the flow; the file name by default.")
+    name: Name | None = Field(None, description="Name of the flow; the file name by default.")
     inputs: dict[str, InputForm | None] = Field(default_factory=dict, description="Inputs, available as `.inputs`.")
     vars: dict[str, Any] = Field(default_factory=dict, description="Named values, available as `.vars`.")
     env: Environment = Field(default_factory=dict, description="Environment variables for all steps.")

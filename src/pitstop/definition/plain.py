@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from pitstop.definition.durations import parse_duration
 from pitstop.definition.flow import InputSpec
 from pitstop.definition.values import type_of
+from pitstop.limits import NAME_CHARACTERS
 
 ID_PATTERN = "^[A-Za-z_][A-Za-z0-9_-]*$"
 SECRET_PATTERN = "^[A-Za-z_][A-Za-z0-9_]{0,199}$"  # a variable of the environment
@@ -28,7 +29,8 @@ COMMON_KEYS = frozenset(  # of every step
 
 Options = dict[str, Any]
 
-_Id = Annotated[str, Meta(pattern=ID_PATTERN)]
+_Id = Annotated[str, Meta(pattern=ID_PATTERN, max_length=NAME_CHARACTERS)]
+_Name = Annotated[str, Meta(max_length=NAME_CHARACTERS)]
 _Secret = Annotated[str, Meta(pattern=SECRET_PATTERN.removesuffix("$") + r"\Z")]
 _Secrets = Annotated[tuple[_Secret, ...], Meta(max_length=MOST_SECRETS)]
 _Duration = str | int | float
@@ -48,7 +50,7 @@ class _PlainStep(msgspec.Struct, forbid_unknown_fields=True):
     """Attributes are those of the StepSpec, under the keys of the file."""
 
     id: _Id | UnsetType = UNSET
-    name: str | UnsetType = UNSET
+    name: _Name | UnsetType = UNSET
     condition: str | UnsetType = msgspec.field(default=UNSET, name="if")
     env: dict[Any, Any] | UnsetType = UNSET  # which the reader made of texts
     secrets: _Secrets | UnsetType = UNSET
@@ -59,7 +61,7 @@ class _PlainStep(msgspec.Struct, forbid_unknown_fields=True):
 class _PlainFlow(msgspec.Struct, forbid_unknown_fields=True):
     """Attributes are those of the Flow, under the keys of the file."""
 
-    name: str | UnsetType = UNSET
+    name: _Name | UnsetType = UNSET
     inputs: dict[str, _PlainInput] | UnsetType = UNSET
     vars: dict[Any, Any] | UnsetType = UNSET
     env: dict[Any, Any] | UnsetType = UNSET

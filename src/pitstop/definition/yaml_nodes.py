@@ -12,10 +12,9 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from pitstop.definition.flow import Position
 from pitstop.definition.mistakes import Mistakes, nearest, quoted
 from pitstop.definition.values import Source
+from pitstop.limits import FLOW_BYTES, FLOW_VALUES, VALUE_LEVELS, too_large
 
-MOST_CHARACTERS = 10 * 1024 * 1024
-MOST_LEVELS = 100
-MOST_NODES = 1_000_000  # also when every alias is replaced by what it stands for
+MOST_HINTS = 100  # about the unknown keys of one mapping: finding the nearest word takes long
 
 Entry = tuple[Node, Node]  # a key and its value
 
@@ -111,7 +110,10 @@ def known_entries(
     """The entries that `owner` knows, and the names, its own or `others`, that were most likely meant by the rest."""
     if entries.keys() <= names:
         return entries, frozenset()
-    meant = {name: nearest(name, [*names, *others]) for name in entries if name not in names}
+    unknown = [name for name in entries if name not in names]
+    meant = {
+        name: nearest(name, [*names, *others]) if number < MOST_HINTS else None for number, name in enumerate(unknown)
+    }
     for name, near in meant.items():
         hint = f"did you mean `{near}`?" if near else None
         document.tell(entries[name][0], f"{owner} has no key {quoted(name)}", hint)
@@ -168,9 +170,8 @@ def read_document(file: str, data: str | bytes, mistakes: Mistakes) -> Document 
         return None
     mistakes.texts[file] = text
     document = Document(file, text, mistakes)
-    if len(text) > MOST_CHARACTERS:
-        size = f"{len(text) / 1024**2:.1f} MB (limit: {MOST_CHARACTERS // 1024**2} MB)"
-        mistakes.add(file, 1, 1, f"the file is too large, {size}: split it with `include` or `call`")
+    if len(text) > FLOW_BYTES:
+        mistakes.add(file, 1, 1, too_large(len(text)))
         return None
     try:
         composer = _Composer(text)
@@ -212,17 +213,17 @@ class _Composer(CParser):
     def descend_resolver(self, parent: Node | None, index: object) -> None:
         self.nodes += 1
         self._levels += 1
-        if self._levels > MOST_LEVELS:
+        if self._levels > VALUE_LEVELS:
             raise _BeyondLimits(parent, _TOO_DEEP)
-        if self.nodes > MOST_NODES:
+        if self.nodes > FLOW_VALUES:
             raise _BeyondLimits(parent, _TOO_MANY)
 
     def ascend_resolver(self) -> None:
         self._levels -= 1
 
 
-_TOO_DEEP = f"nested more than {MOST_LEVELS} levels deep"
-_TOO_MANY = f"more than {MOST_NODES:,} values after resolving aliases"
+_TOO_DEEP = f"nested more than {VALUE_LEVELS} levels deep"
+_TOO_MANY = f"more than {FLOW_VALUES:,} values after resolving aliases: split the flow, or move data to a file"
 
 
 def _measure(node: Node, known: dict[Node, tuple[int, int] | None]) -> tuple[int, int]:
@@ -240,9 +241,9 @@ def _measure(node: Node, known: dict[Node, tuple[int, int] | None]) -> tuple[int
         child_nodes, child_levels = _measure(child, known)
         nodes += child_nodes
         levels = max(levels, child_levels)
-    if nodes > MOST_NODES:
+    if nodes > FLOW_VALUES:
         raise _BeyondLimits(node, _TOO_MANY)
-    if levels >= MOST_LEVELS:
+    if levels >= VALUE_LEVELS:
         raise _BeyondLimits(node, _TOO_DEEP)
     known[node] = nodes, levels + 1
     return nodes, levels + 1

@@ -13,9 +13,11 @@ from pitstop.definition.containers import with_containers
 from pitstop.definition.flow import Flow, Position, StepSpec, StepTypeInfo, resolve_file
 from pitstop.definition.mistakes import Mistakes, quoted
 from pitstop.definition.plain import COMMON_KEYS, FLOW_KEYS, PLAIN_KEYS, Options, plain_flow, plain_step
+from pitstop.definition.size_checks import check_names, check_repetitions
 from pitstop.definition.template_checks import CheckExpression, ParseTemplate, TemplateChecks
 from pitstop.definition.values import Source
-from pitstop.definition.yaml_nodes import MOST_NODES, Document, Entry, known_entries, position_of, read_document
+from pitstop.definition.yaml_nodes import Document, Entry, known_entries, position_of, read_document
+from pitstop.limits import DEFAULTS, FLOW_VALUES, STEP_LEVELS, Limits, too_many_steps
 
 if TYPE_CHECKING:
     from pitstop.definition.by_models import ByModels
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 ReadFile = Callable[[str], str | bytes]
 OnCall = Callable[[StepSpec], None]
 
-MOST_STEP_LEVELS = 50
+_NAMED_VALUES = ("vars", "inputs", "env", "outputs")
 _FREE_KEYS = "x-"  # top-level keys that begin so are the author's own: a place for anchors
 
 
@@ -37,12 +39,13 @@ def read_flow(
     parse_template: ParseTemplate,
     check_expression: CheckExpression | None = None,
     on_call: OnCall | None = None,
+    limits: Limits = DEFAULTS,
 ) -> Flow:
     """The flow in `text`. BadFlow has every mistake in it, and in the files that it includes, with its place.
 
     `on_call` gets each step that calls a flow, even if the file has mistakes.
     """
-    reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression), on_call)
+    reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression), on_call, limits)
     with _collector_paused():
         document = reading.open(file, text)
         flow = None if document is None else _FileReader(reading, document, (resolve_file(file),)).read_flow()
@@ -72,8 +75,10 @@ class _Reading:
         read_file: ReadFile,
         templates: TemplateChecks,
         on_call: OnCall | None,
+        limits: Limits,
     ) -> None:
         self.on_call = on_call
+        self.limits = limits
         self.step_types = step_types
         self.text_fields = {name: each.text_fields for name, each in step_types.items() if hasattr(each, "text_fields")}
         self.templates = templates
@@ -83,6 +88,14 @@ class _Reading:
         self._read_file = read_file
         self._documents: dict[str, Document | None] = {}
         self._nodes = 0
+        self._steps = 0
+
+    def count_steps(self, count: int, document: Document, node: Node) -> None:
+        """Take so many more steps on, before any of them is read; BadFlow when these are too many."""
+        self._steps += count
+        if self._steps > self.limits.step_limit:
+            document.tell(node, too_many_steps(self._steps, self.limits))
+            self.mistakes.raise_if_any()
 
     def open(self, file: str, text: str | bytes) -> Document | None:
         document = self._documents[file] = read_document(file, text, self.mistakes)
@@ -104,13 +117,14 @@ class _Reading:
                 reason = getattr(error, "strerror", None) or str(error)
                 document.tell(node, f"cannot read the file {quoted(file)}: {reason}")
                 return None
-            return self.open(file, text)
-        known = self._documents[file]
-        self._nodes += known.size if known is not None else 0
-        if self._nodes > MOST_NODES:
-            document.tell(node, f"the included files have more than {MOST_NODES:,} values in total")
+            included = self.open(file, text)
+        else:
+            included = self._documents[file]
+            self._nodes += included.size if included is not None else 0
+        if self._nodes > FLOW_VALUES:
+            document.tell(node, f"the included files have more than {FLOW_VALUES:,} values in total: split the flow")
             self.mistakes.raise_if_any()
-        return known
+        return included
 
 
 class _FileReader:
@@ -158,6 +172,8 @@ class _FileReader:
     def _flow_value(self, name: str, node: Node) -> Any:
         if name in ("steps", "cleanup"):
             return self.read_steps(node)
+        if name in _NAMED_VALUES and not check_names(self._document, name, node):
+            return {}
         if name == "env":
             return self._environment(node)
         if name not in ("inputs", "vars"):
@@ -179,9 +195,10 @@ class _FileReader:
             self._tell(node, "expected a list of steps, each starting with `-`")
             return ()
         reading = self._reading
-        if reading.levels == MOST_STEP_LEVELS:
-            self._tell(node, f"steps are nested more than {MOST_STEP_LEVELS} levels deep")
+        if reading.levels == STEP_LEVELS:
+            self._tell(node, f"steps are nested more than {STEP_LEVELS} levels deep")
             return ()
+        reading.count_steps(len(node.value), self._document, node)
         reading.levels += 1
         steps: list[StepSpec] = []
         for each in self._document.items(node):
@@ -273,6 +290,7 @@ class _FileReader:
         values = {name: self._config_value(kind, name, value) for name, (_, value) in fields.items()}
         if kind.form is not None:
             self._check_children(kind, fields, values)
+            check_repetitions(self._document, fields, values, self._reading.limits)
         spec = self._models.step(kind, values, fields, own.get(kind.key, (node,))[0], misspelt)
         if spec is None:
             return None

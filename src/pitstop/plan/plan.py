@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 from pitstop.definition.values import NO_RETRY, Effects, OnInterrupt, Reducer, Retry, Source, Workspace
+from pitstop.limits import DEFAULTS, Limits
 from pitstop.plan.expressions import expressions_in
 
 __all__ = ["NO_RETRY", "Plan", "Reducer", "Retry", "Source", "Step"]
@@ -82,9 +83,10 @@ _OF_EVERY_INJECTED = ("path", "kind", "id", "is_injected", "is_templated")
 class Plan:
     """A root step and the ways to find the steps under it."""
 
-    def __init__(self, root: Step, name: str = "run") -> None:
+    def __init__(self, root: Step, name: str = "run", limits: Limits = DEFAULTS) -> None:
         self.root = root
         self.name = name
+        self.limits = limits
         self.steps: dict[str, Step] = {step.path: step for step in root.walk() if step is not root}
         self._paths_by_id: dict[str, list[str]] = {}
         self._paths_by_kind: dict[str, list[str]] = {}

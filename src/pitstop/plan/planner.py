@@ -12,15 +12,13 @@ from pitstop.definition.graph import END, START, GraphDefinition, NodeSpec
 from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
 from pitstop.definition.values import type_of
 from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs, Mistake
+from pitstop.limits import DEFAULTS, STEP_LEVELS, Limits, too_many_steps
 from pitstop.plan.plan import NO_RETRY, Plan, Source, Step
 from pitstop.plan.wiring import Wiring
 
 LoadFlow = Callable[[str], Flow]
 Chain = tuple[str, ...]
 Steps = tuple[Step, ...]
-
-MOST_STEPS = 100_000
-MOST_LEVELS = 50  # a step in a step is a few frames of Python each, and those have a limit too
 
 
 def plan_graph(definition: GraphDefinition, recursion_limit: int = 10_000) -> Plan:
@@ -70,9 +68,14 @@ def _options(node: NodeSpec | None) -> dict[str, Any]:
 # --- Flows -----------------------------------------------------------------------------------------------------------
 
 
-def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: LoadFlow | None = None) -> Plan:
+def plan_flow(
+    flow: Flow,
+    inputs: Mapping[str, Any] | None = None,
+    load_flow: LoadFlow | None = None,
+    limits: Limits = DEFAULTS,
+) -> Plan:
     """The plan of a flow and of the flows that it calls; BadFlow has every mistake in the calls, BadInputs."""
-    planning = _Planning(load_flow, flow.texts)
+    planning = _Planning(load_flow, flow.texts, limits)
     around = _Around((resolve_file(flow.source.file),), flow.secrets)
     root = Step(
         "",
@@ -85,12 +88,12 @@ def plan_flow(flow: Flow, inputs: Mapping[str, Any] | None = None, load_flow: Lo
     )
     planning.mistakes.raise_if_any()
     checked_inputs(flow, inputs or {})
-    return Plan(root, flow.name)
+    return Plan(root, flow.name, limits)
 
 
-def plan_added_step(flow: Flow, path: str, host: Step, load_flow: LoadFlow) -> Step:
+def plan_added_step(flow: Flow, path: str, host: Step, load_flow: LoadFlow, limits: Limits = DEFAULTS) -> Step:
     """The step of a flow that has just one, to be inserted next to `host`; BadFlow. It gets the secrets of the host."""
-    planning = _Planning(load_flow, flow.texts)
+    planning = _Planning(load_flow, flow.texts, limits)
     file = resolve_file(flow.source.file)
     (spec,) = flow.steps
     step = planning.step(spec, path, _Around((file,), host.secrets, host.is_cleanup))
@@ -107,9 +110,11 @@ def _without_source(step: Step, file: str) -> Step:
     return replace(step, source=None, children=children, cleanup=cleanup)
 
 
-def call_mistakes(calls: Iterable[StepSpec], file: str, text: str, load_flow: LoadFlow) -> tuple[Mistake, ...]:
+def call_mistakes(
+    calls: Iterable[StepSpec], file: str, text: str, load_flow: LoadFlow, limits: Limits = DEFAULTS
+) -> tuple[Mistake, ...]:
     """What is wrong with steps that call flows, in a file that cannot be planned because of something else."""
-    planning = _Planning(load_flow, {file: text})
+    planning = _Planning(load_flow, {file: text}, limits)
     try:
         for number, spec in enumerate(calls, start=1):
             planning.step(spec, str(number), _Around((resolve_file(file),)))
@@ -198,8 +203,9 @@ class _Around(Struct, frozen=True):
 class _Planning:
     """One flow and the flows that it calls, on their way to steps."""
 
-    def __init__(self, load_flow: LoadFlow | None, texts: Mapping[str, str]) -> None:
+    def __init__(self, load_flow: LoadFlow | None, texts: Mapping[str, str], limits: Limits) -> None:
         self.mistakes = Mistakes(texts)
+        self._limits = limits
         self._load_flow = load_flow
         self._flows: dict[str, Flow | None] = {}  # by file; None for one that cannot be had
         self._taken: dict[str, Source] = {}  # by path
@@ -272,11 +278,11 @@ class _Planning:
         first = self._taken.setdefault(path, spec.source)
         if first is not spec.source:
             self._tell(spec.source, f"path {quoted(path)} is already used by the step at {first}: choose another id")
-        if len(self._taken) > MOST_STEPS:
-            self._tell(spec.source, f"more than {MOST_STEPS:,} steps, including called flows")
+        if len(self._taken) > self._limits.step_limit:
+            self._tell(spec.source, too_many_steps(len(self._taken), self._limits))
             self.mistakes.raise_if_any()
-        if path.count(".") >= MOST_LEVELS:
-            self._tell(spec.source, f"steps are nested more than {MOST_LEVELS} levels deep, including called flows")
+        if path.count(".") >= STEP_LEVELS:
+            self._tell(spec.source, f"steps are nested more than {STEP_LEVELS} levels deep, including called flows")
             self.mistakes.raise_if_any()
 
     def _called(self, spec: StepSpec, chain: Chain) -> Flow | None:

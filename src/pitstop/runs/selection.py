@@ -58,7 +58,7 @@ def only_step(plan: Plan, step: str) -> Plan:
     """The plan with this step, what is in it and what is around it; UnknownStep."""
     paths = paths_of(plan, step)
     kept = {path for path in plan.steps if any(_is_at_or_around(path, wanted) for wanted in paths)}
-    return Plan(_narrowed(plan.root, kept, set(paths)), plan.name)
+    return Plan(_narrowed(plan.root, kept, set(paths)), plan.name, plan.limits)
 
 
 def known_steps(plan: Plan, events: Iterable[AnyEvent]) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from pitstop.engine.flow.sequence import PASSED, take_over
 from pitstop.engine.frame import Activation, Frame, FrameRewound
 from pitstop.engine.frame_life import end_frame, live_frame, open_frames
 from pitstop.engine.step import record_in_steps, run_step
+from pitstop.errors import LimitExceeded
 from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.limits import too_many
 from pitstop.plan.plan import Step
 from pitstop.plan.scope import Scope
 
@@ -79,6 +81,10 @@ def _branch(activation: Activation, child: Step) -> Branch:
 
 async def run_branches(activation: Activation, branches: Sequence[Branch], rule: Rule) -> Outcome:
     """Run the branches to their ends, let what they wrote be seen, and judge them by the rule."""
+    frames, limit = len(activation.run.frames) + len(branches), activation.run.plan.limits.frame_limit
+    if frames > limit:
+        way_out = "run fewer branches at the same time, or raise PITSTOP_FRAME_LIMIT"
+        raise LimitExceeded(too_many("the run would have", frames, "open frames", limit, way_out))
     try:
         outcomes = await live_branches(activation, activation.frame, branches, rule)
     finally:

@@ -6,8 +6,9 @@ from typing import Any
 
 from pitstop.engine.flow.sequence import PASSED, run_body, take_over
 from pitstop.engine.frame import Activation
-from pitstop.errors import StepFailure
+from pitstop.errors import LimitExceeded, StepFailure
 from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.limits import too_many_iterations
 from pitstop.plan.expressions import truth
 
 
@@ -17,7 +18,11 @@ async def run_repeat(activation: Activation, config: Mapping[str, Any]) -> Outco
     if until is None and times is None:
         raise StepFailure("a repeat needs `until`, `times` or both")
     turn, acts_before = 0, activation.run.acts
+    limits = activation.run.plan.limits
     while times is None or turn < times:
+        if turn == limits.iteration_limit:
+            raise LimitExceeded(too_many_iterations(turn + 1 if times is None else times, limits))
+        await asyncio.sleep(0)  # even if no step of the iteration waits for anything
         if every_seconds and activation.run.acts > acts_before:  # turns that the log has were waited for already
             await asyncio.sleep(every_seconds)
         acts_before = activation.run.acts
