@@ -65,10 +65,11 @@ async def run_flow(
     from pitstop.runs.flow_files import FlowFiles, plan_added_step
     from pitstop.runs.workplaces import make_workplace, ports_in
 
-    planned = FlowFiles().plan(str(path), inputs or {})
+    settings = read_settings()
+    planned = await FlowFiles(limits=settings.limits).plan(str(path), inputs or {})
     values = first_values(planned.flow, inputs or {}, secrets=secrets or {}, run={"flow": planned.flow.name})
     async with make_workplace(
-        partial(new_executor, read_settings()),
+        partial(new_executor, settings),
         _new_masker,
         folder=None if folder is None else str(folder),
         secrets=secrets or {},
@@ -94,7 +95,9 @@ def open_service(
     settings = settings or read_settings()
     store = FolderStore(settings.home)
     backends = _choose_backends(settings, new_keeper)
-    return open_local_service(store, backends, partial(_examine, settings), store.end_elsewhere, audit)
+    return open_local_service(
+        store, backends, partial(_examine, settings), store.end_elsewhere, audit, limits=settings.limits
+    )
 
 
 def open_server_service(

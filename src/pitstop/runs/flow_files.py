@@ -3,12 +3,12 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from errno import ENOENT
-from pathlib import Path
+from errno import EFBIG
+from functools import partial
 from posixpath import normpath
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -16,27 +16,27 @@ from pitstop.definition.flow import Flow, StepSpec
 from pitstop.definition.mistakes import in_order
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
+from pitstop.engine.threads import in_thread
 from pitstop.errors import BadEdit, BadExpression, BadFlow, Mistake
+from pitstop.limits import DEFAULTS, FLOW_BYTES, Limits, too_large
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.plan import Step
 from pitstop.plan.planner import call_mistakes, plan_flow
 from pitstop.plan.planner import plan_added_step as plan_step
+from pitstop.runs.file_texts import ReadFile, read_file, read_from, without_quotes
 from pitstop.runs.graph_targets import GraphTarget, read_target
 from pitstop.runs.jq_checks import wrong_expressions
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.steps.described import DescribedStepType
 from pitstop.steps.registry import StepTypes, find_step_types
 
-MOST_BYTES = 64 * 1024 * 1024  # more than the reader takes, so that it can say what its limit is
 KNOWN_PLANS = 64
 LONGEST_KNOWN = 256 * 1024  # characters of a flow with all its files
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e]")  # which YAML has other escapes for than JSON
 
+T = TypeVar("T")
 CheckExpression = Callable[[str], str | None]
-ReadFile = Callable[[str], bytes]
-
-
 PlanGraph = Callable[[str, GraphTarget], PlannedFlow]  # what was written, and the graph that it names
 
 
@@ -44,26 +44,46 @@ class FlowFiles:
     """Reads flows. The types of other packages are looked for only where a flow does not do without.
 
     A flow whose every file was read before, word for word and for the same inputs, is not planned again. A graph is
-    planned by `plan_graph`; without it only flows are read.
+    planned by `plan_graph`; without it only flows are read. `may_quote` says of which files errors may show the text:
+    of all without it. With `in_threads`, flows are read one after the other and not on the loop.
     """
 
-    def __init__(self, plan_graph: PlanGraph | None = None) -> None:
+    def __init__(
+        self,
+        plan_graph: PlanGraph | None = None,
+        *,
+        limits: Limits = DEFAULTS,
+        may_quote: Callable[[str], bool] | None = None,
+        in_threads: bool = False,
+    ) -> None:
         self._known = KnownPlans()
         self._import_graph = plan_graph
+        self._limits = limits
+        self._may_quote = may_quote
+        self._thread = asyncio.Lock() if in_threads else None
 
-    def plan(self, path: str, inputs: Mapping[str, Any] | None, text: str | None = None) -> PlannedFlow:
+    async def plan(self, path: str, inputs: Mapping[str, Any] | None, text: str | None = None) -> PlannedFlow:
         """The plan of the flow in a file, or in a text; None asks for no inputs. BadFlow, BadInputs."""
         if text is None:
-            return self._plan_graph(path) or self._read(path, _first(path, read_file), inputs)
+            return await self._off_loop(lambda: self._plan_graph(path) or self._read_file(path, inputs))
         texts = {normpath(path): text}
-        return self._plan_once(path, texts, inputs, read_from(texts, read_file))
+        return await self._plan_once(path, texts, inputs, read_from(texts, read_file))
 
-    def plan_again(self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None) -> PlannedFlow:
+    async def plan_again(self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None) -> PlannedFlow:
         """The plan of a flow as its files were once, whatever is in them now; BadFlow, BadInputs.
 
         Code that was imported is gone: a graph is planned as it is now.
         """
-        return self._plan_graph(path) or self._plan_once(path, texts, inputs, read_from(texts))
+        return self._plan_graph(path) or await self._plan_once(path, texts, inputs, read_from(texts))
+
+    async def _off_loop(self, work: Callable[[], T]) -> T:
+        if self._thread is None:
+            return work()
+        async with self._thread:
+            return await in_thread(work)
+
+    def _read_file(self, path: str, inputs: Mapping[str, Any] | None) -> PlannedFlow:
+        return self._read(path, _first(path, read_file), inputs)
 
     def _plan_graph(self, path: str) -> PlannedFlow | None:
         """The plan of a graph, if the path names one."""
@@ -72,12 +92,13 @@ class FlowFiles:
         target = read_target(path)
         return None if target is None else self._import_graph(path, target)
 
-    def _plan_once(
+    async def _plan_once(
         self, path: str, texts: Mapping[str, str], inputs: Mapping[str, Any] | None, read: ReadFile
     ) -> PlannedFlow:
         planned = self._known.find(path, texts, inputs)
         if planned is None:
-            planned = self._read(path, _first(path, read), inputs)
+            given = frozenset(texts)
+            planned = await self._off_loop(lambda: self._read(path, _first(path, read), inputs, given=given))
             self._known.keep(path, inputs, planned)
         return planned
 
@@ -86,19 +107,21 @@ class FlowFiles:
         graph = self._plan_graph(path) if text is None else None
         if graph is not None:
             return graph
-        source = _first(path, read_file if text is None else read_from({normpath(path): text}, read_file))
+        texts = {} if text is None else {normpath(path): text}
+        source = await self._off_loop(lambda: _first(path, read_from(texts, read_file)))
+        read = partial(self._read, path, source, None, given=frozenset(texts))
         expressions: dict[str, None] = {}
         async with asyncio.TaskGroup() as group:
             group.create_task(_get_up(evaluator))  # in a process of its own, while we read
             await asyncio.sleep(0)
             planned: PlannedFlow | BadFlow
             try:
-                planned = self._read(path, source, None, expressions.setdefault)
+                planned = await self._off_loop(lambda: read(expressions.setdefault))
             except BadFlow as error:
                 planned = error
         wrong = await wrong_expressions(list(expressions), evaluator)
         if wrong:
-            self._read(path, source, None, wrong.get)  # which tells them in their places
+            await self._off_loop(lambda: read(wrong.get))  # which tells them in their places
         if isinstance(planned, BadFlow):
             raise planned
         return planned
@@ -109,14 +132,24 @@ class FlowFiles:
         source: "_Source",
         inputs: Mapping[str, Any] | None,
         check_expression: CheckExpression | None = None,
+        *,
+        given: Collection[str] = (),
     ) -> PlannedFlow:
+        """Errors may show the text of the files that are `given`."""
         types = StepTypes()
         try:
             usable = types_named_in(source.text, types)
-            return _Reading(source, types, usable, check_expression).plan(path, inputs)
+            return _Reading(source, types, usable, self._limits, check_expression).plan(path, inputs)
         except BadFlow:  # which may be because of a type that was not looked for
             types = find_step_types()
-            return _Reading(source, types, types.usable(), check_expression).plan(path, inputs)
+        try:
+            return _Reading(source, types, types.usable(), self._limits, check_expression).plan(path, inputs)
+        except BadFlow as error:
+            if self._may_quote is None:
+                raise
+            may_quote = self._may_quote
+            found = without_quotes(error.found, lambda file: file in given or may_quote(file))
+        raise BadFlow(found)
 
 
 class KnownPlans:
@@ -162,13 +195,16 @@ class _Reading:
         source: _Source,
         types: StepTypes,
         usable: Mapping[str, type[DescribedStepType]],
+        limits: Limits,
         check_expression: CheckExpression | None = None,
     ) -> None:
+        self._limits = limits
         self._source = source
         self._types = types
         self._usable = usable
         self._check_expression = check_expression
         self._texts: dict[str, str] = {}
+        self._bytes = len(source.text)
 
     def read(self, path: str) -> Flow:
         """The flow that it begins with; BadFlow."""
@@ -179,24 +215,34 @@ class _Reading:
         try:
             flow = self._read(normpath(path), self._source.text, calls.append)
         except BadFlow as error:  # its calls are right or wrong whatever else is in the file
-            found = call_mistakes(calls, normpath(path), self._source.text.decode(errors="replace"), self.load)
+            text = self._source.text.decode(errors="replace")
+            found = call_mistakes(calls, normpath(path), text, self.load, self._limits)
             raise BadFlow(in_order([*error.found, *found])) from None
         if inputs is None:
             inputs = {name: spec.default for name, spec in flow.inputs.items()}
-        return PlannedFlow(flow, plan_flow(flow, inputs, self.load), self._types, self._texts)
+        return PlannedFlow(flow, plan_flow(flow, inputs, self.load, self._limits), self._types, self._texts)
 
     def load(self, file: str) -> Flow:
-        return self._read(file, self._source.read_file(file))
+        return self._read(file, self._read_file(file))
+
+    def _read_file(self, file: str) -> bytes:
+        """Another file of the flow; OSError when the flow is too large with it."""
+        text = self._source.read_file(file)
+        self._bytes += len(text)
+        if self._bytes > FLOW_BYTES:
+            raise OSError(EFBIG, too_large(self._bytes), file)
+        return text
 
     def _read(self, file: str, text: bytes, on_call: Callable[[StepSpec], None] | None = None) -> Flow:
         flow = read_flow(
             text,
             file,
             self._usable,
-            read_file=self._source.read_file,
+            read_file=self._read_file,
             parse_template=parse_template,
             check_expression=self._check_expression,
             on_call=on_call,
+            limits=self._limits,
         )
         self._texts.update(flow.texts)
         return flow
@@ -210,40 +256,21 @@ def plan_added_step(planned: PlannedFlow, given: Mapping[str, Any], path: str, h
         raise BadEdit(f"cannot inject this step: it is not JSON: {error}") from error
     text = _NOT_ASCII.sub(lambda found: f"\\U{ord(found[0]):08x}", text)
     source = _Source(text.encode(), read_from(planned.texts, read_file))
-    types = find_step_types()
-    reading = _Reading(source, types, types.usable())
+    types, limits = find_step_types(), planned.plan.limits
+    reading = _Reading(source, types, types.usable(), limits)
     try:
         flow = reading.read(planned.flow.source.file)
         if len(flow.steps) != 1:
             raise BadEdit("cannot inject an `include`: inject a step, or a group with `steps`")
-        return plan_step(flow, path, host, reading.load)
+        return plan_step(flow, path, host, reading.load, limits)
     except BadFlow as error:
         mistakes = (f"{each.message}; {each.hint}" if each.hint else each.message for each in error.found)
         raise BadEdit(f"cannot inject this step: {'; '.join(mistakes)}") from error
 
 
-def read_file(path: str) -> bytes:
-    """The bytes of a file; OSError. Of one without an end only the beginning, which is too large all the same."""
-    with Path(path).open("rb") as file:
-        return file.read(MOST_BYTES)
-
-
 def types_named_in(text: bytes, types: StepTypes) -> dict[str, type[DescribedStepType]]:
     """The types whose names are somewhere in the text: a flow cannot have steps of any others in it."""
     return {name: types.find(name) for name in types.names if name.encode() in text}
-
-
-def read_from(texts: Mapping[str, str], otherwise: ReadFile | None = None) -> ReadFile:
-    """What reads a file from texts; one that is not among them from elsewhere, if that may be."""
-
-    def read(path: str) -> bytes:
-        if path in texts:
-            return texts[path].encode("utf-8", "surrogatepass")
-        if otherwise is None:
-            raise FileNotFoundError(ENOENT, "it was not part of the flow", path)
-        return otherwise(path)
-
-    return read
 
 
 def _first(path: str, read: ReadFile) -> _Source:

@@ -66,10 +66,10 @@ class KnownRuns:
         kept = await self._store.open(run, events=False)
         return kept, await kept.record()
 
-    def past(self, kept: KeptRun, record: RunRecord, **more: Any) -> PastRun:
+    async def past(self, kept: KeptRun, record: RunRecord, **more: Any) -> PastRun:
         """A run that another process executes, or none; `more` is what PastRun takes in addition."""
         return PastRun(
-            StoredRun(self._store, kept, record, self._flow_of(record)),
+            StoredRun(self._store, kept, record, await self._flow_of(record)),
             make_plan=lambda: self._plan_of(record),
             new_evaluator=self._backends.new_evaluator,
             new_snapshots=self._backends.new_snapshots,
@@ -108,12 +108,12 @@ class KnownRuns:
             raise NoScopes(record.id)
         return (await self._maker.recall(record, {})).plan
 
-    def _flow_of(self, record: RunRecord) -> FlowInfo:
+    async def _flow_of(self, record: RunRecord) -> FlowInfo:
         """The flow of a run as it was then, without its steps if a type is gone or code would have to be imported."""
         if read_target(record.file) is not None:
             return FlowInfo(record.flow, record.file, ())
         try:
-            planned = self._files.plan_again(str(record.request.get("flow", record.file)), record.texts, None)
+            planned = await self._files.plan_again(str(record.request.get("flow", record.file)), record.texts, None)
         except BadDefinition:
             return FlowInfo(record.flow, record.file, ())
         if self._last_shown is None or self._last_shown[0] is not planned:

@@ -86,7 +86,7 @@ class LocalRuns:
             self._known.forget(run)
 
     async def run(self, run: str) -> LiveRun | PastRun:
-        return self._known.live.get(run) or self._known.past(*await self._known.read(run))
+        return self._known.live.get(run) or await self._known.past(*await self._known.read(run))
 
 
 async def _pass_stops(run: LiveRun, session: "Session") -> None:

@@ -1,7 +1,7 @@
 """From a request to a run: checked and recorded first, then carried out with the texts that were read then."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
 
-MakePlan = Callable[[Mapping[str, Any]], PlannedFlow]
+MakePlan = Callable[[Mapping[str, Any]], Awaitable[PlannedFlow]]
 
 
 class PreparedRun(Struct, frozen=True):
@@ -103,7 +103,7 @@ class RunMaker:
     async def recall(self, record: RunRecord, secrets: Mapping[str, str]) -> PreparedRun:
         """What was prepared for a run that is kept, from its record alone: it goes on with the flow it began with."""
         request = request_of(record.request, secrets)
-        planned = self._files.plan_again(request.flow, record.texts, request.inputs)
+        planned = await self._files.plan_again(request.flow, record.texts, request.inputs)
         past = await self._events_of(record.from_run) if request.only is not None and record.from_run else []
         plan, values = self._plan_and_values(planned, request, record.id, past)
         return PreparedRun(record, (), request, planned, plan, values)
@@ -116,7 +116,7 @@ class RunMaker:
         if past:
             known = inputs_in(past) if read_target(file) is None else state_in(past)
             request = replace(request, inputs={**known, **request.inputs})
-        planned = make_plan(request.inputs)
+        planned = await make_plan(request.inputs)
         run = request.run_id or new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:

@@ -220,13 +220,15 @@ class ServerRuns:
                             await self._has_begun.wait()
                 except TimeoutError:
                     is_late = True
-            elif run not in self._known.live:
-                return self._open_past(kept, record, None if is_ours else owner)
+            else:
+                past = await self._open_past(kept, record, None if is_ours else owner)
+                if run not in self._known.live:
+                    return past
         return self._known.live[run]
 
-    def _open_past(self, kept: KeptRun, record: RunRecord, owner: ServerRecord | None) -> PastRun:
+    async def _open_past(self, kept: KeptRun, record: RunRecord, owner: ServerRecord | None) -> PastRun:
         secrets = self._secrets.of(record)
-        return self._known.past(
+        return await self._known.past(
             kept,
             record,
             take_files=lambda: self._take_files(record),

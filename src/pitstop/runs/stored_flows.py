@@ -37,6 +37,11 @@ class StoredFlows:
             return flow
         return str(self.files().get(flow, flow))
 
+    def holds(self, file: str) -> bool:
+        """Whether the file is in one of the folders, wherever links lead to."""
+        whole = Path(file).resolve()
+        return any(whole.is_relative_to(folder.resolve()) for folder in self._folders)
+
     def name_of(self, file: str, text: str) -> str | None:
         """The stored flow that is in this file and has this text now; None for any other flow."""
         for name, path in self.files().items():

@@ -83,7 +83,8 @@ class FlowDesk:
         return replace(told, inputs=inputs, warnings=unlisted_secrets(prepared.planned, known))
 
     async def list(self, caller: Caller) -> tuple[StoredFlow, ...]:
-        return tuple(StoredFlow(name, str(file), self._problem(file)) for name, file in self._stored.files().items())
+        files = self._stored.files()
+        return tuple([StoredFlow(name, str(file), await self._problem(file)) for name, file in files.items()])
 
     async def text(self, caller: Caller, name: str) -> str:
         return self._stored.file(name).read_text(encoding="utf-8", errors="replace")
@@ -123,9 +124,9 @@ class FlowDesk:
         """Settings of a flow are stored with its file, however that is named."""
         return address_of(self._stored.path_of(flow))
 
-    def _problem(self, file: Path) -> str | None:
+    async def _problem(self, file: Path) -> str | None:
         try:
-            self._files.plan(str(file), None)
+            await self._files.plan(str(file), None)
         except BadFlow as error:
             return str(error.found[0]) if error.found else str(error)
         return None

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from pitstop.limits import DEFAULTS, Limits
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import GraphTarget
 from pitstop.runs.known_runs import Backends, KnownRuns
@@ -29,9 +30,11 @@ async def open_local_service(
     examine: Examine,
     end_elsewhere: EndElsewhere | None = None,
     audit: "Audit | None" = None,
+    *,
+    limits: Limits = DEFAULTS,
 ) -> AsyncIterator[Service]:
     """A service whose runs end with it. `end_elsewhere` ends a run of another process."""
-    files, stored_flows = FlowFiles(_plan_graph), StoredFlows()
+    files, stored_flows = FlowFiles(_plan_graph, limits=limits), StoredFlows()
     maker = RunMaker(store, files, stored_flows, backends.new_masker, backends.new_evaluator)
     known = KnownRuns(store, files, maker, backends, end_elsewhere)
     record = record_nothing if audit is None else audit.record

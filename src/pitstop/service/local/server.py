@@ -48,7 +48,8 @@ async def open_server_service(
     clock: Clock | None = None,
 ) -> AsyncIterator[ServerService]:
     """A service whose runs outlive it."""
-    files, stored_flows = FlowFiles(_refuse_graph), StoredFlows(flow_folders)
+    stored_flows = StoredFlows(flow_folders)
+    files = FlowFiles(_refuse_graph, limits=settings.limits, may_quote=stored_flows.holds, in_threads=True)
     maker = RunMaker(store, files, stored_flows, backends.new_masker, backends.new_evaluator)
     known = KnownRuns(store, files, maker, backends)
     run_secrets = ServerSecrets(secrets, seal, stored_flows)
