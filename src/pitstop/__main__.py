@@ -97,9 +97,10 @@ def will_run_commands(words: "Sequence[str]", environment: "Mapping[str, str]") 
 def prepare_run() -> "EarlyKeeper":
     """Do what has to be done first for a run to start fast."""
     from pitstop.executors.machine.processes.keeper_process import EarlyKeeper
-    from pitstop.lazy_modules import load_lazily
 
     keeper = EarlyKeeper()
+    from pitstop.lazy_modules import load_lazily
+
     load_lazily()
     return keeper
 

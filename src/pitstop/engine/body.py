@@ -1,7 +1,6 @@
 """Rows of steps that are open in a frame, and where one of them can be started again."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -9,7 +8,7 @@ from pitstop.plan.plan import Step
 from pitstop.plan.scope import Layer, Scope, Values
 
 
-class Start(NamedTuple):
+class Start(Struct, frozen=True):
     """Where a step began: the layer it writes to, as it was then, and the last event before any of the step's own."""
 
     layer: Layer

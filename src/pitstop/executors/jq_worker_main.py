@@ -12,7 +12,6 @@ than its seconds; the time in which a busy machine gives it nothing to work with
 
 import os
 import re
-import resource
 import signal
 import socket
 import struct
@@ -28,7 +27,7 @@ READY, VALUES, ERROR = b"R", b"V", b"E"
 
 _BEFORE = ". | "  # after an expression has begun jq allows no `import` and no `include`, which read files
 _AFTER = "\n\n| @json"  # a comment may go on for one more line when it ends in a backslash, so two
-_COMPILE_ERROR = re.compile(r"jq: error: (.*?) at <top-level>, line (\d+), column (\d+):", re.DOTALL)
+_COMPILE_ERROR = r"(?s)jq: error: (.*?) at <top-level>, line (\d+), column (\d+):"
 _CACHED_PROGRAMS = 512
 _SHOWN_CHARACTERS = 2_000
 _PR_SET_PDEATHSIG = 1
@@ -92,7 +91,7 @@ def _evaluate(program: Any, values: str, max_values: int, max_output_bytes: int)
 def _without_noise(message: str, expression: str) -> str:
     """jq's complaints about an expression, with places in what the user wrote."""
     complaints = []
-    for reason, line, column in _COMPILE_ERROR.findall(message):
+    for reason, line, column in re.findall(_COMPILE_ERROR, message):
         place = f"column {int(column) - (len(_BEFORE) if line == '1' else 0)}"
         complaints.append(f"{reason}, {f'line {line}, ' if chr(10) in expression else ''}{place}")
     return "; ".join(complaints) or message.removeprefix("jq: error: ").partition("\n")[0]
@@ -110,6 +109,8 @@ def _die_with(parent: int) -> None:
 
 def _shut_in(max_memory_bytes: int) -> None:
     """From here on: no environment, no file can be opened, no core is dumped, and memory has an end."""
+    import resource  # noqa: PLC0415 - as above
+
     os.environ.clear()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":

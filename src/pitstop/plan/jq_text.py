@@ -4,14 +4,13 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from pitstop.errors import BadExpression
 
 
-class Token(NamedTuple):
+class Token(Struct, frozen=True):
     """The smallest piece of an expression that has a meaning."""
 
     kind: str  # space, comment, number, field, name, string, open, close or mark

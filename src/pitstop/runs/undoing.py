@@ -4,7 +4,6 @@ What ran beside the step stays, whenever it ended: a sibling that passed need no
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -36,7 +35,7 @@ from pitstop.plan.plan import Plan, Step
 _Fact = StepEvent | StepNoted | SnapshotTaken | ChangedAtStop | ShellOpened | ShellClosed
 
 
-class _Part(NamedTuple):
+class _Part(msgspec.Struct, frozen=True):
     """One part of an address: the step, which attempt of it, and which turn of a loop."""
 
     local: str

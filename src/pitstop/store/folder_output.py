@@ -10,7 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from pitstop.engine.executor import LogChunk, Stream
 from pitstop.store.output_pieces import LineSplitter, Piece
@@ -21,7 +22,7 @@ _ENTRY = struct.Struct("<QdIB")
 _READ_ENTRIES = 64
 
 
-class _Entry(NamedTuple):
+class _Entry(Struct, frozen=True):
     """A piece: where it begins, when it came, its size, and its stream."""
 
     offset: int

@@ -1,13 +1,14 @@
 """What a step wrote, cut into pieces that can be stored: a line stands in one of them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from pitstop.engine.executor import LogChunk, Stream
 from pitstop.store.port import LONGEST_LINE, OutputLine
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True, array_like=True):
     """Whole lines of one stream that ended at one time, or a single line without a newline.
 
     The latter is the last one, or a part of one that is longer than LONGEST_LINE.

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
@@ -17,11 +17,12 @@ OpenService = Callable[[], Opening]
 Act = Callable[[Sequence[str], OpenService, Interrupts], int | None]
 
 
-class Commands(NamedTuple):
+class Commands:
     """The summary of each command in the order of the help, and how a command is loaded."""
 
-    summaries: Mapping[str, str]
-    load: Callable[[str], Act]
+    def __init__(self, summaries: Mapping[str, str], load: Callable[[str], Act]) -> None:
+        self.summaries = summaries
+        self.load = load
 
 
 USAGE = """\

@@ -36,7 +36,7 @@ RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
 CONTAINER_LOGS = "containers"
 FEW_LOGS = 100  # no more are removed without a thread
 KEPT, IN_USE = "ready", "in_use"  # the states that a record can have
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}"
 
 
 class WorkspaceBusy(Unavailable):
@@ -361,7 +361,7 @@ def _lock(root: Path, *, waits: bool) -> int:
 
 
 def _root(workspaces: Path, id: str | None) -> Path:
-    if id is not None and not ID.fullmatch(id):
+    if id is not None and not re.fullmatch(ID, id):
         raise ValueError(f"invalid workspace id {id!r}: use letters, digits, - and _")
     return workspaces / (id or UNNAMED + os.urandom(6).hex())
 
