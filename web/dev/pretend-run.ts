@@ -247,6 +247,7 @@ export class PretendRun {
       step: step.path,
       occurrence,
       position,
+      positions: position === "before" ? ["before", "after"] : ["after"],
       reasons,
       breakpoints: stopping.map(({ id }) => id),
       problems: problems.map(
@@ -282,6 +283,7 @@ export class PretendRun {
       step: step.path,
       occurrence,
       position,
+      positions: position === "before" ? ["before", "after"] : ["after"],
       reasons,
       breakpoints: info.breakpoints,
       problems: info.problems,
@@ -418,6 +420,7 @@ export class PretendRun {
       breakpoints: [...this.#breakpoints.values()],
       watches: this.#watches,
       edits: this.#edits,
+      injected: [],
       interventions: this.#interventions,
       last_event: this.events.length,
       is_ended: this.endedAt !== null,

@@ -90,6 +90,11 @@ export type CancelFrameForm = {
   reason?: string;
 };
 
+/** The frame, or every frame, runs on as if no pause had been requested. */
+export type CancelPauseForm = {
+  frame?: string | null;
+};
+
 /** Changes of a breakpoint; omitted fields stay as they are. */
 export type ChangeBreakpointForm = {
   condition?: string | null;
@@ -197,6 +202,7 @@ export type DebugState = {
   breakpoints: BreakpointInfo[];
   edits: EditInfo[];
   frames: FrameInfo[];
+  injected: InjectedInfo[];
   interventions: string[];
   is_ended: boolean;
   last_event: number;
@@ -338,9 +344,21 @@ export type GotoForm = {
 /** The answer also has the path of the injected step. */
 export type InjectForm = {
   position?: "after" | "before";
-  /** The step: `uses` (type), `with` (config) and optionally `id`. */
+  /** A step as in a flow file: a type, its options, or a group of steps. */
   step: Record<string, unknown>;
   /** The stop to act on; 409 if it has ended. */
+  stop: number;
+};
+
+/** An injected step with its own config, and the steps in it. One that is waiting can be removed. `occurrence` and `position` say where it runs. */
+export type InjectedInfo = {
+  config: Record<string, unknown>;
+  frame: string;
+  is_waiting: boolean;
+  occurrence: string;
+  position: "after" | "before";
+  step: StepInfo;
+  steps: StepInfo[];
   stop: number;
 };
 
@@ -349,6 +367,7 @@ export type InjectedState = {
   breakpoints: BreakpointInfo[];
   edits: EditInfo[];
   frames: FrameInfo[];
+  injected: InjectedInfo[];
   interventions: string[];
   is_ended: boolean;
   last_event: number;
@@ -611,13 +630,15 @@ export type SetForm = {
   value: unknown;
 };
 
+/** Either a `stop` or a `step`. */
 export type ShellForm = {
   /** A sidecar is a read-only shell. */
   mode?: "shell" | "sidecar";
   /** Save the shell as an asciicast artifact of the run. */
   record?: "screen" | "keys" | null;
-  /** The stop to act on; 409 if it has ended. */
-  stop: number;
+  /** A step that is running: its occurrence, path or ID. */
+  step?: string | null;
+  stop?: number | null;
 };
 
 /** A one-time token for a shell, valid until `expires_at` (seconds since the epoch). */
@@ -672,7 +693,7 @@ export type StepTypeHelp = {
   usage: string;
 };
 
-/** A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`. `after_event` is its number in the log: what a rewind to it keeps. */
+/** A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`. `positions` says where a step can be injected: before or after this one. `after_event` is its number in the log: what a rewind to it keeps. */
 export type StopInfo = {
   after_event: number;
   allowed: string[];
@@ -689,10 +710,18 @@ export type StopInfo = {
   occurrence: string;
   outcome: OutcomeInfo | null;
   position: "after" | "before" | "error";
+  positions: ("after" | "before")[];
   problems: string[];
   reasons: string[];
   step: string;
   will_run: boolean;
+};
+
+/** The step fails, and its frame pauses there. Said again, its command is killed at once. */
+export type StopStepForm = {
+  reason?: string;
+  /** A running step: its occurrence, path or ID. */
+  step: string;
 };
 
 /** A flow that can be started by name: a file in one of the service's flow folders. */
@@ -738,6 +767,13 @@ export type TokenInfo = {
 };
 
 export type UndoForm = {
+  /** The stop to act on; 409 if it has ended. */
+  stop: number;
+};
+
+export type UninjectForm = {
+  /** The path of an injected step that has not run. */
+  step: string;
   /** The stop to act on; 409 if it has ended. */
   stop: number;
 };

@@ -271,6 +271,7 @@ function fromEvent(stop: Stopped): StopInfo {
     problems: stop.problems,
     outcome: null,
     allowed: verbsAt(stop),
+    positions: stop.position === "before" ? ["before", "after"] : ["after"],
     will_run: true,
     is_cleanup: false,
     is_injected: stop.step.includes("+"),

@@ -58,7 +58,7 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
   const fields = useMemo(() => fieldsOf(type.config ?? {}), [type]);
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [name, setName] = useState("");
-  const canBeBefore = stop?.position === "before";
+  const canBeBefore = stop?.positions.includes("before") ?? false;
   const [wished, setPosition] = useState<"before" | "after">("before");
   const position = canBeBefore ? wished : "after";
   const [isTried, setTried] = useState(false);

@@ -20,6 +20,7 @@ const stop: StopInfo = {
   problems: [],
   outcome: null,
   allowed: ["continue", "step_over", "skip"],
+  positions: ["before", "after"],
   will_run: true,
   is_cleanup: false,
   is_injected: false,
