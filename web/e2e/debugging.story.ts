@@ -81,6 +81,10 @@ test("a step is injected by its form and runs before the one that is stopped", a
   await run.page.getByRole("textbox", { name: "ID of the new step" }).fill("look");
   await run.press("Inject");
   await run.isTold(/Will run before package/);
+  await run.page.getByRole("list", { name: "Waiting to run" }).getByText("look runs before package").waitFor();
+  await run.tab("List");
+  await run.page.getByRole("treeitem").filter({ hasText: "look" }).getByText("echo injected by hand").waitFor();
+  await run.tab("Graph");
   await run.press("Continue");
 
   await run.endsAs("passed");

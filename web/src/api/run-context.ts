@@ -13,10 +13,13 @@ export type Panels = {
   dock: "log" | "console" | "history" | "shell";
 };
 
-/** A shell that was opened on this page, in the place of a stop. */
+/** Where a shell can be opened: at the stop of the frame, or in a step that runs. */
+export type ShellPlace = { stop: number | null; step: string };
+
+/** A shell that was opened on this page. */
 export type Shell = {
   id: number;
-  stop: number;
+  place: ShellPlace;
   title: string;
   mode: "shell" | "sidecar";
   isRecorded: boolean;
@@ -26,9 +29,12 @@ export type Shell = {
 /** What to ask before something is done that throws work away. */
 export type Confirmation = { title: string; text: string; action: string; dismiss?: string; onConfirm: () => void };
 
+/** A run with the steps that were injected into it, which its flow does not have. */
+export type RunDetailNow = RunDetail & { injected?: readonly StepInfo[] };
+
 export type RunPageState = RunSnapshot & {
   run: LiveRun;
-  detail: RunDetail;
+  detail: RunDetailNow;
   /** The occurrence that is looked at, and what the log tells of it. */
   selected: string | null;
   selectedView: StepView | undefined;
@@ -82,18 +88,33 @@ function useStore(): RunPageReader {
   return store;
 }
 
-/** The step of the flow that an occurrence is one of; an injected one is found by its host. */
-export function stepOf(detail: RunDetail, path: string): StepInfo | undefined {
-  const host = path.split("+")[0] ?? path;
-  return stepsByPath(detail).get(host);
+/** The step that an occurrence is one of; until more is known of an injected one, it is the step next to it. */
+export function stepOf(detail: RunDetailNow, path: string): StepInfo | undefined {
+  const known = stepsByPath(detail);
+  return known.get(path) ?? known.get(path.split("+")[0] ?? path);
 }
 
-const byPath = new WeakMap<RunDetail, Map<string, StepInfo>>();
+const byPath = new WeakMap<RunDetailNow, Map<string, StepInfo>>();
 
-function stepsByPath(detail: RunDetail): Map<string, StepInfo> {
+function stepsByPath(detail: RunDetailNow): Map<string, StepInfo> {
   const known = byPath.get(detail);
   if (known) return known;
-  const made = new Map(detail.flow_info.steps.map((step) => [step.path, step]));
+  const made = new Map([...detail.flow_info.steps, ...(detail.injected ?? [])].map((step) => [step.path, step]));
   byPath.set(detail, made);
   return made;
+}
+
+/** The place of the next shell: the stop, else the selected step if it runs, else one that does. Null if there is none. */
+export function shellPlaceOf(page: Pick<RunPageState, "stop" | "view" | "detail" | "selected">): ShellPlace | null {
+  if (page.stop) return { stop: page.stop.id, step: page.stop.step };
+  const running = [...page.view.steps.values()].filter(
+    (step) => step.status === "running" && !hasSteps(page.detail, step.step),
+  );
+  const step = running.find((each) => each.occurrence === page.selected) ?? running.at(-1);
+  return step ? { stop: null, step: step.occurrence } : null;
+}
+
+/** Whether other steps are inside a step, which then runs no command itself. */
+export function hasSteps(detail: RunDetailNow, path: string): boolean {
+  return detail.flow_info.steps.some((step) => step.parent === path);
 }

@@ -18,6 +18,7 @@ export type {
   FileDiff,
   FlowInfo,
   FrameInfo,
+  InjectedInfo,
   InputInfo,
   LogLine,
   LogPage,
@@ -60,6 +61,9 @@ export type DebugVerbs = {
   retry: server.RetryForm;
   force: server.ForceForm;
   inject: server.InjectForm;
+  uninject: server.UninjectForm;
+  cancel_pause: server.CancelPauseForm;
+  stop_step: server.StopStepForm;
   set: server.SetForm;
   unset: server.UnsetForm;
   undo: server.UndoForm;

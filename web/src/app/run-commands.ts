@@ -14,6 +14,7 @@ const VIEWS = [
 /** The parts of the page that decide what can be done. */
 export const COMMANDS_NEED = [
   "detail",
+  "frames",
   "stops",
   "frame",
   "selectFrame",
@@ -35,6 +36,7 @@ export const COMMANDS_NEED = [
 /** What can be done on a run page by key or by name. */
 export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[number]>): Command[] {
   const { stop, stops, act, isLive } = page;
+  const isPausing = page.frames.some((each) => each.state === "pausing");
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && page.pending === null;
   const step = (kind: StepKind) => () => void (stop && act("step", { stop: stop.id, kind }));
   const turn = (by: number) => () => {
@@ -65,7 +67,13 @@ export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[numb
       isPossible: can("step_back") || can("rewind"),
       run: step("back"),
     },
-    { id: "pause", title: "Pause all frames", shortcut: "pause", isPossible: isLive, run: () => void act("pause", {}) },
+    {
+      id: "pause",
+      title: isPausing ? "Cancel the pending pause" : "Pause all frames",
+      shortcut: "pause",
+      isPossible: isLive,
+      run: () => void act(isPausing ? "cancel_pause" : "pause", {}),
+    },
     {
       id: "continue-all",
       title: "Continue all frames",
@@ -85,7 +93,13 @@ export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[numb
       isPossible: can("skip"),
       run: () => void (stop && act("skip", { stop: stop.id })),
     },
-    { id: "shell", title: "New shell", isPossible: stop !== null, run: () => page.openShell("shell") },
+    { id: "shell", title: "New shell", isPossible: isLive, run: () => page.openShell("shell") },
+    {
+      id: "stop-step",
+      title: "Stop this step here",
+      isPossible: isLive && page.selectedView?.status === "running" && !stop,
+      run: () => page.selected && void act("stop_step", { step: page.selected }),
+    },
     { id: "cancel", title: "Cancel run…", shortcut: "cancel", isPossible: isLive, run: page.askToCancel },
     {
       id: "undo",

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { api } from "@/api/client";
-import { type Panels, type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
+import { hasSteps, type Panels, type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
 import { useCommands } from "@/app/commands";
 import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
 import { ConsolePanel } from "@/features/debug/console-panel";
@@ -191,8 +191,7 @@ function StepLog() {
   const known = step && stepOf(detail, step.step);
   if (selected === null) return <Empty title="Select a step to see its log" />;
   if (!step) return <Empty title="This step has not started yet" />;
-  const isAround = detail.flow_info.steps.some((each) => each.parent === step.step);
-  if (isAround)
+  if (hasSteps(detail, step.step))
     return (
       <Empty title={`${known?.title ?? step.step} contains other steps`}>Select one of them to see its log.</Empty>
     );

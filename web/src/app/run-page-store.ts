@@ -1,7 +1,22 @@
 import { ApiError, api } from "@/api/client";
 import { type LiveRun, liveRun, type RunSnapshot } from "@/api/live-run";
-import type { Confirmation, Panels, RunPageState, Shell } from "@/api/run-context";
-import type { BreakpointInfo, BreakpointRequest, DebugVerb, DebugVerbs, RunDetail, StepInfo } from "@/api/types";
+import {
+  type Confirmation,
+  type Panels,
+  type RunDetailNow,
+  type RunPageState,
+  type Shell,
+  shellPlaceOf,
+} from "@/api/run-context";
+import type {
+  BreakpointInfo,
+  BreakpointRequest,
+  DebugVerb,
+  DebugVerbs,
+  InjectedInfo,
+  RunDetail,
+  StepInfo,
+} from "@/api/types";
 import { nextAttempt } from "@/core/addresses";
 import type { StepView } from "@/core/run-view";
 import { isEnded } from "@/core/status";
@@ -14,6 +29,7 @@ export type Editing = { request: BreakpointRequest; id?: number } | null;
 export class RunPageStore {
   readonly run: LiveRun;
   #detail: RunDetail;
+  #now: { injected: readonly InjectedInfo[]; from: RunDetail; detail: RunDetailNow };
   #parents: ReadonlySet<string | null>;
   #chosen: string | null = null;
   #byDefault: string | null = null;
@@ -33,6 +49,7 @@ export class RunPageStore {
   constructor(detail: RunDetail) {
     this.run = liveRun(detail.id, detail.last_event);
     this.#detail = detail;
+    this.#now = { injected: [], from: detail, detail };
     this.#parents = new Set(detail.flow_info.steps.map((step) => step.parent));
     const last = readLastPanels();
     this.#panels = last !== null && last.flow === detail.flow ? last.panels : FIRST_PANELS;
@@ -82,7 +99,7 @@ export class RunPageStore {
       ...now,
       ...this.#acts,
       run: this.run,
-      detail: this.#detail,
+      detail: this.#detailNow(now.debug?.injected),
       selected,
       selectedView: selected === null ? undefined : now.view.steps.get(selected),
       frame,
@@ -91,6 +108,15 @@ export class RunPageStore {
       shells: this.#shells,
       isLive: !isEnded(now.status) && !isEnded(this.#detail.status),
     };
+  }
+
+  #detailNow(injected: readonly InjectedInfo[] | undefined): RunDetailNow {
+    if (!injected?.length) return this.#detail;
+    if (this.#now.injected !== injected || this.#now.from !== this.#detail) {
+      const steps = injected.flatMap((each) => [each.step, ...each.steps]);
+      this.#now = { injected, from: this.#detail, detail: { ...this.#detail, injected: steps } };
+    }
+    return this.#now.detail;
   }
 
   act = async <V extends DebugVerb>(verb: V, body: DebugVerbs[V]): Promise<boolean> => {
@@ -199,11 +225,11 @@ export class RunPageStore {
       this.#update();
     },
     openShell: (mode: Shell["mode"]): void => {
-      const { stop } = this.#state;
-      if (!stop) return;
-      const title = mode === "shell" ? stop.step : `${stop.step} (read-only)`;
+      const place = shellPlaceOf(this.#state);
+      if (!place) return;
+      const title = mode === "shell" ? place.step : `${place.step} (read-only)`;
       const isRecorded = readSetting(RECORDS_SHELLS, false);
-      const shell = { id: this.#nextShell++, stop: stop.id, title, mode, isRecorded, isEnded: false };
+      const shell = { id: this.#nextShell++, place, title, mode, isRecorded, isEnded: false };
       this.#shells = [...this.#shells, shell];
       this.#acts.show({ dock: "shell" });
     },

@@ -1,10 +1,11 @@
+import { X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useStepTypes } from "@/api/queries";
 import { stepOf, useRun } from "@/api/run-context";
 import type { StepTypeHelp } from "@/api/types";
 import { fieldsOf, readForm } from "@/core/schema-form";
 import { NeedsStop } from "@/features/debug/needs-stop";
-import { Button } from "@/ui/button";
+import { Button, IconButton } from "@/ui/button";
 import { Failed, Loading } from "@/ui/feedback";
 import { Checkbox, SearchInput, TextInput } from "@/ui/field";
 import { Choice } from "@/ui/panel";
@@ -41,6 +42,7 @@ export function InjectPanel() {
           ))}
         </div>
       </div>
+      <WaitingSteps />
       {type ? (
         <InjectForm key={type.name} type={type} />
       ) : (
@@ -50,6 +52,32 @@ export function InjectPanel() {
         </p>
       )}
     </div>
+  );
+}
+
+/** The injected steps that have not run yet, each of which can be removed again. */
+function WaitingSteps() {
+  const { debug, detail, act } = useRun("debug", "detail", "act");
+  const waiting = debug?.injected.filter((each) => each.is_waiting) ?? [];
+  if (waiting.length === 0) return null;
+  return (
+    <ul aria-label="Waiting to run" className="shrink-0 border-line border-b bg-sunken/50 py-1">
+      {waiting.map((each) => (
+        <li key={each.step.path} className="flex items-center gap-2 px-3 text-sm">
+          <span className="min-w-0 flex-1 truncate">
+            <b className="font-medium">{each.step.title}</b> runs {each.position}{" "}
+            {stepOf(detail, each.occurrence)?.title ?? each.occurrence}
+          </span>
+          <IconButton
+            size="sm"
+            label={`Remove ${each.step.title}`}
+            onClick={() => act("uninject", { stop: each.stop, step: each.step.path })}
+          >
+            <X className="size-3.5" />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,6 +1,7 @@
 import { Plus, SquareTerminal, X } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useRun } from "@/api/run-context";
+import { type ShellPlace, shellPlaceOf, useRun } from "@/api/run-context";
+import type { StopInfo } from "@/api/types";
 import { keysOf } from "@/core/keys";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { Button, IconButton } from "@/ui/button";
@@ -16,10 +17,14 @@ const ShellTerminal = later(
   <Loading label="Opening the shell" />,
 );
 
-/** Shells in the place of paused steps, with their environment: one tab each. They end with their stop. */
+/** Shells in the place of steps, with their environment: one tab each. They end with their stop, or with their step. */
 export function ShellPanel() {
-  const { run, stop, stops, shells, openShell, endShell, closeShell } = useRun(
+  const page = useRun(
     "run",
+    "view",
+    "version", // which says when the view has changed
+    "detail",
+    "selected",
     "stop",
     "stops",
     "shells",
@@ -27,13 +32,15 @@ export function ShellPanel() {
     "endShell",
     "closeShell",
   );
+  const { run, stops, shells, openShell, endShell, closeShell } = page;
+  const place = shellPlaceOf(page);
   const [chosen, setChosen] = useState<number | null>(null);
   const newest = shells.at(-1)?.id ?? null;
   useEffect(() => setChosen(newest), [newest]); // a shell is shown as soon as it is opened
   const active = shells.some((shell) => shell.id === chosen) ? chosen : newest;
   const [records, setRecords] = useSetting(RECORDS_SHELLS, false);
   if (shells.length === 0) {
-    if (!stop) return <NeedsStop what="the workspace in a shell" />;
+    if (!place) return <NeedsStop what="the workspace in a shell" />;
     return (
       <Empty
         icon={<SquareTerminal className="size-6" />}
@@ -54,8 +61,8 @@ export function ShellPanel() {
           </div>
         }
       >
-        Open a shell in the working directory and environment of {stop.step || "the run"}. Changes are kept when you
-        retry.
+        Open a shell in the working directory and environment of {place.step || "the run"}
+        {place.stop === null ? ", while it runs." : ". Changes are kept when you retry."}
       </Empty>
     );
   }
@@ -78,9 +85,7 @@ export function ShellPanel() {
                   </span>
                 )}
                 {shell.title}
-                {(shell.isEnded || !stops.some((each) => each.id === shell.stop)) && (
-                  <span className="text-faint"> ended</span>
-                )}
+                {(shell.isEnded || !isThere(shell.place, stops)) && <span className="text-faint"> ended</span>}
               </button>
               <IconButton size="sm" label={`Close shell ${shell.title}`} onClick={() => closeShell(shell.id)}>
                 <X className="size-3" />
@@ -88,7 +93,7 @@ export function ShellPanel() {
             </span>
           ))}
         </div>
-        <IconButton size="sm" label="Open another shell" disabled={!stop} onClick={() => openShell("shell")}>
+        <IconButton size="sm" label="Open another shell" disabled={!place} onClick={() => openShell("shell")}>
           <Plus className="size-3.5" />
         </IconButton>
         <span className="flex-1" />
@@ -101,7 +106,7 @@ export function ShellPanel() {
           <div key={shell.id} className={shell.id === active ? "absolute inset-0" : "hidden"}>
             <ShellTerminal
               run={run.id}
-              stop={shell.stop}
+              place={shell.place}
               mode={shell.mode}
               record={shell.isRecorded ? "screen" : null}
               isShown={shell.id === active}
@@ -112,4 +117,9 @@ export function ShellPanel() {
       </div>
     </div>
   );
+}
+
+/** A shell in a running step says itself when it has ended. */
+function isThere({ stop }: ShellPlace, stops: readonly StopInfo[]): boolean {
+  return stop === null || stops.some((each) => each.id === stop);
 }

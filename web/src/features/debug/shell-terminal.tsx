@@ -3,10 +3,11 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import { useEffect, useRef } from "react";
 import { api } from "@/api/client";
+import type { ShellPlace } from "@/api/run-context";
 
 type ShellTerminalProps = {
   run: string;
-  stop: number;
+  place: ShellPlace;
   mode: "shell" | "sidecar";
   record: "screen" | null;
   isShown: boolean;
@@ -35,13 +36,17 @@ function fontOf(): string {
   return getComputedStyle(document.documentElement).getPropertyValue("--font-mono").trim() || "monospace";
 }
 
+function shellAt({ stop, step }: ShellPlace): { stop: number } | { step: string } {
+  return stop === null ? { step } : { stop };
+}
+
 /** A shell takes every key, Tab too; this one is left to the page, so that there is a way out of it. */
 function isWayOut({ key, ctrlKey }: KeyboardEvent): boolean {
   return ctrlKey && key.toLowerCase() === "k";
 }
 
 /** A terminal on a shell of the run. Leaving the page, or closing the tab, ends the shell. */
-export function ShellTerminal({ run, stop, mode, record, isShown, onEnd }: ShellTerminalProps) {
+export function ShellTerminal({ run, place, mode, record, isShown, onEnd }: ShellTerminalProps) {
   const box = useRef<HTMLDivElement>(null);
   const terminal = useRef<Terminal | null>(null);
   const ended = useRef(onEnd);
@@ -72,7 +77,7 @@ export function ShellTerminal({ run, stop, mode, record, isShown, onEnd }: Shell
 
     const connect = async () => {
       try {
-        const { token } = await api.shellToken(run, { stop, mode, record });
+        const { token } = await api.shellToken(run, { ...shellAt(place), mode, record });
         if (isLeft) return;
         socket = new WebSocket(api.shellUrl(run, token, screen.rows, screen.cols));
         socket.binaryType = "arraybuffer";
@@ -104,7 +109,7 @@ export function ShellTerminal({ run, stop, mode, record, isShown, onEnd }: Shell
       socket?.close();
       screen.dispose();
     };
-  }, [run, stop, mode, record]);
+  }, [run, place, mode, record]);
 
   useEffect(() => {
     if (isShown) terminal.current?.focus();

@@ -28,6 +28,7 @@ export function DebugToolbar() {
     "act",
     "isLive",
   );
+  const isPausing = frames.some((each) => each.state === "pausing");
   const canPause = frames.some((each) => each.state === "running");
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && pending === null;
   const step = (kind: StepKind) => stop && act("step", { stop: stop.id, kind });
@@ -56,11 +57,12 @@ export function DebugToolbar() {
         <FastForward className="size-4 text-passed" />
       </IconButton>
       <IconButton
-        label="Pause all frames"
+        label={isPausing ? "Cancel the pending pause" : "Pause all frames"}
         keys={keysOf("pause")}
-        disabled={!canPause}
-        isBusy={pending === "pause"}
-        onClick={() => act("pause", {})}
+        isPressed={isPausing}
+        disabled={!canPause && !isPausing}
+        isBusy={pending === "pause" || pending === "cancel_pause"}
+        onClick={() => act(isPausing ? "cancel_pause" : "pause", {})}
       >
         <Pause className="size-4" />
       </IconButton>

@@ -1,9 +1,10 @@
-import { MousePointerClick } from "lucide-react";
-import { stepOf, useRun } from "@/api/run-context";
+import { Hand, MousePointerClick, SquareTerminal } from "lucide-react";
+import { hasSteps, stepOf, useRun } from "@/api/run-context";
 import { attemptOf, shortFile, withoutAttempt } from "@/core/addresses";
 import { pausedWithin } from "@/core/pauses";
 import { formatClock, formatDuration } from "@/core/time";
 import { StepConfig } from "@/features/step/step-config";
+import { Button } from "@/ui/button";
 import { Empty } from "@/ui/feedback";
 import { useNow } from "@/ui/hooks";
 import { JsonText } from "@/ui/json-text";
@@ -21,7 +22,8 @@ export function StepPanel() {
     stop,
     select,
     view: all,
-  } = useRun("pauses", "stops", "detail", "selected", "selectedView", "stop", "select", "view");
+    isLive,
+  } = useRun("pauses", "stops", "detail", "selected", "selectedView", "stop", "select", "view", "isLive");
   const isRunning = view?.status === "running";
   const clock = useNow(isRunning, 500);
   if (selected === null) {
@@ -52,6 +54,7 @@ export function StepPanel() {
           {step?.file && ` · ${shortFile(step.file)}:${step.line}`}
         </p>
       </header>
+      {isLive && isRunning && !ownStop && <RunningStep occurrence={selected} hasSteps={hasSteps(detail, path)} />}
       {attempts.length > 1 && (
         <div className="flex flex-wrap items-center gap-1 text-sm">
           <span className="text-muted">Attempts</span>
@@ -127,6 +130,31 @@ export function StepPanel() {
           </Section>
         )
       )}
+    </div>
+  );
+}
+
+/** What can be done with a step while it runs, or hangs. */
+function RunningStep({ occurrence, hasSteps }: { occurrence: string; hasSteps: boolean }) {
+  const { act, openShell, pending } = useRun("act", "openShell", "pending");
+  return (
+    <div className="flex flex-wrap gap-1.5">
+      {!hasSteps && (
+        <>
+          <Button icon={<SquareTerminal className="size-3.5" />} onClick={() => openShell("shell")}>
+            Open shell
+          </Button>
+          <Button onClick={() => openShell("sidecar")}>Read-only shell</Button>
+        </>
+      )}
+      <Button
+        icon={<Hand className="size-3.5" />}
+        title="End its command, and pause as if it had failed"
+        isBusy={pending === "stop_step"}
+        onClick={() => act("stop_step", { step: occurrence })}
+      >
+        Stop this step here
+      </Button>
     </div>
   );
 }
