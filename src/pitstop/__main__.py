@@ -108,7 +108,20 @@ def prepare_run() -> "EarlyKeeper":
 def open_service(new_keeper: "Callable[[], KeeperProcess] | None") -> "AbstractAsyncContextManager[Service]":
     from pitstop.app import open_service as open_local
 
-    return open_local(new_keeper=new_keeper)
+    return open_local(new_keeper=new_keeper, new_attaching=SocketAttaching)
+
+
+class SocketAttaching:
+    """An Attaching. What serves runs is loaded when a client may attach."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+
+    def open(self, run: str) -> "AbstractAsyncContextManager[None]":
+        from pitstop.serving.attaching import serve_run
+        from pitstop.settings import read_settings
+
+        return serve_run(self._service, read_settings(), run)
 
 
 def leave(code: int, keeper: "EarlyKeeper | None") -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.runs.known_runs import Backends
     from pitstop.runs.server_runs import ServerOptions
     from pitstop.service.access import Access
+    from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
     from pitstop.service.desks import Service
     from pitstop.service.flows import Finding
@@ -87,6 +88,7 @@ def open_service(
     *,
     new_keeper: "Callable[[], KeeperProcess] | None" = None,
     audit: "Audit | None" = None,
+    new_attaching: "Callable[[Service], Attaching] | None" = None,
 ) -> "AbstractAsyncContextManager[Service]":
     """The service in this process, with folders to keep runs in and the machine's own processes to run commands in."""
     from pitstop.service.local.opening import open_local_service
@@ -95,8 +97,9 @@ def open_service(
     settings = settings or read_settings()
     store = FolderStore(settings.home)
     backends = _choose_backends(settings, new_keeper)
+    examine = partial(_examine, settings)
     return open_local_service(
-        store, backends, partial(_examine, settings), store.end_elsewhere, audit, limits=settings.limits
+        store, backends, examine, store.end_elsewhere, audit, new_attaching, limits=settings.limits
     )
 
 

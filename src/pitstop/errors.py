@@ -18,6 +18,7 @@
     │   ├── StaleStop            it names a stop that is over
     │   ├── NotAllowed           it is not among the verbs of its stop
     │   ├── NotRunning           the session has no run, or its run has ended
+    │   ├── NotAttachable        the process of a run cannot be reached
     │   ├── SessionInUse         the session has a run already
     │   ├── NoPausePending       no pause is pending there
     │   ├── UnknownBreakpoint    there is no breakpoint with that id
@@ -293,6 +294,16 @@ class NotRunning(CommandRefused):
 
     def __init__(self) -> None:
         super().__init__("the session has no active run: start one with debug=session")
+
+
+class NotAttachable(CommandRefused):
+    """The process that a run is in cannot be reached."""
+
+    code = "refused.not_attachable"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"cannot attach to run {run}: it has ended, or was started without --attachable")
+        self.run = run
 
 
 class SessionInUse(CommandRefused):

@@ -10,6 +10,7 @@ from typing import Any
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+from pitstop.errors import ServerUnreachable
 from pitstop.service.caller import LOCAL
 from pitstop.service.remote.connection import Background
 from pitstop.service.remote.workspaces import RemoteTerminal, RemoteWorkspaces
@@ -48,9 +49,12 @@ async def shell_on(script: Script) -> AsyncIterator[RemoteTerminal]:
     async def post(*_: object) -> Any:
         return SimpleNamespace(token="t1")
 
+    def unreachable(error: Exception) -> ServerUnreachable:
+        return ServerUnreachable(url, str(error))
+
     async with asyncio.timeout(PATIENCE_SECONDS), serve(script.answer, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}"
-        connection: Any = SimpleNamespace(url=url, token=None, post=post)
+        connection: Any = SimpleNamespace(url=url, token=None, post=post, socket=None, unreachable=unreachable)
         async with Background() as background:
             terminal = await RemoteWorkspaces(connection, background).shell(LOCAL, "r1", 1)
             yield terminal

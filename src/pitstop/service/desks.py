@@ -6,6 +6,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:  # a door loads the desks that it uses
     from pitstop.service.access import Access
+    from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
     from pitstop.service.debugging import Debugging
     from pitstop.service.flows import Flows
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # a door loads the desks that it uses
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    """Everything that a caller can do, whatever door they come through. Only a server has all of the desks.
+    """Everything that a caller can do, whatever door they come through. Some desks are only on a server.
 
     Each call names its caller, and the desk decides whether they may do that. Runs of a service in this process end
     with it; those of a server do not.
@@ -28,3 +29,4 @@ class Service(Struct, frozen=True, kw_only=True):
     access: "Access | None" = None
     secrets: "Secrets | None" = None
     audit: "Audit | None" = None
+    attaching: "Attaching | None" = None  # of the service in a process of its own

@@ -1,4 +1,4 @@
-"""What a server gives to its desks, in memory: for tests, which run their suites on these and on the database."""
+"""What a server gives to its desks, in memory: for a run that others attach to, and for tests."""
 
 import secrets
 import time

@@ -48,7 +48,7 @@ def ask(opening: Opening, question: Callable[["Service"], Awaitable[T]]) -> T:
 def in_another_process(run: str) -> CommandRefused:
     return CommandRefused(
         f"run {run} is running in another process: debug it in the terminal where it was started, "
-        f"or start it on a server, where other clients can attach"
+        f"or start it with --attachable or on a server"
     )
 
 

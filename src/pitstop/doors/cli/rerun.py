@@ -68,7 +68,7 @@ async def _rerun(opening: Opening, request: RerunRequest, options: argparse.Name
             info = await (await service.runs.get(LOCAL, options.run)).info()
             request = replace(request, commit=read_commit(options, info))
         run = await service.runs.rerun(LOCAL, options.run, request)
-        if request.debug is None or not is_at_terminal(options):
+        if request.debug is None or options.attachable or not is_at_terminal(options):
             return await watch_run(service, run, options, interrupts)
         from pitstop.doors.cli.debug.steering import steer
 

@@ -5,8 +5,8 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Any, Protocol, Self
 
 from pitstop.doors.cli import exit_codes
@@ -50,6 +50,9 @@ class Display(Protocol):
 def add_display_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="plain output even in a terminal")
     parser.add_argument("--json", action="store_true", help="newline-delimited JSON events")
+    parser.add_argument(
+        "--attachable", action="store_true", help="let editors and `pitstop debug RUN` attach; stops wait for them"
+    )
     parser.add_argument("--log-level", choices=LEVELS, default="info", help="log level of plain output (info)")
 
 
@@ -61,7 +64,8 @@ async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespac
     """Show a run that has just been started. Gives the exit code."""
     is_terminal = is_at_terminal(options)
     display = _display(run, options, is_terminal=is_terminal)
-    async with Watch(service, run, display, is_terminal=is_terminal, server=server_of(options)) as watch:
+    watch = Watch(service, run, display, is_terminal=is_terminal, server=server_of(options))
+    async with watch.attachable() if options.attachable else nullcontext(), watch:
         with interrupts.taken_by(watch.interrupt):
             stop = await watch.follow()
             if stop is not None:  # where a signal still ends the run, until the debugger has them
@@ -98,6 +102,7 @@ class Watch:
         self._server = server
         self.is_interrupted = False
         self._stopped_at: str | None = None
+        self._is_attachable = False
         self._began = time.monotonic()
         self._commands = asyncio.TaskGroup()
         self._early = EarlyOutput(self._show_output)
@@ -111,6 +116,17 @@ class Watch:
             await self._commands.__aexit__(*error)
         except BaseExceptionGroup as group:  # such as a reader of our output who has gone: the caller knows of no group
             raise group.exceptions[0] from None
+
+    @asynccontextmanager
+    async def attachable(self) -> AsyncIterator[None]:
+        """Let others attach to the run, and leave its stops to them. A run of a server can always be attached to."""
+        if self._service.attaching is None:
+            yield
+            return
+        async with self._service.attaching.open(self._run.id):
+            self._is_attachable = True
+            self._display.note(f"attach with: pitstop debug {self._run.id}")
+            yield
 
     async def follow(self) -> EventInfo | None:
         """The stop at which the run was left, if it was: what comes after it is not shown."""
@@ -194,6 +210,9 @@ class Watch:
         """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
         if self.is_interrupted or self._stopped_at is not None:
             await pass_stops(self._service, self._run.id)
+            return False
+        if self._is_attachable:
+            self._display.note(f"paused at {event.fields['occurrence']}: pitstop debug {self._run.id}")
             return False
         if self._is_terminal:
             return True

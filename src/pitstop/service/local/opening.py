@@ -1,8 +1,10 @@
 """Opens the service in this process. Without a server, its runs end with it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pitstop.limits import DEFAULTS, Limits
 from pitstop.runs.flow_files import FlowFiles
@@ -20,6 +22,7 @@ from pitstop.service.local.runs import RunDesks
 from pitstop.store.port import RunStore
 
 if TYPE_CHECKING:  # a run need not load it
+    from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
 
 
@@ -30,6 +33,7 @@ async def open_local_service(
     examine: Examine,
     end_elsewhere: EndElsewhere | None = None,
     audit: "Audit | None" = None,
+    new_attaching: "Callable[[Service], Attaching] | None" = None,
     *,
     limits: Limits = DEFAULTS,
 ) -> AsyncIterator[Service]:
@@ -40,13 +44,14 @@ async def open_local_service(
     record = record_nothing if audit is None else audit.record
     async with LocalRuns(store, maker, known, backends) as owned, nullcontext() if audit is None else audit.open():
         runs = RunDesks(owned, record)
-        yield Service(
+        service = Service(
             flows=FlowDesk(store, files, stored_flows, maker, backends.new_evaluator, examine, record),
             runs=runs,
             debugging=runs,
             workspaces=runs,
             audit=audit,
         )
+        yield service if new_attaching is None else replace(service, attaching=new_attaching(service))
 
 
 def _plan_graph(_path: str, target: GraphTarget) -> PlannedFlow:

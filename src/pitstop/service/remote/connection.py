@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from pitstop.errors import PitstopError, ServerTrouble, ServerUnreachable, StoreUnavailable
+from pitstop.errors import NotAttachable, PitstopError, ServerTrouble, ServerUnreachable, StoreUnavailable
 from pitstop.service.caller import Caller
 from pitstop.service.problems import from_problem
 
@@ -55,11 +55,22 @@ class Background:
         return task
 
 
-class Connection:
-    """One server, as somebody with a token. ServerUnreachable for what is no address at all."""
+class RunSocket(msgspec.Struct, frozen=True):
+    """Where the process of a run listens."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    run: str
+    path: str
+
+
+class Connection:
+    """One server, as somebody with a token. ServerUnreachable for what is no address at all.
+
+    With `socket` it is the process of a run, for which `url` is only a name; NotAttachable when that is gone.
+    """
+
+    def __init__(self, url: str, token: str | None, socket: RunSocket | None = None) -> None:
         _check_address(url)
+        self.socket = socket
         self.url = url.rstrip("/")
         self.is_here = urlsplit(url).hostname in LOOPBACK
         self.token = token
@@ -67,7 +78,12 @@ class Connection:
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=10.0)
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
         self._client = httpx.AsyncClient(
-            base_url=self.url + API, headers=headers, timeout=timeout, limits=limits, trust_env=False
+            base_url=self.url + API,
+            headers=headers,
+            timeout=timeout,
+            limits=limits,
+            trust_env=False,
+            transport=None if socket is None else httpx.AsyncHTTPTransport(uds=socket.path, limits=limits),
         )
 
     async def close(self) -> None:
@@ -90,7 +106,7 @@ class Connection:
         try:
             response = await self._client.request(method, path, params=given, content=content, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._unreachable(error) from error
+            raise self.unreachable(error) from error
         if response.status_code >= 400:
             raise error_in(response.status_code, response.content)
         return response.content
@@ -108,7 +124,9 @@ class Connection:
         except msgspec.DecodeError as error:
             raise ServerTrouble(f"unexpected response from the server at {self.url}: {error}") from error
 
-    def _unreachable(self, error: Exception) -> ServerUnreachable:
+    def unreachable(self, error: Exception) -> ServerUnreachable | NotAttachable:
+        if self.socket is not None:
+            return NotAttachable(self.socket.run)
         return ServerUnreachable(self.url, str(error) or type(error).__name__)
 
     # Streams
@@ -148,7 +166,7 @@ class Connection:
             except httpx.HTTPError as error:
                 broken_at = clock() if broken_at is None else broken_at
                 if clock() - broken_at > GIVE_UP_SECONDS:
-                    raise self._unreachable(error) from error
+                    raise self.unreachable(error) from error
             await asyncio.sleep(wait_seconds)
             wait_seconds = min(wait_seconds * 2, LONGEST_WAIT_SECONDS)
 
@@ -166,7 +184,7 @@ class Connection:
                     raise error_in(response.status_code, await response.aread())
                 yield response
         except httpx.ConnectError as error:
-            raise self._unreachable(error) from error
+            raise self.unreachable(error) from error
 
 
 def _check_address(url: str) -> None:

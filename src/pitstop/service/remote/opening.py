@@ -1,17 +1,19 @@
-"""Opens the service of a server."""
+"""Opens the service of a server, or of another process of this user."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from importlib.metadata import version
 
-from pitstop.errors import OtherVersion
+from pitstop.errors import NotAttachable, OtherVersion
+from pitstop.service.attaching import short_name, socket_of
 from pitstop.service.desks import Service
-from pitstop.service.remote.connection import Background, Connection
+from pitstop.service.remote.connection import Background, Connection, RunSocket
 from pitstop.service.remote.debugging import RemoteDebugging
 from pitstop.service.remote.flows import RemoteFlows
 from pitstop.service.remote.runs import RemoteRuns
 from pitstop.service.remote.workspaces import RemoteWorkspaces
 from pitstop.service.wire import Me
+from pitstop.settings import Settings
 
 
 @asynccontextmanager
@@ -20,7 +22,24 @@ async def open_remote_service(url: str, token: str | None = None) -> AsyncIterat
 
     Leaving it ends no run: they are the server's.
     """
-    connection = Connection(url, token)
+    async with _open(Connection(url, token)) as service:
+        yield service
+
+
+@asynccontextmanager
+async def open_attached_service(settings: Settings, run: str) -> AsyncIterator[Service]:
+    """The service of the process that a run is in; NotAttachable. Leaving the context ends no run."""
+    with ExitStack() as stack:
+        try:
+            path = stack.enter_context(short_name(socket_of(settings, run)))
+        except OSError as error:  # there is no such run
+            raise NotAttachable(run) from error
+        async with _open(Connection("http://localhost", None, RunSocket(run, path))) as service:
+            yield service
+
+
+@asynccontextmanager
+async def _open(connection: Connection) -> AsyncIterator[Service]:
     try:
         me, ours = await connection.get("/me", Me), version("pitstop")
         if me.version.split(".")[:2] != ours.split(".")[:2]:

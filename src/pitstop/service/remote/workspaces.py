@@ -3,10 +3,10 @@
 import asyncio
 import json
 from contextlib import suppress
-from typing import Unpack
+from typing import Any, Unpack
 from urllib.parse import quote, urlencode
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection, connect, unix_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.protocol import State
 
@@ -64,14 +64,18 @@ class RemoteTerminal:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         url = f"{base}{API}/runs/{quote(self._run, safe='')}/shell?{query}"
         try:
-            socket = await connect(url, additional_headers=headers, max_size=None, proxy=None, compression=None)
+            socket = await self._open(url, additional_headers=headers, max_size=None, proxy=None, compression=None)
             greeting = await socket.recv()
         except InvalidStatus as error:
             raise error_in(error.response.status_code, bytes(error.response.body or b"")) from None
         except (WebSocketException, OSError) as error:
-            raise ServerUnreachable(self._connection.url, str(error)) from error
+            raise self._connection.unreachable(error) from error
         self._session = str(json.loads(greeting)["session"])
         return socket
+
+    def _open(self, url: str, **options: Any) -> connect:
+        here = self._connection.socket
+        return connect(url, **options) if here is None else unix_connect(here.path, url, **options)
 
     async def read(self) -> bytes:
         """What it says next; empty when it has ended. After an interruption, all that is on the screen again."""

@@ -55,11 +55,34 @@ def debug_command(words: Sequence[str], open_service: OpenService, interrupts: I
     if not has_terminal() and (not commands or options.shell is not None):
         print(_no_terminal(options.flow), file=sys.stderr)
         return DETACHED
-    return asyncio.run(_debug(open_chosen(options, open_service), options, interrupts, commands))
+    attached = _attached(options)
+    opening = attached or open_chosen(options, open_service)
+    is_elsewhere = attached is not None or server_of(options) is not None
+    return asyncio.run(_debug(opening, options, interrupts, commands, is_elsewhere=is_elsewhere))
 
 
-async def _debug(opening: Opening, options: argparse.Namespace, interrupts: Interrupts, commands: Sequence[str]) -> int:
-    is_on_server = server_of(options) is not None
+def _attached(options: argparse.Namespace) -> Opening | None:
+    """The service of the process that the run is in, if another process lets us attach to it."""
+    if server_of(options) is not None or is_flow_file(options.flow):
+        return None
+    from pitstop.service.attaching import is_attachable
+    from pitstop.settings import read_settings
+
+    if not is_attachable(read_settings(), options.flow):
+        return None
+    from pitstop.service.remote.opening import open_attached_service
+
+    return open_attached_service(read_settings(), options.flow)
+
+
+async def _debug(
+    opening: Opening,
+    options: argparse.Namespace,
+    interrupts: Interrupts,
+    commands: Sequence[str],
+    *,
+    is_elsewhere: bool,
+) -> int:
     async with opening as service:
         found = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
         if found is None:
@@ -72,7 +95,7 @@ async def _debug(opening: Opening, options: argparse.Namespace, interrupts: Inte
         from pitstop.doors.cli.debug.steering import steer
 
         return await steer(
-            service, run, interrupts, commands, is_on_server=is_on_server, record=options.record, told=told
+            service, run, interrupts, commands, is_on_server=is_elsewhere, record=options.record, told=told
         )
 
 

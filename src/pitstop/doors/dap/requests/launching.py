@@ -12,10 +12,12 @@ from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.debuggee import Attachment, Debuggee, Launch
 from pitstop.doors.dap.session.path_mappings import PathMappings
 from pitstop.errors import BadFlow
+from pitstop.service.attaching import newest_attachable
 from pitstop.service.caller import LOCAL
 from pitstop.service.desks import Service
 from pitstop.service.flows import read_target
 from pitstop.service.runs import RunRequest
+from pitstop.settings import read_settings
 
 FRESH = "fresh"
 
@@ -44,10 +46,14 @@ async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debugg
 
 
 async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debuggee:
-    if arguments.run is None or arguments.server is None:
-        raise RequestFailed("attach needs `run` (the run ID) and `server` (its URL)")
-    service = await _service(adapter, arguments.server, arguments.token)
-    run = await service.runs.get(LOCAL, arguments.run)
+    name = arguments.run or (newest_attachable(read_settings()) if arguments.server is None else None)
+    if name is None:
+        raise RequestFailed("attach needs `run` (the run ID): no run on this machine was started with --attachable")
+    if arguments.server is None:
+        service = await adapter.services.attached(name)
+    else:
+        service = await adapter.services.remote(arguments.server, arguments.token or "")
+    run = await service.runs.get(LOCAL, name)
     adapter.editor.sources.mappings = PathMappings(arguments.path_mappings or ())
     return Debuggee(adapter.editor, Attachment(service=service, run=run, flow=run.flow), arguments)
 

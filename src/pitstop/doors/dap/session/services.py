@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from pitstop.service.desks import Service
+from pitstop.settings import read_settings
 
 OpenService = Callable[[], AbstractAsyncContextManager[Service]]
 
@@ -32,6 +33,12 @@ class Services:
         from pitstop.service.remote.opening import open_remote_service
 
         return await self._get((server, token), lambda: open_remote_service(server, token or None))
+
+    async def attached(self, run: str) -> Service:
+        """The service of another process of this user, which a run is in; NotAttachable."""
+        from pitstop.service.remote.opening import open_attached_service
+
+        return await self._get(("", run), lambda: open_attached_service(read_settings(), run))
 
     async def close(self) -> None:
         """Runs of the service in this process end now."""
