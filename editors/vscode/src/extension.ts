@@ -26,6 +26,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.languages.registerCodeLensProvider({ language: "yaml" }, new FlowLenses()),
     vscode.commands.registerCommand("pitstop.debugFlow", (uri?: vscode.Uri) => start(uri, false)),
     vscode.commands.registerCommand("pitstop.runFlow", (uri?: vscode.Uri) => start(uri, true)),
+    vscode.commands.registerCommand("pitstop.openShell", openShell),
     vscode.debug.onDidStartDebugSession((session) => session.type === "pitstop" && lastRun.begin()),
     vscode.debug.onDidTerminateDebugSession((session) => python.leave(session)),
     vscode.debug.onDidReceiveDebugSessionCustomEvent((event) => hear(event, lastRun, python)),
@@ -54,6 +55,19 @@ async function start(uri: vscode.Uri | undefined, noDebug: boolean): Promise<voi
   const folder = vscode.workspace.getWorkspaceFolder(target);
   const name = noDebug ? "Run this flow" : "Debug this flow";
   await vscode.debug.startDebugging(folder, launch(name, target.fsPath), { noDebug });
+}
+
+/** A terminal where the paused step works: the adapter asks VS Code to open it. */
+async function openShell(): Promise<void> {
+  const session = vscode.debug.activeDebugSession;
+  if (session?.type !== "pitstop") return;
+  const item = vscode.debug.activeStackItem;
+  const frame = item !== undefined && "frameId" in item ? { frameId: item.frameId } : {};
+  try {
+    await session.customRequest("evaluate", { expression: "shell", context: "repl", ...frame });
+  } catch (error) {
+    void vscode.window.showErrorMessage(`Cannot open a shell: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 /** Show the buttons of a flow only where there is one. */

@@ -122,6 +122,22 @@ test("a program that is missing is an error message, and nothing is started", as
   registered.events.active();
 });
 
+test("a shell opens where the paused step works", async () => {
+  const said = [];
+  const customRequest = async (...given) => {
+    if (said.push(given) > 1) throw new Error("not stopped");
+  };
+  vscode.debug.activeDebugSession = { type: "pitstop", customRequest };
+  vscode.debug.activeStackItem = { frameId: 7 };
+  await registered.commands["pitstop.openShell"]();
+  assert.deepEqual(said, [["evaluate", { expression: "shell", context: "repl", frameId: 7 }]]);
+  await registered.commands["pitstop.openShell"]();
+  assert.equal(errors.pop(), "Cannot open a shell: not stopped");
+  vscode.debug.activeDebugSession = { type: "node", customRequest };
+  await registered.commands["pitstop.openShell"]();
+  assert.equal(said.length, 2);
+});
+
 test("a flow has lenses above its steps, other YAML has none", () => {
   const shown = registered.lenses.provideCodeLenses(document);
   assert.deepEqual(shown.map((lens) => [lens.command.title, lens.range.places[0]]), [["Debug this flow", 1], ["Run", 1]]);

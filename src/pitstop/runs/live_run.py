@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # a run that is not debugged need not load these
     from pitstop.runs.server_run import Ownership
     from pitstop.runs.shells import DebugShell
 
-HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow"
+HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow, or `answer yes` or `answer no` in its debugger"
 KILL_EVERY_SECONDS = 0.05
 
 

@@ -36,6 +36,7 @@ class AdapterClient:
         self.folder = folder
         self.trace: list[tuple[str, Message]] = []
         self.events: list[Message] = []
+        self.reverse_requests: list[Message] = []
         self.capabilities: Body = {}
         self.stderr = b""
         self._options = options
@@ -149,6 +150,20 @@ class AdapterClient:
         self.trace.append(("client", {"seq": number, "type": "request", "command": "threads"}))  # it is not judged
         self.send_bytes(frame(json.dumps({"seq": number, "type": "request", "command": command, **more}).encode()))
         return await self.answer(number)
+
+    async def reverse_request(self) -> Message:
+        """The next thing that the adapter asks of its client."""
+        async with asyncio.timeout(PATIENCE_SECONDS), self._heard:
+            await self._heard.wait_for(lambda: bool(self.reverse_requests) or self._is_over())
+        return self.reverse_requests.pop(0)
+
+    def respond(self, request: Message, *, success: bool = True, **more: Any) -> None:
+        """Answer what the adapter has asked for."""
+        self._seq += 1
+        about = {"request_seq": request["seq"], "success": success, "command": request["command"]}
+        message = {"seq": self._seq, "type": "response", **about, "body": {}, **more}
+        self.trace.append(("client", message))
+        self.send_bytes(frame(json.dumps(message).encode()))
 
     async def event(self, name: str, fits: Callable[[Body], bool] = lambda body: True) -> Body:
         """The next event of this name that nobody was given yet; those before it are passed over."""
@@ -300,6 +315,8 @@ class AdapterClient:
                 self.trace.append(("adapter", message))
                 if message["type"] == "event":
                     self.events.append(message)
+                elif message["type"] == "request":
+                    self.reverse_requests.append(message)
                 else:
                     assert message["request_seq"] not in self._responses, f"answered twice: {message}"
                     self._responses[message["request_seq"]] = message

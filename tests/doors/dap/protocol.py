@@ -102,9 +102,9 @@ def _check_responses(trace: Trace) -> None:
     """One answer to each request, after it."""
     asked: list[int] = []
     for sender, message in trace:
-        if sender == "client":
+        if message["type"] == "request" and sender == "client":
             asked.append(message["seq"])
-        elif message["type"] == "response":
+        elif message["type"] == "response" and sender == "adapter":
             assert message["request_seq"] in asked, f"nobody asked for {message}"
             asked.remove(message["request_seq"])
 
@@ -114,7 +114,7 @@ def _check_moves(trace: Trace) -> None:
     waiting: set[int] = set()
     is_stopped = False
     for sender, message in trace:
-        if sender == "client":
+        if sender == "client" or message["type"] == "request":
             if message["command"] in MOVES:
                 waiting.add(message["seq"])
         elif message["type"] == "response":

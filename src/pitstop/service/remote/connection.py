@@ -138,7 +138,7 @@ class Connection:
                 async for block in response.aiter_bytes():
                     yield block
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
+            raise self.unreachable(error) from error
 
     async def stream(self, path: str, /, **params: Any) -> AsyncGenerator[StreamEvent, None]:
         """Server-sent events until the one that is called `end`; taken up again where they broke off.

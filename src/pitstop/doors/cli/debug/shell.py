@@ -148,4 +148,4 @@ def terminal_size() -> tuple[int, int]:
         size = os.get_terminal_size(sys.stdout.fileno())
     except OSError:  # it is no terminal
         return 24, 80
-    return size.lines, size.columns
+    return size.lines or 24, size.columns or 80  # a terminal that was given no size has 0 of both

@@ -25,6 +25,7 @@ class InitializeArguments(Incoming, kw_only=True):
     supports_variable_type: bool | None = None
     supports_progress_reporting: bool | None = None
     supports_invalidated_event: bool | None = None
+    supports_run_in_terminal_request: bool | None = None
     supports_ansi_styling: bool | None = field(default=None, name="supportsANSIStyling")
 
 

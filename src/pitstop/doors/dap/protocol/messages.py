@@ -28,6 +28,22 @@ class Request(msgspec.Struct):
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
+class ReverseRequest(msgspec.Struct, tag_field="type", tag="request"):
+    """What is asked of the client."""
+
+    seq: int
+    command: str
+    arguments: Any
+
+
+class ClientResponse(msgspec.Struct):
+    """What the client answers."""
+
+    request_seq: int
+    success: bool
+    message: str | None = None
+
+
 class Response(msgspec.Struct, omit_defaults=True, tag_field="type", tag="response"):
     seq: int
     request_seq: int

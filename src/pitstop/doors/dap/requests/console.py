@@ -6,9 +6,11 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
 from pitstop.doors.dap.protocol.failures import RequestFailed, stale
+from pitstop.doors.dap.requests.terminal import open_shell
 from pitstop.doors.dap.requests.variables import edit, read_json, stop_for
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.doors.dap.session.conductor import Conductor
+from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, StopInfo, verbs
 from pitstop.service.runs import BreakpointRequest
 
@@ -136,6 +138,27 @@ async def _unpause(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     return "no pause is pending now"
 
 
+async def _shell(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    stop = await adapter.session().stop(await stop_for(adapter, frame_id))
+    if stop is None:
+        raise stale("this step")
+    return await open_shell(adapter, stop, rest)
+
+
+async def _answer(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    session = adapter.session()
+    word, _, comment = rest.partition(" ")
+    questions = () if session.run is None or session.is_over else await session.run.questions()
+    if word not in ("yes", "no") or session.run is None:
+        raise RequestFailed("usage: answer yes|no [COMMENT]")
+    if not questions:
+        raise RequestFailed("no step is waiting for an answer")
+    occurrence = questions[0].occurrence
+    runs = session.origin.service.runs
+    await runs.answer(LOCAL, session.run.id, occurrence, approved=word == "yes", comment=comment)
+    return f"answered {occurrence}"
+
+
 # --- Moving: the client does not know that the run goes on, so it is told --------------------------------------------
 
 
@@ -207,6 +230,8 @@ COMMANDS = {
     "inject": Command("inject [before|after] JSON", 'Insert a step, such as {"run": "make clean"}', _inject),
     "uninject": Command("uninject STEP", "Remove an injected step that has not run", _uninject),
     "break": Command("break STEP [if JQ]", "Pause before a step", _break),
+    "shell": Command("shell [sidecar]", "Open a terminal where the step works; `sidecar` is read-only", _shell),
+    "answer": Command("answer yes|no [COMMENT]", "Answer the step that waits for an approval", _answer),
     "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),
     "retry": Command("retry", "Retry the step with your changes, and continue", _retry),
     "force": Command("force STATUS [JSON]", "Force the outcome of the step: passed, failed or skipped", _force),

@@ -48,7 +48,8 @@ async def prepare_launch(adapter: Adapter, arguments: LaunchArguments) -> Debugg
 async def prepare_attach(adapter: Adapter, arguments: AttachArguments) -> Debuggee:
     name = arguments.run or (newest_attachable(read_settings()) if arguments.server is None else None)
     if name is None:
-        raise RequestFailed("attach needs `run` (the run ID): no run on this machine was started with --attachable")
+        here = ": no run on this machine was started with --attachable" if arguments.server is None else ""
+        raise RequestFailed(f"attach needs `run` (the run ID){here}")
     if arguments.server is None:
         service = await adapter.services.attached(name)
     else:
@@ -77,6 +78,7 @@ def _request(arguments: LaunchArguments, environment: Mapping[str, str]) -> RunR
         secrets=_secrets(arguments.secrets, environment),
         folder=None if arguments.folder == FRESH or arguments.server is not None else folder,
         from_step=arguments.from_step,
+        can_ask=not arguments.no_debug,  # the console can answer
     )
 
 

@@ -37,6 +37,7 @@ class Client(Struct, frozen=True):
     shows_progress: bool = False
     hears_invalidated: bool = False
     shows_colours: bool = False
+    opens_terminals: bool = False
     quirks: Quirks = NO_QUIRKS
 
     def line_out(self, line: int) -> int:
@@ -71,5 +72,6 @@ def read_client(arguments: InitializeArguments) -> Client:
         shows_progress=bool(arguments.supports_progress_reporting),
         hears_invalidated=bool(arguments.supports_invalidated_event),
         shows_colours=bool(arguments.supports_ansi_styling),
+        opens_terminals=bool(arguments.supports_run_in_terminal_request),
         quirks=QUIRKS.get(client_id.lower(), NO_QUIRKS),
     )

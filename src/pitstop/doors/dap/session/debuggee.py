@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pitstop.doors.dap.protocol.arguments import Mode, SessionOptions
-from pitstop.doors.dap.protocol.failures import not_stopped
+from pitstop.doors.dap.protocol.failures import RequestFailed, not_stopped
 from pitstop.doors.dap.session.conductor import Conductor
 from pitstop.doors.dap.session.editor import Editor
 from pitstop.doors.dap.session.file_watch import watch_files
@@ -18,6 +18,7 @@ from pitstop.doors.dap.session.patience import patiently
 from pitstop.doors.dap.session.places import Places
 from pitstop.doors.dap.session.step_news import StepNews
 from pitstop.errors import CommandRefused, NotRunning, PitstopError
+from pitstop.service.attaching import Attaching
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, DebugState, StopInfo, verbs
 from pitstop.service.desks import Service
@@ -74,6 +75,8 @@ class Debuggee:
         self._is_ending_told = False
         self._is_left_to_itself = False
         self._ended = asyncio.Event()
+        self._attachable: asyncio.Future[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
 
     # What others ask
 
@@ -117,6 +120,27 @@ class Debuggee:
     def trace_of(self, occurrence: str) -> str | None:
         """Where in the code the failure of a step was raised, if it was."""
         return self._news.traces.get(occurrence)
+
+    async def make_attachable(self) -> None:
+        """Let another process of this user attach to the run, if it is in this one, until it ends; RequestFailed."""
+        attaching, run = self.origin.service.attaching, self.run
+        if self._attachable is None and attaching is not None and run is not None:
+            opened = self._attachable = asyncio.get_running_loop().create_future()
+            keeping = self._keep_attachable(attaching, run.id, opened)
+            self._keeping = self._editor.spawn(keeping, name="attachable")
+        if self._attachable is not None:
+            await asyncio.shield(self._attachable)
+
+    async def _keep_attachable(self, attaching: Attaching, run: str, opened: "asyncio.Future[None]") -> None:
+        try:
+            async with attaching.open(run):
+                opened.set_result(None)
+                await self._ended.wait()
+        except OSError as error:
+            if opened.done():
+                raise
+            self._attachable = None
+            opened.set_exception(RequestFailed(f"cannot listen for a shell: {error}"))
 
     # Its life
 
@@ -356,3 +380,6 @@ class Debuggee:
             await self._ended.wait()
         elif self._beginning is not None and not self.begun.done():
             self._beginning.cancel()
+        if self._keeping is not None:
+            self._ended.set()  # a run that could not be killed in time is abandoned
+            await asyncio.wait([self._keeping])

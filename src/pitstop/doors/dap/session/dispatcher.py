@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pitstop.doors.dap.protocol.failures import ARGUMENTS_ID, BUG_ID, UNKNOWN_ID, RequestFailed, cancelled
-from pitstop.doors.dap.protocol.messages import Body, Incoming, Message, Request, Response
+from pitstop.doors.dap.protocol.messages import Body, ClientResponse, Incoming, Message, Request, Response
 from pitstop.doors.dap.protocol.wire import BadFrame, read_frame
 from pitstop.doors.dap.session.adapter import Adapter
 from pitstop.errors import PitstopError
@@ -17,7 +17,7 @@ from pitstop.errors import PitstopError
 Handle = Callable[[Adapter, Any], Awaitable[Message | Body | None]]
 
 _NOTHING, _NULL = msgspec.Raw(b"{}"), msgspec.Raw(b"null")  # a Raw never equals bytes
-_REQUEST = msgspec.json.Decoder(Request)
+_REQUEST, _RESPONSE = msgspec.json.Decoder(Request), msgspec.json.Decoder(ClientResponse)
 FIRST = ("initialize", "disconnect", "cancel")  # what can be asked before anything else
 
 
@@ -55,16 +55,16 @@ class Dispatcher:
                 return
             if frame is None:
                 return
-            request = self._read(frame)
-            if request is not None and request.type == "request":
+            try:
+                request = _REQUEST.decode(frame)
+                if request.type == "response":
+                    self._adapter.editor.hear_response(_RESPONSE.decode(frame))
+                    continue
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                self._adapter.editor.say(f"invalid message: {error}", "stderr")
+                continue
+            if request.type == "request":
                 await self._meet(request)
-
-    def _read(self, frame: bytes) -> Request | None:
-        try:
-            return _REQUEST.decode(frame)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._adapter.editor.say(f"invalid message: {error}", "stderr")
-            return None
 
     async def _meet(self, request: Request) -> None:
         route = self._routes.get(request.command)

@@ -7,7 +7,16 @@ from typing import Any, Literal
 import msgspec
 
 from pitstop.doors.dap.protocol.arguments import SourceBreakpoint
-from pitstop.doors.dap.protocol.messages import Body, Event, GivenSource, Message, OutputEvent, Response
+from pitstop.doors.dap.protocol.messages import (
+    Body,
+    ClientResponse,
+    Event,
+    GivenSource,
+    Message,
+    OutputEvent,
+    Response,
+    ReverseRequest,
+)
 from pitstop.doors.dap.protocol.wire import to_frame
 from pitstop.doors.dap.session.breakpoint_book import BreakpointBook
 from pitstop.doors.dap.session.client import Client
@@ -43,6 +52,7 @@ class Editor:
         self._tasks = tasks
         self._work: set[asyncio.Task[None]] = set()
         self._last_seq = 0
+        self._asked: dict[int, asyncio.Future[ClientResponse]] = {}
 
     def tell(self, event: str, body: Message | Body | None = None) -> None:
         """Send an event. A field of a mapping that is None is left out."""
@@ -55,6 +65,23 @@ class Editor:
         self._last_seq += 1
         response.seq = self._last_seq
         self._send(to_frame(_ENCODER.encode(response)))
+
+    async def ask(self, command: str, arguments: Body) -> ClientResponse:
+        """Ask the client for something, which it has to support, and wait for its answer."""
+        self._last_seq += 1
+        seq = self._last_seq
+        asked: asyncio.Future[ClientResponse] = asyncio.get_running_loop().create_future()
+        self._asked[seq] = asked
+        self._send(to_frame(_ENCODER.encode(ReverseRequest(seq, command, arguments))))
+        try:
+            return await asked
+        finally:
+            del self._asked[seq]
+
+    def hear_response(self, response: ClientResponse) -> None:
+        asked = self._asked.get(response.request_seq)
+        if asked is not None and not asked.done():
+            asked.set_result(response)
 
     def say(self, text: str, category: Category = "console", file: str | None = None, line: int | None = None) -> None:
         """A line in the console of the client, which may be about a place in a file."""
