@@ -179,7 +179,7 @@ class DebuggerContract:
         state = await debugger.say(verbs.State())
         assert {each.frame for each in state.stops} == {"2.lint", "2.tests"}
         assert {frame.id: frame.state for frame in state.frames} == {
-            "main": "running",
+            "main": "paused",
             "2.lint": "paused",
             "2.tests": "paused",
         }

@@ -24,7 +24,7 @@ from pitstop.service.runs import ActiveRun, BreakpointRequest, DebugRequest, Rer
 from pitstop.service.workspaces import Terminal
 from tests.contracts.service_desk import Desk, collected, next_stop, until
 from tests.held_files import HeldFiles
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 CHANGING = """\
     steps:
@@ -306,9 +306,9 @@ class WorkspaceContract:
         assert (await run.wait()).status == "passed"
 
     async def test_a_shell_that_was_opened_in_a_running_step_can_retry_it(self, desk: Desk) -> None:
-        text = "steps: [{id: a, run: 'test -e repaired && exit 0; until test -e go; do sleep 0.02; done; exit 1'}]"
-        run = await desk.start(text)
-        await until(lambda: is_running(run, "a"))
+        script = "test -e repaired && exit 0; touch begun; until test -e go; do sleep 0.02; done; exit 1"
+        run = await desk.start(f"steps: [{{id: a, run: '{script}'}}]")
+        await wait_until((desk.folder / "begun").exists)
         shell = await desk.service.workspaces.shell(LOCAL, run.id, "a")
         await shell.write(b"touch repaired go; echo re''paired\r")
         await said_by(shell, b"repaired\r\n")

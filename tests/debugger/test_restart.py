@@ -214,7 +214,7 @@ async def test_the_frames_look_as_they_did() -> None:
     async with debugging(BRANCHES, {}, Session(), log=log) as run:
         await run.session.wait_restored()
         assert run.frame_states == states
-        assert {frame.id: frame.state for frame in fold(run.log.read()).frames.values()} == states
+        assert {frame.id: frame.own_state for frame in fold(run.log.read()).frames.values()} == states
         assert sorted(fold(run.log.read()).stops) == [1, 2]
 
 

@@ -1,6 +1,7 @@
 """Record the event streams that the Python fold and the web's fold are both tested on.
 
     python -m tests.events.record_streams
+    python -m tests.events.record_streams --views     only the views, from the events that were recorded
 
 Each run is a real one, with a scripted debugger; the views are what `fold` gave when the stream was recorded.
 """
@@ -8,7 +9,7 @@ Each run is a real one, with a scripted debugger; the views are what `fold` gave
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ import pitstop
 from pitstop import MemoryLog, Session, run_flow
 from pitstop.app import open_service
 from pitstop.engine.executor import LogChunk
-from pitstop.events.log import events_to_json
-from pitstop.events.types import Stopped
+from pitstop.events.durations import Clock, Durations
+from pitstop.events.log import events_from_json, events_to_json
+from pitstop.events.types import AnyEvent, Stopped
 from pitstop.events.view import RunView
 from pitstop.service.caller import LOCAL
 
@@ -29,9 +31,16 @@ FLOWS = Path(__file__).parent / "flows"
 Script = Callable[[Session], Coroutine[Any, Any, None]]
 
 
+def durations_as_json(clock: Clock | None, now: float) -> list[float]:
+    """Ran, paused and total, in microseconds."""
+    told = Durations(0.0, 0.0, 0.0) if clock is None else clock.durations(now)
+    return [round(1e6 * seconds) for seconds in (told.ran, told.paused, told.total)]
+
+
 def view_as_json(view: RunView) -> dict[str, Any]:
     """What both folds must agree on."""
     return {
+        "durations": durations_as_json(view.clock, view.last_at),
         "last_event": view.last_event,
         "plan": view.plan,
         "status": view.status,
@@ -46,10 +55,21 @@ def view_as_json(view: RunView) -> dict[str, Any]:
                 "is_retried": step.is_retried,
                 "started_event": step.started_event,
                 "ended_event": step.ended_event,
+                "durations": durations_as_json(step.clock, view.last_at),
             }
             for step in view.steps.values()
         ],
-        "frames": [msgspec.to_builtins(frame) for frame in view.frames.values()],
+        "frames": [
+            {
+                "id": frame.id,
+                "name": frame.name,
+                "parent": frame.parent,
+                "state": frame.state,
+                "ended_because": frame.ended_because,
+                "durations": durations_as_json(frame.clock, view.last_at),
+            }
+            for frame in view.frames.values()
+        ],
         "stops": list(view.stops),
         "breakpoints": [{"id": number, "hit_count": told["hit_count"]} for number, told in view.breakpoints.items()],
         "watches": list(view.watches),
@@ -117,6 +137,18 @@ async def abort(session: Session) -> None:
     await session.abort("seen enough")
 
 
+async def stop_and_unpause(session: Session) -> None:
+    """Take back a pause, stop a step that hangs, and go on without it."""
+    session.add_breakpoint(step="checks.quick")
+    stop = await _next(session)
+    await session.pause("checks.slow")
+    await session.cancel_pause("checks.slow")
+    await session.stop_step("checks.slow")
+    slow = await _next(session)
+    await session.continue_(stop)
+    await session.force(slow, "passed")
+
+
 async def go_on_after_restart(session: Session) -> None:
     """The process ended at two stops; a new one takes the run up where it was."""
     stop = await _next(session)
@@ -139,6 +171,7 @@ RECORDINGS: dict[str, tuple[str, Script]] = {
     "rewound-a-step": ("shop.yaml", go_back),
     "shell": ("shop.yaml", open_shell),
     "aborted": ("shop.yaml", abort),
+    "stopped-step": ("hanging.yaml", stop_and_unpause),
     "restarted": ("shop.yaml", go_on_after_restart),
     "combinations": ("combinations.yaml", watch_only),
 }
@@ -175,11 +208,7 @@ async def record(name: str, file: str, script: Script, folder: Path) -> None:
         )
     events = log.read()
     shown = [{"schema": 1, "number": number, **event} for number, event in enumerate(events_to_json(events), 1)]
-    view, views = RunView(), {}
-    for event in events:
-        view.apply(event)
-        if isinstance(event, Stopped) or view.last_event in (len(events) // 2, len(events)):
-            views[view.last_event] = view_as_json(view)
+    views = views_of(events)
     async with open_service() as service:
         info = msgspec.to_builtins(await service.flows.check(LOCAL, str(FLOWS / file)))
     info["file"] = file
@@ -190,7 +219,29 @@ async def record(name: str, file: str, script: Script, folder: Path) -> None:
     (folder / f"{name}.json").write_text(text + "\n")
 
 
+def views_of(events: Sequence[AnyEvent]) -> dict[int, Any]:
+    """The state at each stop, in the middle and at the end."""
+    view, views = RunView(), {}
+    for event in events:
+        view.apply(event)
+        if isinstance(event, Stopped) or view.last_event in (len(events) // 2, len(events)):
+            views[view.last_event] = view_as_json(view)
+    return views
+
+
+def record_views(file: Path) -> None:
+    """The views of a recorded stream anew, from its events."""
+    recorded = json.loads(file.read_text())
+    plain = [{name: each[name] for name in each if name not in ("schema", "number")} for each in recorded["events"]]
+    recorded["views"] = views_of(events_from_json(plain))
+    file.write_text(json.dumps(recorded, indent=1) + "\n")
+
+
 async def main() -> None:
+    if sys.argv[1:] == ["--views"]:
+        for file in STREAMS.glob("*.json"):
+            record_views(file)
+        return
     wanted = sys.argv[1:] or [name for name in RECORDINGS if name != "rewound"]
     for name in wanted:
         await record(name, *RECORDINGS[name], STREAMS)

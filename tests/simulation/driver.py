@@ -243,7 +243,7 @@ class Driver:
         if left is None or left.aborts:
             return
         frames = (*left.view.frames_before.values(), *left.view.frames.values())
-        assert {each.id for each in frames if each.state == "pausing"} == session._pausing
+        assert {each.id for each in frames if each.own_state == "pausing"} == session._pausing
         if not left._opening:  # frames that were opened last are opened anew, and have their effect then
             assert sorted(map(repr, left.goals)) == sorted(map(repr, session._goals))
         assert [left.view.breakpoints[each.id]["hit_count"] for each in session.breakpoints] == [
@@ -271,7 +271,7 @@ class Driver:
         session, view = self.session, self.view
         for event in session.log.read(view.last_event):  # a client that was there from the start
             view.apply(event)
-        told = {frame.id: frame.state for frame in view.frames.values()}
+        told = {frame.id: frame.own_state for frame in view.frames.values()}
         known = {frame.id: frame.state for frame in session.frames}
         if self.joins_after is not None:  # what ended before the session came is not known to it
             told = {frame: state for frame, state in told.items() if state != "done" or frame in known}

@@ -32,7 +32,7 @@ class Returning(Holding):
         self.watches = tuple(dict.fromkeys((*view.watches, *self.watches)))
         self._is_detached = view.is_detached
         self._is_entry_due = self.stop_at_entry and not remains.is_entered and not view.is_detached
-        self._reopening = {frame.id: frame.state for frame in (*view.frames_before.values(), *view.frames.values())}
+        self._reopening = {frame.id: frame.own_state for frame in (*view.frames_before.values(), *view.frames.values())}
         self._pausing = {name for name, state in self._reopening.items() if state == "pausing"}
         self._goals, self._arrivals = remains.goals, remains.arrivals
         self._passed = {place: frame for place, (frame, _) in remains.passed.items()}

@@ -60,7 +60,7 @@ class FrameInfo(Struct, frozen=True):
     id: str
     name: str
     parent: str | None  # the frame that opened it
-    state: str  # `running`, `pausing`, `paused` or `done`
+    state: str  # `running`, `pausing`, `paused` (at a stop) or `done`
     step: str | None = None  # the path of its current step, if it has one
     occurrence: str | None = None
 

@@ -291,7 +291,7 @@ class Run:
     def _end_stops(self) -> None:
         """Say of the stops that a session has left in the log that nobody takes them up again."""
         view = fold(self.log.read()) if self.log is not None and len(self.log) > 1 else None
-        are_pausing = view is not None and any(each.state == "pausing" for each in view.frames_before.values())
+        are_pausing = view is not None and any(each.own_state == "pausing" for each in view.frames_before.values())
         if self.log is not None and view is not None and (view.stops or are_pausing):
             self.log.append(AllContinued(self.now()))
             for stop in view.stops.values():

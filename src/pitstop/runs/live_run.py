@@ -216,7 +216,8 @@ class LiveRun:
             left_at=None if self._owner is None else self._owner.left_at,
         )
         # Stored before the first step acts, which waits until its own start is stored
-        self.kept.note(status="running", started_at=self._clock.now(), workspace=workplace.workspace.id)
+        started_at = prepared.record.started_at or self._clock.now()  # when another server began it, if one did
+        self.kept.note(status="running", started_at=started_at, workspace=workplace.workspace.id)
         return run
 
     async def _run_when_begun(self, run: Run) -> None:

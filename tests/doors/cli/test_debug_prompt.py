@@ -125,8 +125,8 @@ def test_frames_stop_side_by_side_and_the_selected_one_stays(shop: Folder) -> No
 
         person.enters("frames")
         arrows = ("→", " ") if is_lint_first else (" ", "→")
-        person.reads("main          running", f"{arrows[0]}  checks.lint   paused   stop {lint}")
-        person.reads(f"{arrows[1]}  checks.tests  paused   stop {tests}", f"({selected})")
+        person.reads("main          paused", f"{arrows[0]}  checks.lint   paused  stop {lint}")
+        person.reads(f"{arrows[1]}  checks.tests  paused  stop {tests}", f"({selected})")
         person.enters("frame checks.tests")
         person.reads(f"● stop {tests}  checks.tests", "(checks.tests)")
         person.enters("w")

@@ -51,7 +51,7 @@ function verbsAt({ step, position, reasons }: Stopped): string[] {
 }
 
 export class LiveRun {
-  #view = new RunView();
+  #view: RunView;
   #pauses = new Pauses();
   #snapshot: RunSnapshot;
   #listeners = new Set<Listener>();
@@ -69,7 +69,9 @@ export class LiveRun {
   constructor(
     readonly id: string,
     private known = 0,
+    carriedOver = 0,
   ) {
+    this.#view = new RunView(carriedOver);
     this.#snapshot = {
       view: this.#view,
       pauses: this.#pauses,
@@ -289,8 +291,8 @@ function fromEvent(stop: Stopped): StopInfo {
 const known = new Map<string, LiveRun>();
 
 /** One per run and page, however many components look at it. */
-export function liveRun(id: string, lastEvent: number): LiveRun {
-  const found = known.get(id) ?? new LiveRun(id, lastEvent);
+export function liveRun(id: string, lastEvent: number, carriedOver: number): LiveRun {
+  const found = known.get(id) ?? new LiveRun(id, lastEvent, carriedOver);
   known.delete(id);
   known.set(id, found);
   for (const oldest of known.keys()) {

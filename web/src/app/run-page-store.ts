@@ -47,7 +47,7 @@ export class RunPageStore {
   #stopListening: (() => void) | null = null;
 
   constructor(detail: RunDetail) {
-    this.run = liveRun(detail.id, detail.last_event);
+    this.run = liveRun(detail.id, detail.last_event, detail.carried_over ?? 0);
     this.#detail = detail;
     this.#now = { injected: [], from: detail, detail };
     this.#parents = new Set(detail.flow_info.steps.map((step) => step.parent));

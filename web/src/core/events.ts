@@ -7,7 +7,15 @@ export type Outcome = {
   paused_seconds: number;
 };
 
-export type StepStatus = "running" | "interrupted" | "passed" | "failed" | "skipped" | "cancelled" | "timed_out";
+export type StepStatus =
+  | "running"
+  | "paused"
+  | "interrupted"
+  | "passed"
+  | "failed"
+  | "skipped"
+  | "cancelled"
+  | "timed_out";
 export type BreakPosition = "before" | "after" | "error";
 
 type At = { number: number; at: number };

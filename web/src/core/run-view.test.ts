@@ -1,10 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { type Clock, durationsOf } from "@/core/durations";
 import type { RunEvent } from "@/core/events";
 import { fold, RunView } from "@/core/run-view";
 
 const STREAMS = join(import.meta.dirname, "../../../tests/events/streams");
+
+function microseconds(clock: Clock | null, now: number): number[] {
+  const { ran, paused, total } = clock ? durationsOf(clock, now) : { ran: 0, paused: 0, total: 0 };
+  return [ran, paused, total].map((seconds) => Math.round(1e6 * seconds));
+}
 
 /** What both folds must agree on; `view_as_json` in tests/events is the same for Python. */
 function asJson(view: RunView) {
@@ -12,8 +18,15 @@ function asJson(view: RunView) {
     last_event: view.last_event,
     plan: view.plan,
     status: view.status,
-    steps: [...view.steps.values()].map(({ outcome: _, ...step }) => step),
-    frames: [...view.frames.values()],
+    durations: microseconds(view.clock, view.last_at),
+    steps: [...view.steps.values()].map(({ outcome: _, clock, ...step }) => ({
+      ...step,
+      durations: microseconds(clock, view.last_at),
+    })),
+    frames: [...view.frames.values()].map(({ own_state: _, opener: __, clock, ...frame }) => ({
+      ...frame,
+      durations: microseconds(clock, view.last_at),
+    })),
     stops: [...view.stops.keys()],
     breakpoints: [...view.breakpoints.values()].map(({ id, hit_count }) => ({ id, hit_count })),
     watches: view.watches,

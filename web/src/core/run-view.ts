@@ -1,5 +1,6 @@
 /** The state of a run: a fold over its events, and nothing else. The same fold as `events/view.py`. */
 
+import { type Clock, endClock, goOn, newClock, passTo, pausedIn, setPaused } from "@/core/durations";
 import type { Outcome, Rewound, RunEvent, StepInjected, StepStatus, Stopped } from "@/core/events";
 
 /** One occurrence as the log tells it. Replaced, never changed, so that `===` tells whether it is the same. */
@@ -14,6 +15,7 @@ export type StepView = {
   readonly is_retried: boolean;
   readonly started_event: number;
   readonly ended_event: number;
+  readonly clock: Clock;
 };
 
 export type FrameState = "running" | "pausing" | "paused" | "done";
@@ -22,8 +24,12 @@ export type FrameView = {
   readonly id: string;
   readonly name: string;
   readonly parent: string | null;
+  /** A frame is paused, too, when all that it waits for is; `own_state` is without regard to that. */
   readonly state: FrameState;
+  readonly own_state: FrameState;
   readonly ended_because: string | null;
+  readonly opener: string | null;
+  readonly clock: Clock;
 };
 
 export type RunStatus = "pending" | "running" | "passed" | "failed" | "cancelled" | "timed_out" | "skipped";
@@ -41,7 +47,10 @@ const INTERVENTIONS = new Set<string>([
   "debug.rewound",
 ]);
 
-/** A run as its log tells it. `apply` takes the next event; unknown kinds change nothing but the count. */
+/**
+ * A run as its log tells it. `apply` takes the next event; unknown kinds change nothing but the count. The first
+ * `carried_over` events are those of another run.
+ */
 export class RunView {
   last_event = 0;
   plan = "";
@@ -49,6 +58,8 @@ export class RunView {
   outcome: Outcome | null = null;
   started_at: number | null = null;
   ended_at: number | null = null;
+  clock: Clock | null = null; // of the run
+  last_at = 0; // when the last event was
   steps = new Map<string, StepView>();
   frames = new Map<string, FrameView>();
   stops = new Map<number, Stopped>();
@@ -69,49 +80,67 @@ export class RunView {
   #framesBefore = new Map<string, FrameView>(); // at the last start, until each is opened again
   #uninjected = new Set<string>(); // the paths of injected steps that were removed before they ran
   #turns = new Set<string>();
+  #running = new Map<string, string[]>(); // by frame, its open steps from the outermost
+  #heldBefore = new Map<string, number>(); // seconds that each occurrence was paused before it
+  #isOwn = false; // whether the events that follow are those of this run
+  #hasPaused = false;
+
+  constructor(readonly carried_over = 0) {}
 
   apply(event: RunEvent): void {
+    const lastAt = this.last_at;
     this.last_event = event.number;
+    this.last_at = event.at;
     if (isIntervention(event)) this.interventions.push(event);
     switch (event.kind) {
       case "run.started":
-        this.plan = event.plan;
-        this.status = "running";
-        this.outcome = null;
-        this.started_at ??= event.at;
-        for (const frame of this.frames.values()) this.#framesBefore.set(frame.id, frame); // of a process that is gone
-        this.frames = new Map();
-        this.frameChanges++;
-        this.shape++;
+        this.#start(event, lastAt);
         break;
       case "run.ended":
         this.status = event.outcome.status as RunStatus;
         this.outcome = event.outcome;
         this.ended_at = event.at;
+        this.#changeClocks((clock) => endClock(clock, event.at));
         break;
       case "frame.opened": {
         if (!this.#opened.has(event.frame)) {
           this.#opened.set(event.frame, { number: event.number, parent: event.parent });
         }
+        const before = this.#framesBefore.get(event.frame);
         const state = this.#firstState(event.frame, event.parent);
+        const clock = goOn(before?.clock ?? newClock(event.at), event.at);
         this.frames.set(event.frame, {
           id: event.frame,
           name: event.name,
           parent: event.parent,
-          state,
+          state: clock.is_paused ? "paused" : state,
+          own_state: state,
           ended_because: null,
+          opener: event.step,
+          clock,
         });
         this.frameChanges++;
         this.shape++;
         break;
       }
       case "frame.ended":
-        this.#changeFrame(event.frame, { state: "done", ended_because: event.reason });
+        this.#changeFrame(event.frame, { own_state: "done", ended_because: event.reason });
+        this.#changeFrameClock(event.frame, (clock) => endClock(clock, event.at));
         break;
       case "step.started":
         this.#startStep(event.occurrence, event.step, event.frame, event.at, event.number);
+        this.#running.set(event.frame, [
+          ...this.#openSteps(event.frame).filter((each) => each !== event.occurrence),
+          event.occurrence,
+        ]);
         break;
       case "step.finished":
+        this.#finishStep(event);
+        this.#running.set(
+          event.frame,
+          this.#openSteps(event.frame).filter((each) => each !== event.occurrence),
+        );
+        break;
       case "debug.outcome_forced":
         this.#finishStep(event);
         break;
@@ -131,19 +160,104 @@ export class RunView {
       default:
         this.#applyDebugger(event);
     }
+    if (this.stops.size > 0 || this.#hasPaused) this.#setPaused(event.at);
+  }
+
+  /** Begin the run, or go on with it in another process. */
+  #start(event: Extract<RunEvent, { kind: "run.started" }>, lastAt: number): void {
+    this.plan = event.plan;
+    this.status = "running";
+    this.outcome = null;
+    const isFirst = !this.#isOwn && event.number > this.carried_over;
+    this.#isOwn ||= isFirst;
+    this.started_at ??= event.at;
+    this.clock ??= newClock(event.at);
+    const leftAt = Math.max(lastAt, Math.min(event.left_at ?? lastAt, event.at));
+    this.#changeClocks((clock) => goOn(passTo(clock, leftAt), event.at));
+    if (isFirst && this.carried_over > 0) this.#beginAgain(event.at);
+    for (const frame of this.frames.values()) this.#framesBefore.set(frame.id, frame); // of a process that is gone
+    this.frames = new Map();
+    this.frameChanges++;
+    this.shape++;
+  }
+
+  /** What another run had begun begins in this one now. */
+  #beginAgain(at: number): void {
+    this.started_at = at;
+    this.#changeClocks(() => newClock(at));
+    for (const name of [...this.#running.values()].flat()) {
+      const step = this.steps.get(name);
+      if (step) this.steps.set(name, { ...step, started_at: at });
+    }
+  }
+
+  /** The open steps of a frame, from the outermost. */
+  #openSteps(frame: string): string[] {
+    return this.#running.get(frame) ?? [];
+  }
+
+  /** Change the clock of the run, and those of all frames and steps that are open. */
+  #changeClocks(change: (clock: Clock) => Clock): void {
+    if (this.clock) this.clock = change(this.clock);
+    for (const frame of [...this.frames.values()]) {
+      if (frame.own_state !== "done") this.#changeFrameClock(frame.id, change);
+    }
+    for (const name of [...this.#running.values()].flat()) this.#changeStepClock(name, change);
+  }
+
+  #changeFrameClock(id: string, change: (clock: Clock) => Clock): void {
+    const frame = this.frames.get(id);
+    if (!frame) return;
+    const clock = change(frame.clock);
+    if (clock !== frame.clock) this.#changeFrame(id, { clock });
+  }
+
+  #changeStepClock(occurrence: string, change: (clock: Clock) => Clock): void {
+    const step = this.steps.get(occurrence);
+    if (!step) return;
+    const clock = change(step.clock);
+    if (clock === step.clock) return;
+    const isOpen = step.status === "running" || step.status === "paused";
+    const status = isOpen ? (clock.is_paused ? "paused" : "running") : step.status;
+    this.steps.set(occurrence, { ...step, clock, status });
+  }
+
+  /** Let the clocks, and with them the states, follow the stops. */
+  #setPaused(at: number): void {
+    const atStop = new Set([...this.stops.values()].map((stop) => stop.frame));
+    const live = [...this.frames.values()]
+      .filter((frame) => frame.own_state !== "done")
+      .map(({ id, parent, opener }) => ({
+        id,
+        parent,
+        opener,
+        steps: this.#openSteps(id),
+        isAtStop: atStop.has(id),
+      }));
+    const { frames, steps } = pausedIn(live);
+    for (const frame of live) {
+      this.#changeFrameClock(frame.id, (clock) => setPaused(clock, frames.has(frame.id), at));
+      for (const name of frame.steps) this.#changeStepClock(name, (clock) => setPaused(clock, steps.has(name), at));
+    }
+    const isPaused = live.some(({ id, parent }) => parent === null && frames.has(id));
+    if (this.clock) this.clock = setPaused(this.clock, isPaused, at);
+    this.#hasPaused = frames.size > 0 || steps.size > 0;
   }
 
   #applyDebugger(event: RunEvent): void {
     switch (event.kind) {
       case "debug.stopped":
         this.stops = new Map(this.stops).set(event.stop, event);
-        this.#changeFrame(event.frame, { state: "paused" });
+        this.#changeFrame(event.frame, { own_state: "paused" });
+        if (event.position !== "before")
+          this.#changeStepClock(event.occurrence, (clock) => goOn(clock, event.at, true));
         break;
       case "debug.resumed":
       case "debug.stop_ended":
-        this.stops = new Map(this.stops);
-        this.stops.delete(event.stop);
-        if (this.frames.get(event.frame)?.state === "paused") this.#changeFrame(event.frame, { state: "running" });
+        this.#endStop(event.stop, event.at);
+        if (this.frames.get(event.frame)?.own_state === "paused") {
+          this.#changeFrame(event.frame, { own_state: "running" });
+        }
         break;
       case "debug.pause_asked":
         this.#changeFrames("running", "pausing", event.frame);
@@ -201,7 +315,19 @@ export class RunView {
     this.#framesBefore.delete(id);
     if ([...this.stops.values()].some((stop) => stop.frame === id)) return "paused";
     const like = before ?? (parent === null ? undefined : this.frames.get(parent));
-    return like?.state === "pausing" ? "pausing" : "running";
+    return like?.own_state === "pausing" ? "pausing" : "running";
+  }
+
+  #endStop(number: number, at: number): void {
+    const stop = this.stops.get(number);
+    this.stops = new Map(this.stops);
+    this.stops.delete(number);
+    if (!stop) return;
+    if (stop.position === "before") {
+      this.#heldBefore.set(stop.occurrence, (this.#heldBefore.get(stop.occurrence) ?? 0) + at - stop.at);
+    } else if (this.steps.get(stop.occurrence)?.outcome) {
+      this.#changeStepClock(stop.occurrence, (clock) => endClock(clock, at));
+    }
   }
 
   /** From one state to another, those of the last start that were not opened again too; `only` names one frame. */
@@ -209,7 +335,9 @@ export class RunView {
     this.frameChanges++;
     for (const frames of [this.frames, this.#framesBefore]) {
       for (const frame of [...frames.values()]) {
-        if (frame.state === from && (only === null || only === frame.id)) frames.set(frame.id, { ...frame, state: to });
+        if (frame.own_state === from && (only === null || only === frame.id)) {
+          frames.set(frame.id, { ...frame, own_state: to, state: frame.clock.is_paused ? "paused" : to });
+        }
       }
     }
   }
@@ -223,12 +351,17 @@ export class RunView {
   #changeFrame(id: string, change: Partial<FrameView>): void {
     const frame = this.frames.get(id);
     if (!frame) return;
-    this.frames.set(id, { ...frame, ...change });
+    const changed = { ...frame, ...change };
+    const isPaused = changed.clock.is_paused && changed.own_state !== "done";
+    this.frames.set(id, { ...changed, state: isPaused ? "paused" : changed.own_state });
     this.frameChanges++;
   }
 
   #startStep(occurrence: string, step: string, frame: string, at: number, number: number): StepView {
     const before = this.steps.get(occurrence);
+    const isAgain = before !== undefined && before.outcome === null; // it was interrupted
+    const isOwn = isAgain && before.started_event > this.carried_over;
+    const clock = isOwn ? before.clock : newClock(at, this.#heldBefore.get(occurrence) ?? 0);
     const view: StepView = {
       occurrence,
       step,
@@ -238,8 +371,9 @@ export class RunView {
       ended_at: null,
       outcome: null,
       is_retried: false,
-      started_event: before && before.outcome === null ? before.started_event : number, // it was interrupted
+      started_event: isAgain ? before.started_event : number,
       ended_event: 0,
+      clock: isAgain ? goOn(clock, at) : clock,
     };
     this.steps.set(occurrence, view);
     this.#noteTurns(occurrence);
@@ -267,6 +401,7 @@ export class RunView {
       ended_at: event.at,
       outcome: event.outcome,
       ended_event: event.number,
+      clock: endClock(known.clock, event.at),
     });
   }
 
@@ -277,8 +412,17 @@ export class RunView {
         this.steps.delete(step.occurrence);
       } else if (step.ended_event > event.after && (cut.has(step.frame) || step.status === "cancelled")) {
         const again = { status: "running", ended_at: null, outcome: null, is_retried: false } as const;
-        this.steps.set(step.occurrence, { ...step, ...again });
+        this.steps.set(step.occurrence, { ...step, ...again, clock: goOn(step.clock, event.at) });
+        this.#running.set(step.frame, [...this.#openSteps(step.frame), step.occurrence]);
       }
+    }
+    for (const [frame, names] of this.#running) {
+      const open = [...new Set(names)].flatMap((name) => this.steps.get(name) ?? []).filter((step) => !step.outcome);
+      open.sort((one, other) => one.started_event - other.started_event);
+      this.#running.set(
+        frame,
+        open.map((step) => step.occurrence),
+      );
     }
     this.frameChanges++;
     const under = new Set([event.frame]);
@@ -317,8 +461,8 @@ export function isIntervention(event: RunEvent): boolean {
   return INTERVENTIONS.has(event.kind) || (event.kind === "step.retried" && event.by_hand);
 }
 
-export function fold(events: Iterable<RunEvent>): RunView {
-  const view = new RunView();
+export function fold(events: Iterable<RunEvent>, carriedOver = 0): RunView {
+  const view = new RunView(carriedOver);
   for (const event of events) view.apply(event);
   return view;
 }

@@ -69,7 +69,7 @@ class Progress:
         match event.kind:
             case "frame.opened":
                 self._frame_names[fields["frame"]] = fields["name"]
-            case "run.started":
+            case "run.started" if self.root.started_at is None:  # another server may have resumed it since
                 self.root.started_at = event.at
             case "run.ended":
                 self.root.state, self.root.ended_at = fields["outcome"]["status"], event.at

@@ -1,6 +1,7 @@
 import type { Node, NodeProps } from "@xyflow/react";
 import { ChevronDown, ChevronRight, RotateCcw, Syringe } from "lucide-react";
 import { memo } from "react";
+import { durationsOf } from "@/core/durations";
 import type { Box } from "@/core/lanes";
 import { toneOf, wordOf } from "@/core/status";
 import { formatDuration } from "@/core/time";
@@ -139,7 +140,7 @@ function Attempt({ box }: { box: Box }) {
 }
 
 function Timing({ state }: { state: BoxState }) {
-  const isRunning = state.startedAt !== null && state.endedAt === null && state.status === "running";
+  const isRunning = state.clock !== null && state.status === "running";
   const now = useNow(isRunning, 500);
   if (state.stop) {
     const isFailure = state.stop.position === "error";
@@ -149,12 +150,11 @@ function Timing({ state }: { state: BoxState }) {
       </span>
     );
   }
-  if (state.startedAt === null) return null;
-  if (state.endedAt === null && !isRunning) return null;
+  if (state.clock === null) return null;
   if (state.status === "skipped") return <span className="text-faint text-xs">{wordOf(state.status)}</span>;
   return (
     <span className="shrink-0 whitespace-nowrap text-faint text-xs tabular">
-      {formatDuration((state.endedAt ?? now) - state.startedAt)}
+      {formatDuration(durationsOf(state.clock, now).ran)}
     </span>
   );
 }

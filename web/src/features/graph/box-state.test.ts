@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { newClock } from "@/core/durations";
 import type { StepStatus } from "@/core/events";
 import type { StepView } from "@/core/run-view";
 import { turnStatuses } from "@/features/graph/box-state";
@@ -14,6 +15,7 @@ const step = (occurrence: string, status: StepStatus, is_retried = false): StepV
   is_retried,
   started_event: 1,
   ended_event: 0,
+  clock: newClock(1),
 });
 
 test("a turn without a frame of its own stands as the steps in it do", () => {

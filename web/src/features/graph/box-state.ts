@@ -1,4 +1,5 @@
 import type { BreakpointInfo, StopInfo } from "@/api/types";
+import type { Clock } from "@/core/durations";
 import type { Box } from "@/core/lanes";
 import type { RunView, StepView } from "@/core/run-view";
 import { toneOf } from "@/core/status";
@@ -8,8 +9,7 @@ export type Mark = "none" | "on" | "conditional" | "log" | "off";
 /** What a box shows besides its place. Two that are equal in every field look the same. */
 export type BoxState = {
   status: string;
-  startedAt: number | null;
-  endedAt: number | null;
+  clock: Clock | null;
   stop: StopInfo | null;
   mark: Mark;
   isSelected: boolean;
@@ -56,8 +56,7 @@ export function boxStates({ view, stops, activeStop, breakpoints, selected }: Co
     const status = stop ? "paused" : (step?.status ?? frame?.state ?? turns?.get(box.id) ?? "waiting");
     return {
       status,
-      startedAt: step?.started_at ?? null,
-      endedAt: step?.ended_at ?? null,
+      clock: step?.clock ?? null,
       stop,
       mark: box.kind === "lane" ? "none" : markOf(byPath.get(box.path) ?? []),
       isSelected: selected === box.occurrence,
@@ -70,7 +69,12 @@ export function boxStates({ view, stops, activeStop, breakpoints, selected }: Co
 export function turnStatuses(steps: Iterable<StepView>): Map<string, string> {
   const found = new Map<string, string>();
   for (const { occurrence, status, is_retried } of steps) {
-    const now = status === "running" ? "running" : toneOf(status) === "failed" && !is_retried ? "failed" : "passed";
+    const now =
+      status === "running" || status === "paused"
+        ? "running"
+        : toneOf(status) === "failed" && !is_retried
+          ? "failed"
+          : "passed";
     for (const { index, 0: turn } of occurrence.matchAll(/\[\d+\](?=\.)/g)) {
       const address = occurrence.slice(0, index + turn.length);
       const before = found.get(address);

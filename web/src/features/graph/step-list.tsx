@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useState } from "react";
 import { stepOf } from "@/api/run-context";
+import { durationsOf } from "@/core/durations";
 import type { Box } from "@/core/lanes";
 import { wordOf } from "@/core/status";
 import { formatDuration } from "@/core/time";
@@ -162,7 +163,7 @@ function Row({ id, row, top, state, detail, onSelect, onMenu, onToggle, onFold }
 }
 
 function RowTime({ state }: { state: BoxState }) {
-  const isRunning = state.status === "running" && state.startedAt !== null;
+  const isRunning = state.status === "running" && state.clock !== null;
   const now = useNow(isRunning, 500);
   if (state.stop)
     return (
@@ -170,6 +171,6 @@ function RowTime({ state }: { state: BoxState }) {
         {state.stop.position === "error" ? "paused, failed" : `paused ${state.stop.position}`}
       </span>
     );
-  if (state.startedAt === null || (state.endedAt === null && !isRunning)) return null;
-  return <span className="text-muted text-sm tabular">{formatDuration((state.endedAt ?? now) - state.startedAt)}</span>;
+  if (state.clock === null) return null;
+  return <span className="text-muted text-sm tabular">{formatDuration(durationsOf(state.clock, now).ran)}</span>;
 }

@@ -1,6 +1,7 @@
 import { ChevronRight, Hand, Pin, PinOff, RotateCcw, Square, Trash2, Wifi, WifiOff } from "lucide-react";
 import { Link } from "wouter";
 import { useRun, useRunValue } from "@/api/run-context";
+import { durationsOf } from "@/core/durations";
 import { keysOf } from "@/core/keys";
 import { formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
@@ -20,15 +21,14 @@ type RunHeaderProps = {
 export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }: RunHeaderProps) {
   const page = useRun("status", "stops", "isLoaded", "detail", "isLive", "selectedView");
   const { detail, isLive } = page;
-  const [startedAt, endedAt, interventions] = [
-    useRunValue(({ view }) => view.started_at) ?? detail.started_at,
-    useRunValue(({ view }) => view.ended_at) ?? detail.ended_at,
+  const [runClock, interventions] = [
+    useRunValue(({ view }) => view.clock),
     useRunValue(({ view }) => view.interventions.length),
   ];
-  const clock = useNow(isLive);
+  const now = useNow(isLive);
   const status =
     page.stops.length > 0 ? "paused" : page.isLoaded && page.status !== "pending" ? page.status : detail.status;
-  const seconds = startedAt === null ? null : (endedAt ?? clock) - startedAt;
+  const seconds = runClock === null ? null : durationsOf(runClock, now).total;
   const step = page.selectedView?.step ?? null;
   const again: MenuItem[] = [
     { label: "Re-run", icon: <RotateCcw className="size-3.5" />, onSelect: () => onRerun({}) },

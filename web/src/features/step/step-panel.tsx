@@ -1,7 +1,7 @@
 import { Hand, MousePointerClick, SquareTerminal } from "lucide-react";
 import { hasSteps, stepOf, useRun } from "@/api/run-context";
 import { attemptOf, shortFile, withoutAttempt } from "@/core/addresses";
-import { pausedWithin } from "@/core/pauses";
+import { durationsOf } from "@/core/durations";
 import { formatClock, formatDuration } from "@/core/time";
 import { StepConfig } from "@/features/step/step-config";
 import { Button } from "@/ui/button";
@@ -14,7 +14,6 @@ import { Badge, StatusBadge } from "@/ui/status-icon";
 /** All about the selected step: how it ended and why, what it gave, its config and its times. */
 export function StepPanel() {
   const {
-    pauses,
     stops,
     detail,
     selected,
@@ -23,9 +22,8 @@ export function StepPanel() {
     select,
     view: all,
     isLive,
-  } = useRun("pauses", "stops", "detail", "selected", "selectedView", "stop", "select", "view", "isLive");
-  const isRunning = view?.status === "running";
-  const clock = useNow(isRunning, 500);
+  } = useRun("stops", "detail", "selected", "selectedView", "stop", "select", "view", "isLive");
+  const clock = useNow(view?.clock.ended_at === null, 500);
   if (selected === null) {
     return (
       <Empty icon={<MousePointerClick className="size-6" />} title="No step selected">
@@ -37,8 +35,7 @@ export function StepPanel() {
   const path = view?.step ?? ownStop?.step ?? withoutAttempt(selected).replace(/\[\d+\]/g, "");
   const step = stepOf(detail, path);
   const error = view?.outcome?.error;
-  const ended = view?.ended_at ?? clock;
-  const stoodStill = (from: number) => sum(pausedWithin(pauses.all, selected, from, ended)); // before it began, too
+  const lasted = view && durationsOf(view.clock, clock);
   const attempts = [...all.steps.keys()].filter((each) => withoutAttempt(each) === withoutAttempt(selected));
   return (
     <div className="h-full space-y-4 overflow-auto p-3">
@@ -54,7 +51,9 @@ export function StepPanel() {
           {step?.file && ` · ${shortFile(step.file)}:${step.line}`}
         </p>
       </header>
-      {isLive && isRunning && !ownStop && <RunningStep occurrence={selected} hasSteps={hasSteps(detail, path)} />}
+      {isLive && view?.status === "running" && !ownStop && (
+        <RunningStep occurrence={selected} hasSteps={hasSteps(detail, path)} />
+      )}
       {attempts.length > 1 && (
         <div className="flex flex-wrap items-center gap-1 text-sm">
           <span className="text-muted">Attempts</span>
@@ -93,8 +92,8 @@ export function StepPanel() {
           <Facts
             facts={[
               ["Started", formatClock(view.started_at)],
-              ["Ran for", formatDuration(ended - view.started_at - stoodStill(view.started_at))],
-              ["Paused for", stoodStill(0) > 0 ? formatDuration(stoodStill(0)) : "–"],
+              ["Ran for", lasted && formatDuration(lasted.ran)],
+              ["Paused for", lasted && lasted.paused > 0 ? formatDuration(lasted.paused) : "–"],
               ["Ended", view.ended_at && formatClock(view.ended_at)],
               ["Frame", view.frame !== "main" && <code className="font-mono text-sm">{view.frame}</code>],
             ]}
@@ -157,8 +156,4 @@ function RunningStep({ occurrence, hasSteps }: { occurrence: string; hasSteps: b
       </Button>
     </div>
   );
-}
-
-function sum(stretches: readonly [number, number][]): number {
-  return stretches.reduce((seconds, [from, to]) => seconds + to - from, 0);
 }
