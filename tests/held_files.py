@@ -27,10 +27,10 @@ class HeldFiles:
                 self._hold()
             return add(objects, path, amount)
 
-        def held_put_out(objects: SnapshotObjects, id: bytes, path: bytes, amount: Amount) -> None:
+        def held_put_out(objects: SnapshotObjects, id: bytes, name: bytes, folder: int, amount: Amount) -> None:
             if objects.read(id, size=len(self._name)) == self._name:  # aside it has no name yet
                 self._hold()
-            put_out(objects, id, path, amount)
+            put_out(objects, id, name, folder, amount)
 
         monkeypatch.setattr(SnapshotObjects, "add", held_add)
         monkeypatch.setattr(SnapshotObjects, "put_out", held_put_out)

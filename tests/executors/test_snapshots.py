@@ -18,6 +18,7 @@ from pitstop.engine.amount import Amount
 from pitstop.errors import SnapshotTooLarge, Unavailable, UnknownSnapshot
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects, Stored
 from pitstop.executors.machine.snapshots.store import FileChange, SnapshotStore
+from tests.amounts import amount
 from tests.executors.trees import SPOILINGS, description, make_something_of_everything, size_of
 from tests.held_files import HeldFiles, make_files
 
@@ -763,3 +764,49 @@ def test_one_who_is_not_root_gets_back_what_he_closed_himself() -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["closed permission denied;secret permission denied"] * 2
+
+
+REPLACED_BY_LINK = """
+import asyncio, concurrent.futures.thread, os, shutil, sys
+from pathlib import Path
+from pitstop.executors.machine.snapshots.store import SnapshotStore
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+async def main(place):
+    folder, outside = place / "folder", place / "outside"
+    (folder / "d").mkdir(parents=True)
+    (folder / "d" / "file").write_text("one")
+    outside.mkdir(0o555)
+    store = SnapshotStore(place / "store")
+    taken = await store.take(folder)
+    shutil.rmtree(folder / "d")
+    (folder / "d").symlink_to(outside)
+    await store.restore(folder, taken.id)
+    assert (folder / "d" / "file").read_text() == "one"
+    print(oct(outside.stat().st_mode & 0o777))
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.repeats
+@pytest.mark.parametrize("first", range(0, amount(20, soak=2000), 20))
+def test_a_restore_changes_nothing_outside_whatever_leads_there(first: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="pitstop-nobody-") as place:
+        if os.geteuid() == 0:
+            os.chown(place, 65534, 65534)
+        words = [sys.executable, "-m", "tests.executors.restore_fuzz", place, str(first), "20"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+
+    assert done.stdout == "restored 20\n", done.stderr
+
+
+def test_a_restore_does_not_open_up_what_a_link_leads_to() -> None:
+    with tempfile.TemporaryDirectory(prefix="pitstop-nobody-") as place:
+        if os.geteuid() == 0:
+            os.chown(place, 65534, 65534)
+        words = [sys.executable, "-c", REPLACED_BY_LINK, place]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+
+    assert done.stdout == "0o555\n", done.stderr

@@ -76,13 +76,13 @@ class SnapshotObjects:
         torn = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
         return Stored(id, after, new_bytes, torn=torn)
 
-    def put_out(self, id: bytes, path: bytes, amount: Amount) -> None:
-        """Make a new file with what is in an object, and count its bytes.
+    def put_out(self, id: bytes, name: bytes, folder: int, amount: Amount) -> None:
+        """Make a new file in a folder with what is in an object, and count its bytes.
 
         Raises Unavailable if the object is damaged or gone.
         """
         with self._open(id) as source:
-            target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            target = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
             try:
                 if id[:1] == b"c" and self._try_clone(source, target, os.fstat(target).st_dev):
                     return
@@ -99,9 +99,9 @@ class SnapshotObjects:
             finally:
                 os.close(target)
 
-    def is_in(self, id: bytes, path: bytes) -> bool:
-        """Is this object what is in the file?"""
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    def is_in(self, id: bytes, name: bytes, folder: int) -> bool:
+        """Is this object what is in the file of that folder?"""
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         try:
             if id[:1] == b"h":
                 with os.fdopen(os.dup(fd), "rb", buffering=0) as file:

@@ -1,25 +1,31 @@
 """Putting a snapshot back: find what differs, prepare all of it aside, and only then touch the workspace."""
 
 # Names of files are bytes here, which pathlib does not take.
-# ruff: noqa: PTH102, PTH103, PTH104, PTH108, PTH112, PTH115, PTH116
 
 import contextlib
 import errno
 import os
 import secrets
-import shutil
 import stat
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct, field
-
 from pitstop.engine.amount import Amount
 from pitstop.errors import RestoreIncomplete, Unavailable
-from pitstop.executors.machine.snapshots.attributes import dress, is_dressed, list_opened, make_special, open_up, remove
 from pitstop.executors.machine.snapshots.catalog import Catalog
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects
+from pitstop.executors.machine.snapshots.open_tree import (
+    FOLDER,
+    OpenTree,
+    dress,
+    is_dressed,
+    list_names,
+    open_tree,
+    remove,
+)
+from pitstop.executors.machine.snapshots.relinking import relink
+from pitstop.executors.machine.snapshots.restore_plan import Plan
 from pitstop.executors.machine.snapshots.taking import UNCERTAIN_NS
 from pitstop.executors.machine.snapshots.tree import (
     STAGING,
@@ -50,12 +56,26 @@ def restore(
     are written anew.
     """
     linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
-    restorings = [
-        _Restoring(name, root, without, catalog, objects, linked) for name, root in folders.items() if name in tops
-    ]
+    with contextlib.ExitStack() as opened:
+        restorings = [
+            _Restoring(name, root, opened.enter_context(open_tree(root)), without, catalog, objects, linked)
+            for name, root in folders.items()
+            if name in tops
+        ]
+        _restore(restorings, tops, links, linked, catalog, amount)
+
+
+def _restore(
+    restorings: "list[_Restoring]",
+    tops: Mapping[bytes, Entry],
+    links: list[list[bytes]],
+    linked: Mapping[tuple[int, int], list[bytes]],
+    catalog: Catalog,
+    amount: Amount,
+) -> None:
     for restoring in restorings:
         restoring.compare(tops[restoring.name])
-    _relink({restoring.name: restoring for restoring in restorings}, linked, links)
+    relink({restoring.name: restoring for restoring in restorings}, linked, links)
     written = [entry.size for restoring in restorings for entry in restoring.plan.written.values()]
     amount.expect(len(written), sum(written))
     try:
@@ -82,17 +102,6 @@ def restore(
         raise RestoreIncomplete((os.fsdecode(path), reason) for path, reason in missing)
 
 
-class _Plan(Struct):
-    """What is to be done, by relative paths; those that are made are in the order in which they can be."""
-
-    removed: dict[bytes, None] = field(default_factory=dict)
-    made_folders: list[bytes] = field(default_factory=list)
-    written: dict[bytes, Entry] = field(default_factory=dict)
-    made: dict[bytes, Entry] = field(default_factory=dict)  # links and fifos
-    linked: dict[bytes, bytes] = field(default_factory=dict)  # to another of the same file, by its whole path
-    dressed: dict[bytes, Entry] = field(default_factory=dict)
-
-
 class _Restoring:
     """One of the folders."""
 
@@ -100,6 +109,7 @@ class _Restoring:
         self,
         name: bytes,
         root: bytes,
+        tree: OpenTree,
         without: frozenset[bytes],
         catalog: Catalog,
         objects: SnapshotObjects,
@@ -107,7 +117,8 @@ class _Restoring:
     ) -> None:
         self.name = name
         self.root = root
-        self.plan = _Plan()
+        self.tree = tree
+        self.plan = Plan()
         self.missing: list[tuple[bytes, str]] = []
         self._without = without
         self._catalog = catalog
@@ -125,17 +136,15 @@ class _Restoring:
 
     def compare(self, top: Entry) -> None:
         """Find out what is to be done."""
-        if not os.path.isdir(self.root):
-            os.makedirs(self.root)
         seen = self._catalog.seen(self.root)
-        listings, opened = list_opened(self.root, self._without)
+        listings, opened = self.tree.list_opened(self._without)
         self._touched |= opened
         for folder, listing in listings.items():
             for key in listing:
                 if key[6]:
                     self._linked[key[6], key[2]].append(self.path(join(folder, key[0])))
         self._folders[b""] = top
-        if not is_dressed(top, os.stat(self.root)):
+        if not is_dressed(top, os.fstat(self.tree.fd)):
             self._touched.add(b"")
         waiting = [(b"", top.target)]
         while waiting:
@@ -185,26 +194,32 @@ class _Restoring:
 
     def _compare_one(self, path: bytes, wanted: Entry, known: Entry | None) -> None:
         """What is there is of the kind that is wanted; is it the same?"""
-        whole = join(self.root, path)
         if wanted.is_file:
-            same = wanted.target == known.target if known is not None else self._has_content(whole, wanted)
+            same = wanted.target == known.target if known is not None else self._has_content(path, wanted)
         elif stat.S_ISLNK(wanted.mode):
-            same = os.readlink(whole) == wanted.target
+            same = self.tree.target(path) == wanted.target
         else:
             same = True
         if not same:
             if not wanted.is_file:
                 self._remove(path)
             self._make(path, wanted)
-        elif not is_dressed(wanted, os.lstat(whole)):
-            if wanted.is_folder:
-                self._touched.add(path)
-            else:
-                self.plan.dressed[path] = wanted
+            return
+        status = self.tree.status(path)
+        if is_dressed(wanted, status):
+            return
+        if wanted.is_folder:
+            self._touched.add(path)
+        elif wanted.is_file and status.st_nlink > 1:  # another name of it may be outside
+            self._make(path, wanted)
+        else:
+            self.plan.dressed[path] = wanted
 
-    def _has_content(self, whole: bytes, wanted: Entry) -> bool:
+    def _has_content(self, path: bytes, wanted: Entry) -> bool:
         try:
-            return os.lstat(whole).st_size == wanted.size and self._objects.is_in(wanted.target, whole)
+            folder, name = self.tree.place(path)
+            same_size = os.lstat(name, dir_fd=folder).st_size == wanted.size
+            return same_size and self._objects.is_in(wanted.target, name, folder)
         except OSError:  # it may not be read, but it may be replaced
             return False
 
@@ -231,8 +246,8 @@ class _Restoring:
         self.plan.written[path] = entry
         self.plan.dressed.pop(path, None)
 
-    def link(self, path: bytes, to: bytes) -> None:
-        """Make it another name of a file, which is given by its whole path."""
+    def link(self, path: bytes, to: tuple[OpenTree, bytes]) -> None:
+        """Make it another name of a file, which may be in another folder."""
         self.plan.written.pop(path, None)
         self.plan.dressed.pop(path, None)
         self._touched.add(parent_of(path))
@@ -259,15 +274,15 @@ class _Restoring:
         if not self.plan.written:
             return
         self._touched.add(b"")
-        self._root_before = os.stat(self.root)
-        open_up(self.root)
-        self._staging = join(self.root, STAGING + secrets.token_hex(8).encode())
-        os.mkdir(self._staging, 0o700)
+        self._root_before = os.fstat(self.tree.fd)
+        self.tree.open_up(b"")
+        self._staging = STAGING + secrets.token_hex(8).encode()
+        self.tree.make_folder(self._staging)
+        staging = self.tree.folder(self._staging)
         for number, entry in enumerate(self.plan.written.values()):
-            prepared = join(self._staging, b"%d" % number)
             done_bytes = amount.bytes
-            self._objects.put_out(entry.target, prepared, amount)
-            dress(prepared, entry)
+            self._objects.put_out(entry.target, b"%d" % number, staging, amount)
+            dress(staging, b"%d" % number, entry)
             amount.files, amount.bytes = amount.files + 1, done_bytes + entry.size
 
     def apply(self) -> None:
@@ -275,46 +290,53 @@ class _Restoring:
         plan = self.plan
         for folder in sorted(self._touched):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                open_up(join(self.root, folder))
+                self.tree.open_up(folder)
         for path in plan.removed:
             with self._noticing(path):
-                remove(join(self.root, path))
+                self.tree.remove(path)
         for path in plan.made_folders:
             with self._noticing(path):
-                os.mkdir(join(self.root, path), 0o700)
-        for number, path in enumerate(plan.written):
-            with self._noticing(path):
-                os.rename(join(self._staging, b"%d" % number), join(self.root, path))
+                self.tree.make_folder(path)
+        self._move_written()
         for path, entry in plan.made.items():
             with self._noticing(path):
-                make_special(join(self.root, path), entry)
+                self.tree.make_special(path, entry)
         for path, entry in plan.dressed.items():
             with self._noticing(path):
-                dress(join(self.root, path), entry)
+                self.tree.dress(path, entry)
+
+    def _move_written(self) -> None:
+        if not self.plan.written:
+            return
+        staging = os.open(self._staging, FOLDER, dir_fd=self.tree.fd)
+        try:
+            for number, path in enumerate(self.plan.written):
+                with self._noticing(path):
+                    self.tree.move_in(staging, b"%d" % number, path)
+        finally:
+            os.close(staging)
 
     def apply_links(self) -> None:
-        for path, to in self.plan.linked.items():
+        for path, (tree, to) in self.plan.linked.items():
             with self._noticing(path):
-                whole = join(self.root, path)
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(whole)
-                os.link(to, whole, follow_symlinks=False)
+                self.tree.link(path, tree, to)
 
     def clean_up(self) -> None:
         """Remove what was prepared, also by one who died over it."""
-        with contextlib.suppress(OSError), os.scandir(self.root) as entries:
-            for left in [entry.path for entry in entries if entry.name.startswith(STAGING)]:
-                shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for name in list_names(self.tree.fd):
+                if name.startswith(STAGING):
+                    remove(self.tree.fd, name)
         if self._root_before is not None:
             with contextlib.suppress(OSError):
-                dress(self.root, entry_of(b"", self._root_before, b""))
+                self.tree.dress(b"", entry_of(b"", self._root_before, b""))
 
     def dress_folders(self) -> None:
         """Give the folders their modes and times, which all of this has changed."""
         for folder in sorted(self._touched, reverse=True):
             if folder in self._folders:
                 with self._noticing(folder):
-                    dress(join(self.root, folder), self._folders[folder])
+                    self.tree.dress(folder, self._folders[folder])
 
     @contextlib.contextmanager
     def _noticing(self, path: bytes) -> Iterator[None]:
@@ -342,46 +364,3 @@ class _Restoring:
                 self._gone.add(folder)
         self._catalog.set_seen(self.root, rows, trusted_before_ns=now - UNCERTAIN_NS)
         self._catalog.forget_seen(self.root, self._gone)
-
-
-def _relink(
-    restorings: Mapping[bytes, _Restoring], linked: Mapping[tuple[int, int], list[bytes]], links: list[list[bytes]]
-) -> None:
-    """See to it that those names lead to the same file that did, and no others."""
-
-    def find(path: bytes) -> tuple[_Restoring, bytes]:
-        if b"" in restorings:
-            return restorings[b""], path
-        name, _, relative = path.partition(b"/")
-        return restorings[name], relative
-
-    def is_wanted(path: bytes) -> bool:
-        restoring, relative = find(path)
-        return restoring.file(relative) is not None and relative not in restoring.plan.removed
-
-    wanted = {
-        path: group for group in links for path in group if path.partition(b"/")[0] in restorings or b"" in restorings
-    }
-    here = {
-        path: group
-        for group in (
-            [path for path in sorted(paths) if is_wanted(path)] for paths in linked.values() if len(paths) > 1
-        )
-        for path in group
-    }
-    done: set[bytes] = set()
-    for path in sorted(wanted.keys() | here.keys()):
-        group = wanted.get(path, [path])
-        if path in done:
-            continue
-        done.update(group)
-        places = [find(member) for member in group]
-        written = any(relative in restoring.plan.written for restoring, relative in places)
-        if all(here.get(member, [member]) == group for member in group) and not (written and len(group) > 1):
-            continue
-        first, first_path = places[0]
-        entry = first.file(first_path)
-        if entry is not None:
-            first.write(first_path, entry)
-            for restoring, relative in places[1:]:
-                restoring.link(relative, join(first.root, first_path))
