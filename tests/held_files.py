@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.engine.amount import Amount
+from pitstop.engine.workspace_files import NewScan
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects, Stored
 from tests.patience import wait_until
 
@@ -22,10 +23,10 @@ class HeldFiles:
         self._may_go = threading.Event()
         add, put_out = SnapshotObjects.add, SnapshotObjects.put_out
 
-        def held_add(objects: SnapshotObjects, path: bytes, amount: Amount) -> Stored:
+        def held_add(objects: SnapshotObjects, path: bytes, amount: Amount, new_scan: NewScan | None) -> Stored:
             if path.endswith(b"/" + self._name):
                 self._hold()
-            return add(objects, path, amount)
+            return add(objects, path, amount, new_scan)
 
         def held_put_out(objects: SnapshotObjects, id: bytes, name: bytes, folder: int, amount: Amount) -> None:
             if objects.read(id, size=len(self._name)) == self._name:  # aside it has no name yet

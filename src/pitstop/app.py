@@ -171,7 +171,14 @@ def new_snapshots(settings: Settings) -> "SnapshotStore":
         settings.snapshots,
         snapshot_limit_bytes=settings.snapshot_limit_bytes,
         snapshot_limit_files=settings.snapshot_limit_files,
+        new_sealing=partial(_new_sealing, settings),
     )
+
+
+def _new_sealing(settings: Settings) -> "Seal":
+    from pitstop.service.sealing import read_seal
+
+    return read_seal(settings.key_file)
 
 
 def _new_masker(secrets: Mapping[str, str]) -> "Masker":

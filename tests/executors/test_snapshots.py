@@ -15,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitstop.engine.amount import Amount
+from pitstop.engine.workspace_files import NewScan
 from pitstop.errors import SnapshotTooLarge, Unavailable, UnknownSnapshot
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects, Stored
 from pitstop.executors.machine.snapshots.store import FileChange, SnapshotStore
+from pitstop.executors.masking import Masker
+from pitstop.service.sealing import read_seal
 from tests.amounts import amount
 from tests.executors.trees import SPOILINGS, description, make_something_of_everything, size_of
 from tests.held_files import HeldFiles, make_files
@@ -375,9 +378,9 @@ def read_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     read: list[bytes] = []
     add = SnapshotObjects.add
 
-    def noticed(self: SnapshotObjects, path: bytes, amount: Amount) -> Stored:
+    def noticed(self: SnapshotObjects, path: bytes, amount: Amount, new_scan: NewScan | None) -> Stored:
         read.append(path)
-        return add(self, path, amount)
+        return add(self, path, amount, new_scan)
 
     monkeypatch.setattr(SnapshotObjects, "add", noticed)
     return read
@@ -810,3 +813,40 @@ def test_a_restore_does_not_open_up_what_a_link_leads_to() -> None:
         done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
 
     assert done.stdout == "0o555\n", done.stderr
+
+
+async def test_a_file_with_a_secret_is_encrypted_in_a_snapshot_and_restored(folder: Path, tmp_path: Path) -> None:
+    scan = Masker({"TOKEN": "hunter2hunter2"}).new_scan
+    store = SnapshotStore(tmp_path / "sealed", new_sealing=lambda: read_seal(tmp_path / "key"))
+    (folder / ".netrc").write_text("password hunter2hunter2")
+    (folder / "large").write_bytes(bytes(1024 * 1024 - 7) + b"hunter2hunter2" + bytes(1024 * 1024))
+    os.link(folder / ".netrc", folder / "link")
+    before = description(folder)
+    first = await store.take(folder, new_scan=scan)
+    os.utime(folder / ".netrc", ns=(1, 1))
+    touched = await store.take(folder, first.id, new_scan=scan)
+    (folder / ".netrc").unlink()
+    (folder / "large").write_text("else")
+    second = await store.take(folder, first.id, new_scan=scan)
+
+    await SnapshotStore(tmp_path / "sealed", new_sealing=lambda: read_seal(tmp_path / "key")).restore(folder, first.id)
+
+    assert description(folder) == before
+    assert not any(b"hunter2" in path.read_bytes() for path in (tmp_path / "sealed").rglob("*") if path.is_file())
+    assert [change.kind for change in await store.diff(first.id, touched.id)] == []
+    assert [(change.path, change.kind) for change in await store.diff(first.id, second.id)] == [
+        (".netrc", "removed"),
+        ("large", "changed"),
+    ]
+    assert await store.file(first.id, ".netrc", offset=9, size=7) == b"hunter2"
+    with pytest.raises(Unavailable, match="nothing was changed"):
+        await SnapshotStore(tmp_path / "sealed", new_sealing=lambda: read_seal(tmp_path / "other")).restore(
+            tmp_path / "elsewhere", first.id
+        )
+
+
+async def test_without_a_key_a_file_with_a_secret_is_not_stored(folder: Path, store: SnapshotStore) -> None:
+    (folder / ".netrc").write_text("password hunter2hunter2")
+
+    with pytest.raises(Unavailable, match="no key"):
+        await store.take(folder, new_scan=Masker({"TOKEN": "hunter2hunter2"}).new_scan)

@@ -1,6 +1,6 @@
 """What an executor lets others do with the files of a workspace: the files as they are, and snapshots of them."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -77,6 +77,17 @@ class WorkspaceFiles(Protocol):
         ...
 
 
+class SecretScan(Protocol):
+    """Searches bytes that come in chunks for secrets; `found` is the name of the first."""
+
+    found: str | None
+
+    def feed(self, data: bytes) -> None: ...
+
+
+NewScan = Callable[[], SecretScan]
+
+
 class ChangedFile(Protocol):
     """What became of one path between two snapshots."""
 
@@ -104,8 +115,11 @@ class WorkspaceSnapshots(Protocol):
         parts: Collection[Part] = PARTS_IN_SNAPSHOT,
         owner: str | None = None,
         amount: Amount | None = None,
+        new_scan: NewScan | None = None,
     ) -> str:
         """The id of a snapshot, which may be `parent` if nothing has changed since. It is kept for the owner.
+
+        A file in which a scan finds a secret is encrypted there.
 
         Raises `SnapshotTooLarge`, or `Unavailable` if the disk is full, and has then kept nothing.
         """

@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Protocol
 
 from pitstop.engine.executor import Placement
-from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, ChangedFile, Part, WorkspaceSnapshots
+from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, ChangedFile, NewScan, Part, WorkspaceSnapshots
 from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
@@ -46,8 +46,17 @@ NewSnapshots = Callable[[], SnapshotReading]
 class RunSnapshots:
     """The engine's Snapshots, in the workspace of one run. For a run in the user's folder, only that folder counts."""
 
-    def __init__(self, keeping: WorkspaceSnapshots, *, in_place: bool, owner: str, progress: ProgressTelling) -> None:
+    def __init__(
+        self,
+        keeping: WorkspaceSnapshots,
+        *,
+        in_place: bool,
+        owner: str,
+        progress: ProgressTelling,
+        new_scan: NewScan | None,
+    ) -> None:
         self._keeping = keeping
+        self._new_scan = new_scan
         self._progress = progress
         self._owner = owner
         self._parts: tuple[Part, ...] = ("repo",) if in_place else PARTS_IN_SNAPSHOT
@@ -58,7 +67,9 @@ class RunSnapshots:
         """SnapshotTooLarge, or Unavailable when the disk is full. The step runs all the same."""
         try:
             with self._progress.telling("keeping") as amount:
-                self._last = await self._keeping.take(self._last, parts=self._parts, owner=self._owner, amount=amount)
+                self._last = await self._keeping.take(
+                    self._last, parts=self._parts, owner=self._owner, amount=amount, new_scan=self._new_scan
+                )
         except (SnapshotTooLarge, Unavailable) as error:
             self.problem = f"could not store the workspace files before {occurrence}: {error}"
             raise
@@ -101,7 +112,7 @@ async def bring_files(
         with closing(executor.snapshots(place)) as snapshots:
             try:
                 with progress.telling("keeping") as amount:
-                    found = await snapshots.take(parts=parts, amount=amount)
+                    found = await snapshots.take(parts=parts, amount=amount, new_scan=workplace.new_scan)
             finally:
                 await executor.release(place, keep=True)
     if found is not None:

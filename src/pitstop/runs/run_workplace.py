@@ -96,7 +96,13 @@ class RunWorkplace:
             return None
         if self._is_new and record.carried_over:  # it can go back to where the other run was
             await keeping.own(snapshots_in(self._kept.log.read()), record.id)
-        return RunSnapshots(keeping, in_place=request.place is not None, owner=record.id, progress=self._progress)
+        return RunSnapshots(
+            keeping,
+            in_place=request.place is not None,
+            owner=record.id,
+            progress=self._progress,
+            new_scan=workplace.new_scan,
+        )
 
     def add_step_types(self) -> None:
         """Make the types that the flow does not use, too: any of them may be inserted from now on."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Executor, Placement, RunnerInfo
 from pitstop.engine.ports import Clock
+from pitstop.engine.workspace_files import NewScan
 from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
@@ -228,22 +229,23 @@ class ServerRuns:
 
     async def _open_past(self, kept: KeptRun, record: RunRecord, owner: ServerRecord | None) -> PastRun:
         secrets = self._secrets.of(record)
+        masker = self._backends.new_masker(secrets) if secrets else None
         return await self._known.past(
             kept,
             record,
-            take_files=lambda: self._take_files(record),
-            mask=self._backends.new_masker(secrets).mask_text if secrets else None,
+            take_files=lambda: self._take_files(record, None if masker is None else masker.new_scan),
+            mask=None if masker is None else masker.mask_text,
             refusal=None if owner is None else Elsewhere(record.id, owner.address),
         )
 
-    async def _take_files(self, record: RunRecord) -> str | None:
+    async def _take_files(self, record: RunRecord, new_scan: NewScan | None) -> str | None:
         """A snapshot of the workspace of a run that has ended, if it is still there."""
         if record.workspace is None or record.workspace not in await self._executor.kept():
             return None
         place = await self._executor.acquire(Placement(workspace=record.workspace, deadline_seconds=TAKE_UP_SECONDS))
         try:
             with closing(self._executor.snapshots(place)) as snapshots:
-                return await snapshots.take(owner=record.id)
+                return await snapshots.take(owner=record.id, new_scan=new_scan)
         finally:
             await self._executor.release(place, keep=True)
 

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from pitstop.engine.executor import CommandRef, Executor, Placement, WorkspaceRef
 from pitstop.engine.ports import Clock, Evaluator, PlanStep, Ports, Snapshots, StepType
+from pitstop.engine.workspace_files import SecretScan
 from pitstop.errors import WorkspaceLost
 from pitstop.steps.approvals import Approvals
-from pitstop.steps.artifact_secrets import ArtifactScan, SecretScan
+from pitstop.steps.artifact_secrets import ArtifactScan
 from pitstop.steps.fresh import FreshWorkspaces
 from pitstop.steps.workplace import MaskedStream, OnOutput, Settle, Workplace
 

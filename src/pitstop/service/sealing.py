@@ -17,15 +17,22 @@ class Seal:
         self._fernet = Fernet(key)
 
     def close(self, secrets: Mapping[str, str]) -> bytes:
-        return self._fernet.encrypt(json.dumps(dict(secrets)).encode())
+        return self.seal(json.dumps(dict(secrets)).encode())
 
     def open(self, sealed: bytes) -> dict[str, str]:
         """SealBroken for what was sealed with another key, or changed since."""
+        opened: dict[str, str] = json.loads(self.unseal(sealed))
+        return opened
+
+    def seal(self, data: bytes) -> bytes:
+        return self._fernet.encrypt(data)
+
+    def unseal(self, sealed: bytes) -> bytes:
+        """SealBroken, as `open`."""
         try:
-            opened: dict[str, str] = json.loads(self._fernet.decrypt(sealed))
+            return self._fernet.decrypt(sealed)
         except InvalidToken as error:
             raise SealBroken from error
-        return opened
 
 
 def read_seal(key_file: Path) -> Seal:

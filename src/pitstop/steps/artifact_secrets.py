@@ -1,27 +1,18 @@
 """Artifacts that contain a secret: they are not stored, and the step that wrote one says so."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import Protocol
 
 from pitstop.engine.threads import in_thread
-from pitstop.engine.workspace_files import FoundFile, WorkspaceFiles
+from pitstop.engine.workspace_files import FoundFile, NewScan, WorkspaceFiles
 from pitstop.errors import FileProblem
-
-
-class SecretScan(Protocol):
-    """Searches bytes that come in chunks for secrets; `found` is the name of the first."""
-
-    found: str | None
-
-    def feed(self, data: bytes) -> None: ...
 
 
 class ArtifactScan:
     """Finds the artifacts of one workspace that contain a secret. A file is read again when it has changed."""
 
-    def __init__(self, new_scan: Callable[[], SecretScan]) -> None:
-        self._new_scan = new_scan
+    def __init__(self, new_scan: NewScan) -> None:
+        self.new_scan = new_scan
         self._known: dict[FoundFile, str | None] = {}
 
     async def refused(self, files: WorkspaceFiles) -> dict[str, str]:
@@ -38,10 +29,10 @@ class ArtifactScan:
         return set(here) == self._known.keys()
 
     async def _read(self, files: WorkspaceFiles) -> AsyncIterator[tuple[FoundFile, str | None]]:
-        last, scan = None, self._new_scan()
+        last, scan = None, self.new_scan()
         async for file, data in files.stream("artifacts"):
             if file.path != last:
-                last, scan = file.path, self._new_scan()
+                last, scan = file.path, self.new_scan()
                 scan.feed(file.path.encode(errors="surrogateescape") + b"\n")
             if file in self._known:
                 yield file, self._known[file]

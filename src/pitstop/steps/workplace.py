@@ -12,7 +12,7 @@ import msgspec
 
 from pitstop.engine.executor import CommandRef, Executor, LogChunk, Placement, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
-from pitstop.engine.workspace_files import COMMAND_FILES, WorkspaceFiles
+from pitstop.engine.workspace_files import COMMAND_FILES, NewScan, WorkspaceFiles
 from pitstop.errors import FileProblem, WorkspaceLost
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
@@ -166,6 +166,11 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
         if self.on_output is not None:
             data = self.mask(text + "\n").encode(errors="replace")
             self.on_output(activation.occurrence, LogChunk("stdout", 0, activation.run.now(), data))
+
+    @property
+    def new_scan(self) -> NewScan | None:
+        """What looks for the secrets of the run, if it has any."""
+        return None if self.artifact_scan is None else self.artifact_scan.new_scan
 
     async def refused_artifacts(self) -> dict[str, str]:
         """The name of a secret for each artifact that contains one, and so is not stored."""

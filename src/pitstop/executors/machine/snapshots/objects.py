@@ -3,6 +3,7 @@
     <root>/<2 digits>/<kind and id>    h  named by the hash of what is in it
                                        s  the same for a file with holes, which are kept as holes
                                        c  a clone: it was never read, so its name says nothing
+                                       e  encrypted, because a secret is in it; its name says nothing either
 
 A clone costs no space and no reading, but that needs Btrfs, XFS or the like. What is copied is never linked to the live
 file: a step that writes into that would change the past.
@@ -18,11 +19,14 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from pitstop.engine.amount import Amount
+from pitstop.engine.workspace_files import NewScan
 from pitstop.errors import Unavailable
+from pitstop.executors.machine.snapshots.sealed import Sealing, has_secret, sealed_lines, unsealed
 from pitstop.executors.machine.spill import write_all
 
 FICLONE = 0x40049409
@@ -45,33 +49,36 @@ class Stored:
 class SnapshotObjects:
     """The store of contents in one folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, new_sealing: Callable[[], Sealing] | None = None) -> None:
         self._root = root
+        self._new_sealing = new_sealing
         self._can_clone: dict[int, bool] = {}  # by device
         self._folders: set[str] = set()
 
-    def add(self, path: bytes, amount: Amount) -> Stored:
-        """Put in what is in a file, and count its bytes.
+    def add(self, path: bytes, amount: Amount, new_scan: NewScan | None = None) -> Stored:
+        """Put in what is in a file, and count its bytes. It is encrypted where a scan finds a secret.
 
         Raises OSError if it cannot be read, is no file any more, or the disk is full.
         """
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            stored = self._add(fd, amount)
+            stored = self._add(fd, amount, new_scan)
             for _ in range(ATTEMPTS - 1):
                 if not stored.torn:
                     break
-                stored = self._add(fd, amount)
+                stored = self._add(fd, amount, new_scan)
             return stored
         finally:
             os.close(fd)
 
-    def _add(self, fd: int, amount: Amount) -> Stored:
+    def _add(self, fd: int, amount: Amount, new_scan: NewScan | None) -> Stored:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode):
             raise OSError(errno.EAGAIN, "it is no longer a file")
-        clone = self._clone(fd, before)
-        id, new_bytes = clone if clone is not None else self._copy(fd, before, amount)
+        if new_scan is not None and has_secret(fd, new_scan):
+            id, new_bytes = self._seal(fd, amount)
+        else:
+            id, new_bytes = self._clone(fd, before) or self._copy(fd, before, amount)
         after = os.fstat(fd)
         torn = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
         return Stored(id, after, new_bytes, torn=torn)
@@ -86,7 +93,11 @@ class SnapshotObjects:
             try:
                 if id[:1] == b"c" and self._try_clone(source, target, os.fstat(target).st_dev):
                     return
-                if id[:1] == b"h":
+                if id[:1] == b"e":
+                    for chunk in unsealed(source, self._sealing):
+                        write_all(target, chunk)
+                        amount.bytes += len(chunk)
+                elif id[:1] == b"h":
                     digest = hashlib.sha256()
                     while chunk := os.read(source, READ_AT_ONCE_BYTES):
                         digest.update(chunk)
@@ -107,7 +118,7 @@ class SnapshotObjects:
                 with os.fdopen(os.dup(fd), "rb", buffering=0) as file:
                     return hashlib.file_digest(file, "sha256").digest() == id[1:]
             with self._open(id) as other:
-                return _are_alike(fd, other)
+                return self._is_sealed_in(other, fd) if id[:1] == b"e" else _are_alike(fd, other)
         finally:
             os.close(fd)
 
@@ -117,11 +128,15 @@ class SnapshotObjects:
             return True
         if id[:1] == other[:1] == b"h":
             return False
+        if b"e" in (id[:1], other[:1]):
+            return self.read(id) == self.read(other)
         with self._open(id) as fd, self._open(other) as other_fd:
             return os.fstat(fd).st_size == os.fstat(other_fd).st_size and _are_alike(fd, other_fd)
 
     def read(self, id: bytes, offset: int = 0, size: int | None = None) -> bytes:
         with self._open(id) as fd:
+            if id[:1] == b"e":
+                return b"".join(unsealed(fd, self._sealing))[offset:][:size]
             return os.pread(fd, max(0, os.fstat(fd).st_size - offset) if size is None else size, offset)
 
     def sweep(self, live: set[bytes]) -> int:
@@ -180,6 +195,31 @@ class SnapshotObjects:
             self._make_folder(path.parent)
             os.rename(unfinished, path)
         return id, written
+
+    @cached_property
+    def _sealing(self) -> Sealing:
+        if self._new_sealing is None:
+            raise Unavailable("this store has no key for files that contain secrets")
+        return self._new_sealing()
+
+    def _seal(self, fd: int, amount: Amount) -> tuple[bytes, int]:
+        id, size = b"e" + secrets.token_bytes(16), 0
+        path = self._path(id)
+        with self._new_file(path.parent) as (target, unfinished):
+            for line in sealed_lines(fd, self._sealing):
+                write_all(target, line)
+                size += len(line)
+            os.rename(unfinished, path)
+        amount.bytes += size
+        return id, size
+
+    def _is_sealed_in(self, sealed: int, fd: int) -> bool:
+        offset = 0
+        for chunk in unsealed(sealed, self._sealing):
+            if os.pread(fd, len(chunk), offset) != chunk:
+                return False
+            offset += len(chunk)
+        return not os.pread(fd, 1, offset)
 
     def _clone(self, fd: int, status: os.stat_result) -> tuple[bytes, int] | None:
         """None where it cannot be done."""

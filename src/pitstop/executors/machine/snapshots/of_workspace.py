@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pitstop.engine.amount import Amount
 from pitstop.engine.executor import WorkspaceRef
-from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, Part
+from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, NewScan, Part
 from pitstop.executors.machine.snapshots.store import SnapshotStore
 
 
@@ -35,9 +35,12 @@ class LocalSnapshots:
         parts: Collection[Part] = PARTS_IN_SNAPSHOT,
         owner: str | None = None,
         amount: Amount | None = None,
+        new_scan: NewScan | None = None,
     ) -> str:
         folders = self._folders_of(parts)
-        taken = await self._store.take(folders, parent, without=self._without, owner=owner, amount=amount)
+        taken = await self._store.take(
+            folders, parent, without=self._without, owner=owner, amount=amount, new_scan=new_scan
+        )
         return taken.id
 
     async def restore(

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from pitstop.engine.amount import Amount
-from pitstop.errors import RestoreIncomplete, Unavailable
+from pitstop.errors import RestoreIncomplete, SealBroken, Unavailable
 from pitstop.executors.machine.snapshots.catalog import Catalog
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects
 from pitstop.executors.machine.snapshots.open_tree import (
@@ -81,7 +81,7 @@ def _restore(
     try:
         for restoring in restorings:
             restoring.prepare(amount)
-    except (OSError, Unavailable) as error:
+    except (OSError, Unavailable, SealBroken) as error:
         for restoring in restorings:
             restoring.clean_up()
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -1,7 +1,7 @@
 """Snapshots of the files of a workspace, for going back: cheap to take, exact when put back, kept as long as one likes.
 
     <root>/catalog.db   the snapshots and their trees
-           objects/     what is in the files
+           objects/     what is in the files, encrypted where a secret is in it
            lock         shared by all who use the store, held alone by `gc`
 
 Contents, modes, times, links, hard links, holes, empty folders and fifos are part of a snapshot, and the owner is where
@@ -27,13 +27,14 @@ from msgspec import Struct
 
 from pitstop.engine.amount import Amount
 from pitstop.engine.threads import in_thread
-from pitstop.engine.workspace_files import FileChangeKind
+from pitstop.engine.workspace_files import FileChangeKind, NewScan
 from pitstop.errors import Unavailable, UnknownSnapshot
 from pitstop.executors.machine.snapshots.catalog import Catalog, IdleCatalogs
 from pitstop.executors.machine.snapshots.diff import differences
 from pitstop.executors.machine.snapshots.objects import SnapshotObjects
 from pitstop.executors.machine.snapshots.restoring import restore
-from pitstop.executors.machine.snapshots.taking import Limits, Taken, look_only, take
+from pitstop.executors.machine.snapshots.sealed import Sealing
+from pitstop.executors.machine.snapshots.taking import Limits, Reading, Taken, look_only, take
 from pitstop.executors.machine.snapshots.tree import DETERMINISTIC, Entry
 
 LIMIT_BYTES = 20 * 1024**3
@@ -80,11 +81,16 @@ class SnapshotStore:
     """
 
     def __init__(
-        self, root: Path, *, snapshot_limit_bytes: int = LIMIT_BYTES, snapshot_limit_files: int = LIMIT_FILES
+        self,
+        root: Path,
+        *,
+        snapshot_limit_bytes: int = LIMIT_BYTES,
+        snapshot_limit_files: int = LIMIT_FILES,
+        new_sealing: Callable[[], Sealing] | None = None,
     ) -> None:
         self._root = root
         self._limits = Limits(snapshot_limit_bytes, snapshot_limit_files)
-        self._objects = SnapshotObjects(root / "objects")
+        self._objects = SnapshotObjects(root / "objects", new_sealing)
         self._catalogs = IdleCatalogs()
         weakref.finalize(self, self._catalogs.close)
 
@@ -100,6 +106,7 @@ class SnapshotStore:
         without: Collection[Path] = (),
         owner: str | None = None,
         amount: Amount | None = None,
+        new_scan: NewScan | None = None,
     ) -> SnapshotInfo:
         """What the folders are now; the parent itself, if that is what they were then. It is kept for the owner.
 
@@ -110,7 +117,8 @@ class SnapshotStore:
         if known is not None:
             return known
         stop = threading.Event()
-        return await in_thread(lambda: self._take(named, parent, left_alone, stop, owner, amount or Amount()), stop)
+        reading = Reading(amount or Amount(), new_scan)
+        return await in_thread(lambda: self._take(named, parent, left_alone, stop, owner, reading), stop)
 
     async def restore(
         self, folders: Folders, id: str, *, without: Collection[Path] = (), amount: Amount | None = None
@@ -199,7 +207,7 @@ class SnapshotStore:
         without: frozenset[bytes],
         stop: threading.Event,
         owner: str | None,
-        amount: Amount,
+        reading: Reading,
     ) -> SnapshotInfo:
         id = secrets.token_hex(8)
         taken_at = time.time()
@@ -220,7 +228,7 @@ class SnapshotStore:
                 objects=self._objects,
                 limits=self._limits,
                 stop=stop,
-                amount=amount,
+                reading=reading,
                 write_down=write_down,
             )
             return _info(_row(catalog, id))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, field
 
 from pitstop.engine.amount import Amount
+from pitstop.engine.workspace_files import NewScan
 from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.executors.machine.snapshots.catalog import Catalog, Seen
 from pitstop.executors.machine.snapshots.objects import BLOCK_BYTES, SnapshotObjects, Stored
@@ -56,6 +57,13 @@ class Limits(Struct, frozen=True):
             raise SnapshotTooLarge(f"{files:,} files", f"{self.snapshot_limit_files:,}", FILES_SETTING)
 
 
+class Reading(Struct, frozen=True):
+    """How files are read: what counts them up, and what looks for secrets in them."""
+
+    amount: Amount
+    new_scan: NewScan | None = None
+
+
 class Taken(Struct):
     """What was found. Paths begin with the name of their folder."""
 
@@ -76,17 +84,17 @@ def take(
     objects: SnapshotObjects,
     limits: Limits,
     stop: threading.Event,
-    amount: Amount,
+    reading: Reading,
     write_down: Callable[[Taken], None],
 ) -> Taken:
     """Put the folders into the store; `write_down` is called in the transaction that makes it a snapshot.
 
-    The `amount` is of what is in the folders that are not as they were.
+    The amount of the reading is of what is in the folders that are not as they were.
     """
     taken = Taken()
     linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     takings = [
-        _Taking(name, root, without, catalog, objects, taken, amount)
+        _Taking(name, root, without, catalog, objects, taken, reading)
         for name, root in folders.items()
         if os.path.isdir(root)
     ]
@@ -95,7 +103,7 @@ def take(
     limits.check(taken.files, taken.bytes)
     taken.links = sorted(sorted(paths) for paths in linked.values() if len(paths) > 1)
     changed = [taking.weigh_changed() for taking in takings]
-    amount.expect(sum(files for files, _ in changed), sum(size for _, size in changed))
+    reading.amount.expect(sum(files for files, _ in changed), sum(size for _, size in changed))
     stored: dict[tuple[int, int, int], Stored] = {}
     for taking in takings:
         taking.read(stored, stop)
@@ -114,7 +122,7 @@ def look_only(
     linked: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     for name, root in folders.items():
         if os.path.isdir(root):
-            taking = _Taking(name, root, without, catalog, objects, taken, Amount())
+            taking = _Taking(name, root, without, catalog, objects, taken, Reading(Amount()))
             taking.look(linked)
             if not taking.is_as_seen:
                 return None
@@ -134,7 +142,7 @@ class _Taking:
         catalog: Catalog,
         objects: SnapshotObjects,
         taken: Taken,
-        amount: Amount,
+        reading: Reading,
     ) -> None:
         self._name = name
         self._root = root
@@ -142,7 +150,8 @@ class _Taking:
         self._catalog = catalog
         self._objects = objects
         self._taken = taken
-        self._amount = amount
+        self._reading = reading
+        self._amount = reading.amount
         self._began_ns = time.time_ns()
         self._seen: Seen = {}
         self._listings: dict[bytes, Listing | None] = {}
@@ -246,7 +255,7 @@ class _Taking:
         known = stored.get(identity) if status.st_nlink > 1 else None
         if known is None:
             try:
-                known = self._objects.add(path, self._amount)
+                known = self._objects.add(path, self._amount, self._reading.new_scan)
             except (FileNotFoundError, PermissionError):
                 raise
             except OSError as error:
