@@ -17,7 +17,7 @@ from pitstop.runs.run_snapshots import RunSnapshots, bring_files, snapshots_in, 
 from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace, ports_in
 from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Approvals
-from pitstop.steps.artifact_secrets import refusal, without_files
+from pitstop.steps.artifact_secrets import in_words, without_files
 from pitstop.steps.described import ClosedStepType
 from pitstop.store.port import KeptRun, RunStore
 
@@ -37,7 +37,7 @@ class RunWorkplace:
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
         self._progress = ProgressTelling(self._notify_progress)
         self._problem: str | None = None  # why the artifacts are not stored yet
-        self._refused: tuple[str, ...] = ()  # why some artifacts are never stored
+        self._refused = ""  # why some artifacts are never stored
         self._step_types: dict[str, StepType] = {}
         self._snapshots: RunSnapshots | None = None
         self._is_new = len(kept.log) == kept.log.carried_over
@@ -125,7 +125,7 @@ class RunWorkplace:
     def problem(self) -> str | None:
         """Why the artifacts or the files at some point are not stored."""
         snapshots = None if self._snapshots is None else self._snapshots.problem
-        return self._problem or self.mask_text("; ".join(self._refused)) or snapshots
+        return self._problem or self._refused or snapshots
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         self._output_listeners.append(listener)
@@ -151,7 +151,7 @@ class RunWorkplace:
         if self.opened is not None:
             with suppress(WorkspaceLost):  # what was there is stored already, or cannot be read any more
                 refused = await self.opened.refused_artifacts()
-                self._refused = tuple(refusal(path, secret) for path, secret in refused.items())
+                self._refused = self.mask_text(in_words(refused))
                 await self._kept.keep_artifacts(without_files(self.opened.files.stream("artifacts"), refused))
         await self.keep_recordings()
 

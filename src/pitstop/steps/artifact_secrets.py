@@ -7,6 +7,8 @@ from pitstop.engine.threads import in_thread
 from pitstop.engine.workspace_files import FoundFile, NewScan, WorkspaceFiles
 from pitstop.errors import FileProblem
 
+NAMED = 3
+
 
 class ArtifactScan:
     """Finds the artifacts of one workspace that contain a secret. A file is read again when it has changed."""
@@ -51,3 +53,9 @@ async def without_files(
 
 def refusal(path: str, secret: str) -> str:
     return f"artifact {path} contains the secret {secret}: it is not stored"
+
+
+def in_words(refused: dict[str, str]) -> str:
+    """The first few of the artifacts that are refused, and how many more there are."""
+    told = [refusal(path, secret) for path, secret in list(refused.items())[:NAMED]]
+    return "; ".join(told) + (f"; and {len(refused) - NAMED} more" if len(refused) > NAMED else "")
