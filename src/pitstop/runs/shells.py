@@ -226,7 +226,7 @@ async def _open_step_shell(
     image, container = container_of(dict(config)) if is_command else (None, ContainerOptions())
     if image is not None:
         env = workplace.without_own_home(env)
-    env["PITSTOP_OUTPUT"] = f"{workplace.workspace.control}/shell.output"
+    env["PITSTOP_OUTPUT"] = f"{workplace.workspace.control}/{COMMAND_FILES}/shell.output"
     request = ShellRequest(
         argv=await _shell_with_history(workplace, activation, config.get("script"), in_container=image is not None),
         image=image,
