@@ -10,6 +10,7 @@ import pytest
 from pitstop.engine.container import ContainerOptions, Health, Service
 from pitstop.engine.executor import ShellRequest
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineRefused
+from pitstop.steps.commands import why_it_ended
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
 
@@ -93,6 +94,7 @@ async def test_two_services_of_one_name_are_refused(bench: Bench) -> None:
             Service(name="db", image=BOX, argv=("sh", "-c", "echo no disk; exit 4"), health=Health(command=("false",))),
             "ended with exit code 4",
         ),
+        (Service(name="db", image=BOX, argv=("sh", "-c", "echo no disk; exit 4")), "ended with exit code 4"),
         (
             Service(
                 name="db",
@@ -112,6 +114,19 @@ async def test_a_service_that_does_not_get_ready_is_told_with_what_it_said(
     assert (result.state, result.exit_code) == ("failed", 126)
     assert f"service db ({BOX}) {told}; last output:\nno disk" in result.reason
     assert bench.docker.left() == {}
+
+
+async def test_a_service_that_ends_while_a_step_runs_is_named_in_its_failure(bench: Bench) -> None:
+    dying = Service(name="db", image=BOX, argv=("sh", "-c", "nc -l -p 1234; echo no disk; exit 4"), shared=True)
+    end_it = "until nc db 1234 </dev/null; do sleep 0.1; done; while nslookup db >/dev/null; do sleep 0.1; done"
+    said = f"service db ({BOX}) ended with exit code 4; last output:\nno disk"
+
+    result, _ = await bench.run(f"{end_it}; exit 7", container=beside(dying))
+    assert why_it_ended(result) == f"exit code 7; {said}"
+
+    result, _ = await bench.run("echo never", container=beside(dying))
+    assert (result.state, result.exit_code) == ("failed", 126)
+    assert said in result.reason
 
 
 async def test_a_service_whose_image_or_command_is_not_there_is_told(bench: Bench) -> None:

@@ -151,7 +151,8 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `completed` is exit code 0; `failed` is any other, a signal that nobody here sent, or a command that could not be
     run, whose exit code is then the shell's: 127 not found, 126 cannot be run. `cancelled` and `timeout` were ended by
-    `cancel`; `lost` is one whose end nobody saw. `reason` is for people, and empty when the command completed.
+    `cancel`; `lost` is one whose end nobody saw. `reason` is for people, and empty when the command completed;
+    `hint` is what else was seen that may explain a failure, such as a service that has ended.
     `out_of_memory` is True only where it is known. `image_digest` names the very image that it ran in, if in any.
     """
 
@@ -160,6 +161,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     signal: int | None = None
     out_of_memory: bool = False
     reason: str = ""
+    hint: str = ""
     started_at: float = 0.0
     ended_at: float = 0.0
     duration_seconds: float = 0.0

@@ -134,6 +134,10 @@ class Tail:
 
 def why_it_ended(result: CommandResult) -> str:
     """The end of a command that is not accepted, for people."""
+    return "; ".join(filter(None, (_how_it_ended(result), result.hint)))
+
+
+def _how_it_ended(result: CommandResult) -> str:
     if result.state == "completed":
         return "exit code 0 is not accepted"
     if result.state == "lost":

@@ -27,7 +27,7 @@ from pitstop.executors.machine.containers.labels import remove_container
 from pitstop.executors.machine.containers.log import CommandLog
 from pitstop.executors.machine.containers.ownership import keep_owner
 from pitstop.executors.machine.containers.result import TAIL_BYTES, Ending, NotRun, Seen, result_of, why_not_run
-from pitstop.executors.machine.containers.services import Services
+from pitstop.executors.machine.containers.services import Services, ServicesOfCommand
 from pitstop.executors.machine.processes.argv import argv_of
 
 DRAIN_SECONDS = 60.0  # for what the engine still passes on when the container has ended; most often that is nothing
@@ -66,6 +66,7 @@ class ContainerCommand:
         self._labels = labels
         self._seen = Seen(started_at=time.time())
         self._argv: tuple[str, ...] = ()
+        self._beside = ServicesOfCommand(())
         self._preparing: asyncio.Task[Any] | None = None
         self._may_have_run = False
         self._is_running = False
@@ -187,7 +188,7 @@ class ContainerCommand:
         command, options = self._command, self._command.container
         image = await yard.images.get(self._image_name, options.pull, options.platform, self.log.say)
         self._seen = replace(self._seen, digest=image.digest)
-        networks = await stack.enter_async_context(
+        self._beside = await stack.enter_async_context(
             yard.services.beside(options.services, self._workspace.id, self._labels, self.log.say)
         )
         self._argv = command.argv if command.script is None else argv_of(command, self.log.path)
@@ -199,7 +200,7 @@ class ContainerCommand:
             options=options,
             labels=self._labels,
             has_input=command.stdin is not None,
-            networks=networks,
+            networks=self._beside.networks,
         )
         stack.push_async_callback(remove_container, yard.engine, self.name)
         await make_container(yard, self.name, request, self._workspace)
@@ -275,6 +276,7 @@ class ContainerCommand:
             exit_code=exit_code,
             out_of_memory=bool(state and state.get("OOMKilled")),
             problem=self._seen.problem or (REMOVED if is_removed else ""),
+            hint=await self._beside.why_dead() if exit_code else "",
         )
         not_run = why_not_run(exit_code, self.log.tail(TAIL_BYTES)) if exit_code else None
         if not_run is not None:

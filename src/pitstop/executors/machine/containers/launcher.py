@@ -233,11 +233,11 @@ class ContainerLauncher:
         name = f"pitstop-{workspace.id}-shell-{secrets.token_hex(4)}"
         traces_of(workspace).mkdir(exist_ok=True)
         async with AsyncExitStack() as stack:
-            networks = await stack.enter_async_context(
+            beside = await stack.enter_async_context(
                 yard.services.beside(request.options.services, workspace.id, request.labels, _nobody)
             )
             stack.push_async_callback(remove_container, yard.engine, name)
-            await make_container(yard, name, replace(request, networks=networks), workspace)
+            await make_container(yard, name, replace(request, networks=beside.networks), workspace)
             if request.read_only:
                 await check_shell(yard.engine, name, request.image.name)
             connection = await attach(yard.engine, name, has_input=True)

@@ -29,12 +29,13 @@ class NotRun(Exception):
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """What was seen of the end. `problem` tells what went wrong outside of the command, if anything."""
+    """What was seen of the end. `problem` is what went wrong outside of the command, `hint` what may explain it."""
 
     exit_code: int | None = None
     out_of_memory: bool = False
     ending: Ending = ""
     problem: str = ""
+    hint: str = ""
     is_lost: bool = False
     digest: str = ""
     started_at: float = 0.0
@@ -50,6 +51,7 @@ def result_of(seen: Seen) -> CommandResult:
         signal=None if seen.problem else signal_number,  # one that we sent for the problem explains nothing
         out_of_memory=seen.out_of_memory and seen.exit_code != 0,
         reason=_reason(seen, signal_number),
+        hint=seen.hint,
         started_at=seen.started_at,
         ended_at=seen.ended_at,
         duration_seconds=max(0.0, seen.ended_at - seen.started_at),
