@@ -3,6 +3,7 @@ import errno
 import socket
 from pathlib import Path
 
+import httpx
 import pytest
 
 from pitstop.doors.http.server import open_socket
@@ -13,6 +14,7 @@ from pitstop.serving.house import Serving, listen, open_house
 from pitstop.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.patience import PATIENCE_SECONDS
+from tests.service.test_recovery import NINE_AXES, TOO_MANY, ended_runs, leave_run
 
 
 async def test_a_house_that_is_left_by_an_error_is_closed_and_the_error_comes_out(tmp_path: Path) -> None:
@@ -55,3 +57,14 @@ async def test_a_port_that_becomes_free_in_a_moment_is_taken(monkeypatch: pytest
 
 def serving(settings: Settings) -> Serving:
     return Serving(settings=settings, port=0, drain_seconds=0.1)
+
+
+async def test_a_house_with_a_run_that_cannot_be_resumed_answers_and_says_why(tmp_path: Path) -> None:
+    settings = Settings(tmp_path)
+    await leave_run(settings, "old", NINE_AXES)
+    async with open_house(serving(settings)) as house, httpx.AsyncClient(base_url=house.url, trust_env=False) as client:
+        answers = [(await client.get(path)).status_code for path in ("/health", "/ready")]
+        reasons = await ended_runs(house.service, 1)
+
+    assert answers == [200, 200]
+    assert TOO_MANY in str(reasons["old"])

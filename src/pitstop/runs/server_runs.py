@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -14,7 +14,7 @@ from pitstop.engine.clock import SystemClock
 from pitstop.engine.executor import Executor, Placement, RunnerInfo
 from pitstop.engine.ports import Clock
 from pitstop.engine.workspace_files import NewScan
-from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists
+from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists, StoreProblem, UnknownRun
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
@@ -100,6 +100,7 @@ class ServerRuns:
         self._evaluators = Evaluators(backends.new_evaluator)
         self._workplaces = Workplaces(self._executor, backends.new_masker, 2 * options.lease_seconds, self._leave_lost)
         self._owners: dict[str, Ownership] = {}  # of the live runs, by id
+        self._claimed: set[str] = set()  # the runs that are ours and are to be resumed
         self._tasks = asyncio.TaskGroup()
         self._chores: list[asyncio.Task[None]] = []
         self._has_begun = asyncio.Event()  # set when the next run begins
@@ -110,8 +111,9 @@ class ServerRuns:
         await self._tasks.__aenter__()
         await self._store.register_server(self.id, self._options.address)
         await self._free_runs_of_the_dead()
-        await self._take_over()
+        claims = await self._claim()
         self._chores = [
+            self._tasks.create_task(self._resume_first(claims), name="resume runs"),
             self._tasks.create_task(self._keep_leases(), name="keep leases"),
             self._tasks.create_task(self._remove_old_files(), name="remove old files"),
         ]
@@ -201,8 +203,11 @@ class ServerRuns:
                 await run.execute()
         except LogLost:
             log.info("run %s was taken over by another server", run.id)
-        except Exception:  # the trouble of one run is not that of the others
+        except StoreProblem:  # its lease expires, and it is resumed
             log.exception("run %s could not be executed", run.id)
+        except Exception as error:  # the trouble of one run is not that of the others
+            log.exception("run %s could not be executed", run.id)
+            await self._give_up(run.id, error)
         finally:
             del self._owners[run.id]
             self._known.forget(run)
@@ -257,31 +262,66 @@ class ServerRuns:
             if server.id != self.id and is_dead(server.id):
                 await self._store.forget_server(server.id)
 
-    async def _take_over(self) -> None:
-        """Resume every run that has no server."""
+    async def _claim(self) -> Sequence[Claim]:
+        """Make every run ours that has no server."""
         claims = await self._store.claim(self.id, self._options.lease_seconds, TAKEN_AT_ONCE)
-        for first in range(0, len(claims), OPENED_AT_ONCE):  # the first resume while the next are read
-            some = claims[first : first + OPENED_AT_ONCE]
-            for claim, kept in zip(some, await self._store.open_claimed(some), strict=True):
-                await self._resume(claim, kept)
+        self._claimed.update(claim.record.id for claim in claims)
+        return claims
+
+    async def _resume_first(self, claims: Sequence[Claim]) -> None:
+        """Resume the runs that were found at the start, while the server is ready for others."""
+        try:
+            await self._resume_all(claims)
+        except StoreProblem:  # their leases expire, and they are claimed again
+            log.exception("cannot resume runs")
+
+    async def _resume_all(self, claims: Sequence[Claim]) -> None:
+        try:
+            for first in range(0, len(claims), OPENED_AT_ONCE):  # the first resume while the next are read
+                some = claims[first : first + OPENED_AT_ONCE]
+                for claim, kept in zip(some, await self._open(some), strict=True):
+                    await asyncio.sleep(0)
+                    if kept is not None:
+                        await self._resume(claim, kept)
+        finally:
+            self._claimed.difference_update(claim.record.id for claim in claims)
+
+    async def _open(self, claims: Sequence[Claim]) -> Sequence[KeptRun | None]:
+        """The runs, to be resumed; None for one whose log cannot be read, which has failed then."""
+        try:
+            return await self._store.open_claimed(claims)
+        except StoreProblem:
+            raise
+        except Exception as error:  # noqa: BLE001 - the trouble of one run is not that of the others
+            if len(claims) == 1:
+                await self._give_up(claims[0].record.id, error)
+                return [None]
+            return [kept for claim in claims for kept in await self._open([claim])]
 
     async def _resume(self, claim: Claim, kept: KeptRun) -> None:
         record = claim.record
         try:
             prepared = await self._maker.recall(record, self._secrets.of(record))
-        except PitstopError as error:
-            log.warning("cannot resume run %s: %s", record.id, error)
-            outcome = Outcome(Status.FAILED, error=error_of(error, ""))
-            now = self._clock.now()
-            kept.log.append(RunEnded(now, outcome))
-            await kept.update(status="failed", ended_at=now, error=f"cannot resume it: {error}")
-            await kept.close()
-        else:
             before = self._known.live.get(record.id)
             if before is not None:  # it was ours, and we renewed its lease too late
                 before.leave()
                 await before.is_gone.wait()
             self._begin(kept, prepared, claim.left_at)
+        except StoreProblem:
+            raise
+        except Exception as error:  # noqa: BLE001 - the trouble of one run is not that of the others
+            with suppress(LogLost):
+                kept.log.append(RunEnded(self._clock.now(), Outcome(Status.FAILED, error=error_of(error, ""))))
+            await kept.close()
+            await self._give_up(record.id, error)
+
+    async def _give_up(self, run: str, error: Exception) -> None:
+        """Store that a run has failed: it would fail in the same way the next time."""
+        reason = str(error) if isinstance(error, PitstopError) else repr(error)
+        log.warning("run %s has failed: %s", run, reason)
+        with suppress(StoreProblem, UnknownRun):  # what cannot be stored is tried again, when its lease expires
+            kept = await self._store.open(run, events=False)
+            await kept.update(status="failed", ended_at=self._clock.now(), error=f"cannot resume it: {reason}")
 
     async def _keep_leases(self) -> None:
         while True:
@@ -296,13 +336,14 @@ class ServerRuns:
     async def renew_leases(self) -> None:
         """Keep our runs, leave those that another server has by now, and resume those that have none."""
         held = list(self._known.live.values())  # one that begins meanwhile is not in the answer
-        ours = await self._store.renew(self.id, [run.id for run in held], self._options.lease_seconds)
+        names = {*self._claimed, *(run.id for run in held)}
+        ours = await self._store.renew(self.id, names, self._options.lease_seconds)
         for run in held:
             if run.id not in ours:
                 run.leave()
         if self.is_ready:  # a server that shuts down takes nothing over
             await self._free_runs_of_the_dead()
-            await self._take_over()
+            await self._resume_all(await self._claim())
 
     def _leave_lost(self, run: str) -> None:
         """This server hung for so long that what it had started was ended: the run is claimed again."""
