@@ -4,6 +4,7 @@
     ├── BadDefinition            what the user wrote cannot run
     │   ├── BadGraph             a graph with mistakes, all of them listed
     │   ├── BadFlow              a flow file with mistakes, each with its place
+    │   │   └── FlowTooLarge     one that is not read any further
     │   └── BadInputs            what a run was given is not what its flow asks for
     ├── BadExpression            a jq expression that does not compile or fails on what it was given
     │   └── ExpressionTimeout    one that took longer than it was allowed to
@@ -153,6 +154,12 @@ class BadFlow(BadDefinition):
     def __init__(self, found: Iterable[Mistake]) -> None:
         self.found = tuple(found)
         super().__init__(map(str, self.found))
+
+
+class FlowTooLarge(BadFlow):
+    """A flow that is beyond a limit, and was not read any further."""
+
+    code = "definition.flow_too_large"
 
 
 class BadInputs(BadDefinition):

@@ -3,7 +3,6 @@
 from msgspec import Struct
 
 FLOW_BYTES = 4 * 1024 * 1024  # of all files of a flow together
-FLOW_VALUES = 250_000  # of a flow with what it includes, each alias replaced by what it stands for
 VALUE_LEVELS = 100
 STEP_LEVELS = 50  # a step in a step is a few frames of Python each, and those have a limit too
 VARIABLES = 10_000  # in one of `vars`, `inputs`, `env` and `outputs`
@@ -15,8 +14,11 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     matrix_limit: int = 1_000  # combinations
     step_limit: int = 10_000  # in a flow, with those that it calls
+    value_limit: int = 100_000  # in a flow with what it includes, each alias replaced by what it stands for
     frame_limit: int = 10_000  # of a run that are open at the same time
     iteration_limit: int = 100_000  # of one `repeat`
+    artifact_limit_files: int = 10_000  # of a run
+    artifact_limit_bytes: int = 10 * 1024**3  # of a run, together
 
 
 DEFAULTS = Limits()
@@ -38,6 +40,14 @@ def too_large(size: int) -> str:
     return f"the flow is too large, {shown}: split it into several flows, or move data to a file"
 
 
+def too_many_values(limit: int) -> str:
+    """What is wrong with a flow that has more values; how many they are is not known, because it is not read on."""
+    return (
+        f"the flow, with the files that it includes, has more than {limit:,} values after resolving aliases: "
+        "split it into several flows, move data to a file, or raise PITSTOP_VALUE_LIMIT"
+    )
+
+
 def too_many_combinations(found: int, limits: Limits) -> str:
     way_out = "use fewer values, or raise PITSTOP_MATRIX_LIMIT"
     return too_many("the matrix has", found, "combinations", limits.matrix_limit, way_out)
@@ -46,6 +56,17 @@ def too_many_combinations(found: int, limits: Limits) -> str:
 def too_many_iterations(found: int, limits: Limits) -> str:
     way_out = "end the loop earlier, or raise PITSTOP_ITERATION_LIMIT"
     return too_many("the loop has", found, "iterations", limits.iteration_limit, way_out)
+
+
+def too_many_artifacts(files: int, size: int, limits: Limits) -> str | None:
+    """What is wrong with so many artifacts, of so many bytes together; None if they are within the limits."""
+    if files > limits.artifact_limit_files:
+        way_out = "pack them into one file, or raise PITSTOP_ARTIFACT_LIMIT_FILES"
+        return too_many("the run has at least", files, "artifacts", limits.artifact_limit_files, way_out)
+    if size > limits.artifact_limit_bytes:
+        way_out = "hand on less, or raise PITSTOP_ARTIFACT_LIMIT_BYTES"
+        return too_many("the artifacts have at least", size, "bytes", limits.artifact_limit_bytes, way_out)
+    return None
 
 
 def too_many_steps(found: int, limits: Limits) -> str:

@@ -2,11 +2,15 @@
 
 import gc
 import json
+from typing import Any
+from weakref import ReferenceType, ref
 
 import pytest
 
+from pitstop.definition import yaml_reader
 from pitstop.definition.flow import Flow, InputSpec, Position, StepSpec
 from pitstop.definition.values import Retry, Source
+from pitstop.definition.yaml_nodes import Document, read_document
 from tests.definition.flow_types import read
 
 CHECKOUT = """\
@@ -265,3 +269,22 @@ def test_reading_leaves_the_garbage_collector_as_it_was() -> None:
     assert gc.isenabled()
     read(CHECKOUT)
     assert gc.isenabled()
+
+
+def test_the_nodes_of_a_file_are_let_go_of_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without waiting for the collector, which may not look for a long time."""
+    kept: list[ReferenceType[Document]] = []
+
+    def read_and_watch(*given: Any) -> Document | None:
+        document = read_document(*given)
+        assert document is not None
+        kept.append(ref(document))
+        return document
+
+    monkeypatch.setattr(yaml_reader, "read_document", read_and_watch)
+    gc.disable()
+    try:
+        read("steps: [{run: 'echo ${{ .vars.a }}'}]\nvars: {a: 1}")
+        assert [each() for each in kept] == [None]
+    finally:
+        gc.enable()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pitstop.limits import FLOW_VALUES, NAME_CHARACTERS, VARIABLES
+from pitstop.limits import DEFAULTS, NAME_CHARACTERS, VARIABLES, too_many_values
 from tests.definition.flow_types import mistakes_in, only_mistake, read
 
 NINE_AXES = ", ".join(f"k{axis}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" for axis in range(9))
@@ -54,9 +54,10 @@ def names(count: int) -> str:
             )
         ),
         (
-            "vars: {a: [" + "1, " * FLOW_VALUES + "1]}\nsteps: [{run: x}]",
+            "vars: {a: [" + "1, " * DEFAULTS.value_limit + "1]}\nsteps: [{run: x}]",
             (1, 11),
-            "more than 250,000 values after resolving aliases: split the flow, or move data to a file",
+            "the flow, with the files that it includes, has more than 100,000 values after resolving aliases: "
+            "split it into several flows, move data to a file, or raise PITSTOP_VALUE_LIMIT",
         ),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
@@ -75,10 +76,9 @@ def test_steps_in_steps_and_in_included_files_are_counted_together() -> None:
 
 @pytest.mark.parametrize("names", ["aaa", "abc"])
 def test_the_values_of_included_files_are_counted_together(names: str) -> None:
-    values = f"x-data: [{'1, ' * 100_000}]\nsteps: [{{run: x}}]"
+    values = f"x-data: [{'1, ' * 40_000}]\nsteps: [{{run: x}}]"
     text = f"steps: [{', '.join(f'{{include: {name}.yaml}}' for name in names)}]"
-    message = only_mistake(text, {f"{name}.yaml": values for name in names}).message
-    assert message == "the included files have more than 250,000 values in total: split the flow"
+    assert only_mistake(text, {f"{name}.yaml": values for name in names}).message == too_many_values(100_000)
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,30 @@
 """The table of limits is what holds, and each of its rows has a test."""
 
 import re
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from pitstop import limits
 from pitstop.definition.plain import MOST_SECRETS
+from pitstop.engine.frame import LARGEST_NOTE_BYTES
+from pitstop.executors.jq_worker import JqWorker
 from pitstop.limits import DEFAULTS
-from pitstop.settings import read_settings
+from pitstop.runs import shell_recording
+from pitstop.settings import Settings, read_settings
+from pitstop.steps import python, script_outputs
+from pitstop.steps.http import HttpConfig
+from pitstop.store.port import LONGEST_LINE
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/limits.md"
 SECTIONS, _, _ = PAGE.read_text().partition("## HTTP")  # which the tests of that door cover
-ROWS = re.findall(r"^\| (?P<what>.+?) \| (?P<limit>[\d,]+) \| (?P<setting>`\w+`)? ?\|", SECTIONS, re.MULTILINE)
+ROWS = re.findall(r"^\| (?P<what>.+?) \| (?P<limit>[\d,]+) \| (?P<setting>`\w+`)?[^|]*\|", SECTIONS, re.MULTILINE)
 
 TESTED = {  # the number that holds, and where a test goes beyond it
     "bytes of a flow": (limits.FLOW_BYTES, "definition/test_flow_mistakes.py::test_what_is_no_yaml_that_can_be_read"),
-    "values in a flow": (limits.FLOW_VALUES, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
+    "values in a flow": (DEFAULTS.value_limit, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
     "nesting of values": (
         limits.VALUE_LEVELS,
         "definition/test_flow_mistakes.py::test_a_chain_of_aliases_is_as_deep_as_what_it_stands_for",
@@ -33,6 +40,47 @@ TESTED = {  # the number that holds, and where a test goes beyond it
     "combinations of a": (DEFAULTS.matrix_limit, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
     "iterations of a": (DEFAULTS.iteration_limit, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
     "frames open": (DEFAULTS.frame_limit, "engine/test_parallel.py::test_branches_in_branches_above_the_limit_fail"),
+    "artifacts of a run": (
+        DEFAULTS.artifact_limit_files,
+        "service/test_local.py::test_artifacts_beyond_the_limit_are_not_stored_and_the_run_says_so",
+    ),
+    "bytes of the artifacts": (
+        DEFAULTS.artifact_limit_bytes,
+        "steps/test_run.py::test_artifacts_beyond_a_limit_fail_the_step",
+    ),
+    "bytes of the outputs": (
+        script_outputs.MOST_BYTES,
+        "steps/test_run.py::test_garbage_in_the_output_file_fails_the_step_with_a_reason",
+    ),
+    "bytes of the result of": (
+        python.ANSWER_BYTES,
+        "steps/test_python.py::test_a_result_that_is_too_large_fails_the_step",
+    ),
+    "bytes of an `http`": (
+        HttpConfig.model_fields["body_limit"].default,
+        "steps/test_http.py::test_a_long_body_is_cut",
+    ),
+    "bytes of the results": (
+        signature(JqWorker).parameters["max_output_bytes"].default,
+        "executors/test_jq_worker.py::test_results_that_are_too_large_are_cut_off",
+    ),
+    "bytes of a note": (
+        LARGEST_NOTE_BYTES,
+        "engine/test_notes.py::test_a_note_that_is_too_large_fails_the_step_and_names_the_limit",
+    ),
+    "bytes of a log line": (LONGEST_LINE, "contracts/store.py::test_a_line_that_never_ends_is_kept_as_several"),
+    "bytes of a recorded": (
+        shell_recording.MOST_BYTES,
+        "service/test_shell_recording.py::test_a_recording_that_grows_too_large_says_where_it_ends",
+    ),
+    "files in a snapshot": (
+        Settings(ROOT).snapshot_limit_files,
+        "executors/test_snapshots.py::test_what_is_too_large_is_refused_before_anything_is_kept",
+    ),
+    "bytes in a snapshot": (
+        Settings(ROOT).snapshot_limit_bytes,
+        "service/test_files_too_large.py::test_files_that_cannot_be_kept_keep_no_step_from_running",
+    ),
 }
 
 
@@ -48,5 +96,5 @@ def test_a_row_is_what_holds(what: str, limit: str, setting: str) -> None:
 
     assert limit == f"{number:,}"
     assert f"def {name}(" in (ROOT / "tests" / file).read_text()
-    if setting:
+    if setting.startswith("`PITSTOP_"):
         assert read_settings({setting.strip("`"): "7"}) != read_settings({})

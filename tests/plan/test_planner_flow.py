@@ -264,3 +264,12 @@ cleanup: [{id: last, run: x, secrets: [LAST]}]
 def test_every_way_of_combining_steps_takes_secrets(combining: str) -> None:
     made = plan(f"steps: [{{secrets: [KEY], {combining}}}]")
     assert made.steps["1.in"].secrets == ("KEY",)
+
+
+def test_an_error_about_very_many_unknown_inputs_is_short() -> None:
+    names = ", ".join(f"known{number}: {{default: 1}}" for number in range(5_000))
+    flow = read(f"inputs: {{{names}}}\nsteps: [{{run: x}}]")
+    with pytest.raises(BadInputs) as refused:
+        checked_inputs(flow, {f"other{number}": 1 for number in range(5_000)})
+    assert len(refused.value.mistakes) == 101
+    assert refused.value.mistakes[-1] == "4,900 more inputs are unknown"

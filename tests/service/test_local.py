@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.errors import BadFlow, BadInputs, BadLog, CommandRefused, UnknownStep
 from pitstop.executors.machine.placing import PlacingExecutor
+from pitstop.limits import Limits
 from pitstop.runs import run_workplace
 from pitstop.runs.live_run import LiveRun
 from pitstop.service.caller import LOCAL
@@ -335,3 +337,20 @@ async def test_a_run_whose_log_does_not_fit_any_more_ends_and_says_why(desk: Des
 
     with pytest.raises(BadLog, match="has a step 'hello' that 'shop' does not have"):
         await desk.run(flow, from_step="bad")
+
+
+async def test_artifacts_beyond_the_limit_are_not_stored_and_the_run_says_so(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, limits=Limits(artifact_limit_files=2))
+    flow = desk.write("steps: [{run: 'for name in a b c d; do echo 1 > $PITSTOP_ARTIFACTS/$name; done'}]")
+
+    async with desk.start(flow) as run:
+        summary = await run.wait()
+        stored = await run.artifacts()
+
+    assert summary.status == "passed"
+    assert summary.error is not None
+    assert summary.error.endswith(
+        "are not stored: the run has at least 3 artifacts, but at most 2 are allowed: "
+        "pack them into one file, or raise PITSTOP_ARTIFACT_LIMIT_FILES"
+    )
+    assert len(stored) == 2

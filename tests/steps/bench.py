@@ -16,6 +16,7 @@ from pitstop.executors.far import FarExecutor
 from pitstop.executors.jq_worker import JqWorker
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.masking import MaskedStream, Masker
+from pitstop.limits import DEFAULTS
 from pitstop.plan.plan import Plan, Step
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import ArtifactScan
@@ -36,6 +37,7 @@ class Bench:
         self._said = bytearray()
         self._said_more = asyncio.Event()
         self.said_bytes = 0
+        self.limits = DEFAULTS
         self.raised: BaseException | None = None  # by the last step
 
     @property
@@ -88,7 +90,9 @@ class Bench:
         log: EventLog | None = None,
     ) -> Run:
         """A run of a whole plan, to its end."""
-        run = Run(Plan(root), dict(values), Ports(self._evaluator, SystemClock(), step_types), log=log)
+        run = Run(
+            Plan(root, limits=self.limits), dict(values), Ports(self._evaluator, SystemClock(), step_types), log=log
+        )
         await run.execute()
         return run
 

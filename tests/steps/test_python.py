@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from pitstop.events.outcome import Status
-from pitstop.steps import python_call
+from pitstop.steps import python, python_call
 from pitstop.steps.python import PythonConfig
 from tests.steps.bench import Bench, open_bench
 
@@ -52,6 +52,14 @@ async def test_a_module_of_the_workspace_can_be_called(bench: Bench) -> None:
     outputs = await bench.outputs("python", {"call": "tools_of_this_workspace:go"})
 
     assert outputs["from"] == str(bench.repo / "tools_of_this_workspace.py")
+
+
+async def test_a_result_that_is_too_large_fails_the_step(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python, "ANSWER_BYTES", 8)
+
+    told = await bench.failure("python", {"call": f"{HERE}:add", "with": {"a": 1}})
+
+    assert told.endswith(":add returned too much (it has 23 bytes, and 8 are allowed): write it to a file")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from pitstop.events.outcome import Status
+from pitstop.limits import Limits
 from pitstop.plan.plan import Retry
 from pitstop.steps.failures import CommandFailed
 from tests.steps.bench import Bench, is_alive, open_bench
@@ -374,6 +375,30 @@ async def test_artifacts_of_a_failed_command_are_kept_too(bench: Bench) -> None:
     await bench.failure("run", {"script": "echo 1 > core.log; exit 1", "artifacts": ["*.log", "*.missing"]})
 
     assert bench.files_in(bench.workspace.artifacts) == {"core.log": "1\n"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (
+            Limits(artifact_limit_files=2),
+            "the run has at least 3 artifacts, but at most 2 are allowed: "
+            "pack them into one file, or raise PITSTOP_ARTIFACT_LIMIT_FILES",
+        ),
+        (
+            Limits(artifact_limit_bytes=5),
+            "the artifacts have at least 6 bytes, but at most 5 are allowed: "
+            "hand on less, or raise PITSTOP_ARTIFACT_LIMIT_BYTES",
+        ),
+    ],
+)
+async def test_artifacts_beyond_a_limit_fail_the_step(bench: Bench, limits: Limits, message: str) -> None:
+    config = {"script": "for name in a b c; do echo 1 > $name.log; done", "artifacts": ["*.log"]}
+
+    bench.limits = limits
+
+    assert await bench.failure("run", config) == f"LimitExceeded: {message}"
+    assert bench.files_in(bench.workspace.artifacts) == {}
 
 
 @pytest.mark.parametrize("field", ["artifacts", "tests"])

@@ -156,7 +156,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 async def leak_in_shell(run: LiveRun, stop: int) -> None:
     """Type a secret and show it, in a shell that is recorded."""
-    shell = await run.shell(stop, record="keys")
+    shell = await run.shell(stop, "alice", record="keys")
     await shell.write(f': {SECRETS["TOKEN"]}; echo "$PHRASE"; echo "$TOKEN$TOKEN" | xxd -p; echo do""ne\r'.encode())
     await said_by(shell, b"done\r\n")
     await shell.close()

@@ -3,8 +3,9 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from typing import NoReturn
 
-from pitstop.errors import BadFlow, Mistake
+from pitstop.errors import BadFlow, FlowTooLarge, Mistake
 
 MOST_MISTAKES = 1_000
 _LINE_END = "\r\n|[\r\n\x85\u2028\u2029]"  # what YAML takes for one
@@ -26,6 +27,11 @@ class Mistakes:
         if len(self._found) == MOST_MISTAKES:
             enough = f"too many errors ({MOST_MISTAKES:,}): the rest of the file was not checked"
             raise BadFlow([*self._in_order(), Mistake(file, line, column, enough)])
+
+    def refuse(self, file: str, line: int, column: int, message: str) -> NoReturn:
+        """Note that the flow is too large to be read any further; FlowTooLarge."""
+        self.add(file, line, column, message)
+        raise FlowTooLarge(self._in_order())
 
     def add_all(self, found: Iterable[Mistake]) -> None:
         for mistake in found:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from yaml import MarkedYAMLError, YAMLError
 from yaml._yaml import CParser
@@ -12,7 +12,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from pitstop.definition.flow import Position
 from pitstop.definition.mistakes import Mistakes, nearest, quoted
 from pitstop.definition.values import Source
-from pitstop.limits import FLOW_BYTES, FLOW_VALUES, VALUE_LEVELS, too_large
+from pitstop.limits import DEFAULTS, FLOW_BYTES, VALUE_LEVELS, too_large, too_many_values
 
 MOST_HINTS = 100  # about the unknown keys of one mapping: finding the nearest word takes long
 
@@ -34,8 +34,16 @@ class Document:
         self.size = 0  # in nodes
         self.see_template: Callable[[ScalarNode], None] | None = None  # is shown each text with a `${{`
 
+    def close(self) -> None:
+        """Let go of the nodes, of which there may be very many, at once."""
+        self.root = self.see_template = None
+
     def tell(self, node: Node, message: str, hint: str | None = None) -> None:
         self.mistakes.add(self.file, *position_of(node), message, hint)
+
+    def refuse(self, node: Node, message: str) -> NoReturn:
+        """FlowTooLarge, at this node."""
+        self.mistakes.refuse(self.file, *position_of(node), message)
 
     def place_of(self, node: Node) -> Source:
         line, column = position_of(node)
@@ -163,27 +171,27 @@ _BEGINS_A_VALUE = frozenset("+-.0123456789tTfFnN~")
 _TAG_OF = {int: "int", float: "float", bool: "bool", type(None): "null"}
 
 
-def read_document(file: str, data: str | bytes, mistakes: Mistakes) -> Document | None:
-    """The document in a file; None when it cannot be read at all, which `mistakes` then says why."""
+def read_document(
+    file: str, data: str | bytes, mistakes: Mistakes, value_limit: int = DEFAULTS.value_limit
+) -> Document | None:
+    """The document in a file; None when it cannot be read at all, which `mistakes` then says why. FlowTooLarge."""
     text = _decoded(file, data, mistakes)
     if text is None:
         return None
     mistakes.texts[file] = text
     document = Document(file, text, mistakes)
     if len(text) > FLOW_BYTES:
-        mistakes.add(file, 1, 1, too_large(len(text)))
-        return None
+        mistakes.refuse(file, 1, 1, too_large(len(text)))
     try:
-        composer = _Composer(text)
+        composer = _Composer(text, value_limit)
         document.root = composer.get_single_node()
         document.size = composer.nodes
         if document.root is None:
             mistakes.add(file, 1, 1, "the file is empty: a flow needs at least `steps:`")
         elif "*" in text and "&" in text:
-            document.size = _measure(document.root, {})[0]
+            document.size = _measure(document.root, {}, value_limit)[0]
     except _BeyondLimits as beyond:
-        mistakes.add(file, beyond.line, beyond.column, beyond.reason)
-        return None
+        mistakes.refuse(file, beyond.line, beyond.column, beyond.reason)
     except (YAMLError, UnicodeEncodeError) as error:
         _tell_syntax(document, error)
         return None
@@ -202,9 +210,10 @@ class _BeyondLimits(Exception):
 class _Composer(CParser):
     """libyaml's composer. It is recursive and in C, so only limits that are held while it works keep it alive."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, value_limit: int) -> None:
         super().__init__(text)
         self.nodes = 0
+        self._value_limit = value_limit
         self._levels = 0
 
     def resolve(self, kind: type[Node], value: str, implicit: Any) -> str:
@@ -215,18 +224,17 @@ class _Composer(CParser):
         self._levels += 1
         if self._levels > VALUE_LEVELS:
             raise _BeyondLimits(parent, _TOO_DEEP)
-        if self.nodes > FLOW_VALUES:
-            raise _BeyondLimits(parent, _TOO_MANY)
+        if self.nodes > self._value_limit:
+            raise _BeyondLimits(parent, too_many_values(self._value_limit))
 
     def ascend_resolver(self) -> None:
         self._levels -= 1
 
 
 _TOO_DEEP = f"nested more than {VALUE_LEVELS} levels deep"
-_TOO_MANY = f"more than {FLOW_VALUES:,} values after resolving aliases: split the flow, or move data to a file"
 
 
-def _measure(node: Node, known: dict[Node, tuple[int, int] | None]) -> tuple[int, int]:
+def _measure(node: Node, known: dict[Node, tuple[int, int] | None], value_limit: int) -> tuple[int, int]:
     """Nodes and levels with aliases replaced. `known` has each node once it is measured, None while we are inside."""
     if isinstance(node, ScalarNode):
         return 1, 1
@@ -238,11 +246,11 @@ def _measure(node: Node, known: dict[Node, tuple[int, int] | None]) -> tuple[int
     known[node] = None
     nodes, levels = 1, 0
     for child in _children(node):
-        child_nodes, child_levels = _measure(child, known)
+        child_nodes, child_levels = _measure(child, known, value_limit)
         nodes += child_nodes
         levels = max(levels, child_levels)
-    if nodes > FLOW_VALUES:
-        raise _BeyondLimits(node, _TOO_MANY)
+    if nodes > value_limit:
+        raise _BeyondLimits(node, too_many_values(value_limit))
     if levels >= VALUE_LEVELS:
         raise _BeyondLimits(node, _TOO_DEEP)
     known[node] = nodes, levels + 1

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pitstop.definition.size_checks import check_names, check_repetitions
 from pitstop.definition.template_checks import CheckExpression, ParseTemplate, TemplateChecks
 from pitstop.definition.values import Source
 from pitstop.definition.yaml_nodes import Document, Entry, known_entries, position_of, read_document
-from pitstop.limits import DEFAULTS, FLOW_VALUES, STEP_LEVELS, Limits, too_many_steps
+from pitstop.limits import DEFAULTS, STEP_LEVELS, Limits, too_many_steps, too_many_values
 
 if TYPE_CHECKING:
     from pitstop.definition.by_models import ByModels
@@ -46,7 +46,7 @@ def read_flow(
     `on_call` gets each step that calls a flow, even if the file has mistakes.
     """
     reading = _Reading(step_types, read_file, TemplateChecks(parse_template, check_expression), on_call, limits)
-    with _collector_paused():
+    with _collector_paused(), closing(reading):
         document = reading.open(file, text)
         flow = None if document is None else _FileReader(reading, document, (resolve_file(file),)).read_flow()
     reading.mistakes.raise_if_any()
@@ -94,11 +94,10 @@ class _Reading:
         """Take so many more steps on, before any of them is read; BadFlow when these are too many."""
         self._steps += count
         if self._steps > self.limits.step_limit:
-            document.tell(node, too_many_steps(self._steps, self.limits))
-            self.mistakes.raise_if_any()
+            document.refuse(node, too_many_steps(self._steps, self.limits))
 
     def open(self, file: str, text: str | bytes) -> Document | None:
-        document = self._documents[file] = read_document(file, text, self.mistakes)
+        document = self._documents[file] = read_document(file, text, self.mistakes, self.limits.value_limit)
         if document is not None:
             document.see_template = lambda node: self.templates.check_text(document, node)
             self._nodes += document.size
@@ -121,10 +120,13 @@ class _Reading:
         else:
             included = self._documents[file]
             self._nodes += included.size if included is not None else 0
-        if self._nodes > FLOW_VALUES:
-            document.tell(node, f"the included files have more than {FLOW_VALUES:,} values in total: split the flow")
-            self.mistakes.raise_if_any()
+        if self._nodes > self.limits.value_limit:
+            document.refuse(node, too_many_values(self.limits.value_limit))
         return included
+
+    def close(self) -> None:
+        for document in filter(None, self._documents.values()):
+            document.close()
 
 
 class _FileReader:

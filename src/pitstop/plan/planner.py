@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ from pitstop.plan.wiring import Wiring
 LoadFlow = Callable[[str], Flow]
 Chain = tuple[str, ...]
 Steps = tuple[Step, ...]
+
+SHOWN_INPUTS = 100  # in an error about unknown ones
 
 
 def plan_graph(definition: GraphDefinition, recursion_limit: int = 10_000) -> Plan:
@@ -155,12 +158,17 @@ def checked_inputs(flow: Flow, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown_inputs(flow: Flow, given: Iterable[str]) -> list[str]:
-    known = f"its inputs are {', '.join(flow.inputs)}" if flow.inputs else "it has no inputs"
-    return [
-        f"flow {flow.name!r} has no input {quoted(name)}; {did_you_mean(name, flow.inputs) or known}"
-        for name in given
-        if name not in flow.inputs
+    shown = list(islice(flow.inputs, SHOWN_INPUTS))
+    more = ", …" if len(flow.inputs) > len(shown) else ""
+    known = f"its inputs are {', '.join(shown)}{more}" if shown else "it has no inputs"
+    unknown = [name for name in given if name not in flow.inputs]
+    mistakes = [
+        f"flow {flow.name!r} has no input {quoted(name)}; {did_you_mean(name, shown) or known}"
+        for name in unknown[:SHOWN_INPUTS]
     ]
+    if len(unknown) > SHOWN_INPUTS:
+        mistakes.append(f"{len(unknown) - SHOWN_INPUTS:,} more inputs are unknown")
+    return mistakes
 
 
 def _missing_input(flow: Flow, name: str) -> str:
@@ -279,8 +287,8 @@ class _Planning:
         if first is not spec.source:
             self._tell(spec.source, f"path {quoted(path)} is already used by the step at {first}: choose another id")
         if len(self._taken) > self._limits.step_limit:
-            self._tell(spec.source, too_many_steps(len(self._taken), self._limits))
-            self.mistakes.raise_if_any()
+            place, message = spec.source, too_many_steps(len(self._taken), self._limits)
+            self.mistakes.refuse(place.file, place.line, place.column, message)
         if path.count(".") >= STEP_LEVELS:
             self._tell(spec.source, f"steps are nested more than {STEP_LEVELS} levels deep, including called flows")
             self.mistakes.raise_if_any()

@@ -17,7 +17,7 @@ from pitstop.definition.mistakes import in_order
 from pitstop.definition.yaml_reader import read_flow
 from pitstop.engine.ports import Evaluator
 from pitstop.engine.threads import in_thread
-from pitstop.errors import BadEdit, BadExpression, BadFlow, Mistake
+from pitstop.errors import BadEdit, BadExpression, BadFlow, FlowTooLarge, Mistake
 from pitstop.limits import DEFAULTS, FLOW_BYTES, Limits, too_large
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.plan import Step
@@ -136,20 +136,32 @@ class FlowFiles:
         given: Collection[str] = (),
     ) -> PlannedFlow:
         """Errors may show the text of the files that are `given`."""
-        types = StepTypes()
         try:
-            usable = types_named_in(source.text, types)
-            return _Reading(source, types, usable, self._limits, check_expression).plan(path, inputs)
-        except BadFlow:  # which may be because of a type that was not looked for
-            types = find_step_types()
-        try:
-            return _Reading(source, types, types.usable(), self._limits, check_expression).plan(path, inputs)
+            return _read_flow(path, source, inputs, self._limits, check_expression)
         except BadFlow as error:
             if self._may_quote is None:
                 raise
-            may_quote = self._may_quote
+            may_quote, kind = self._may_quote, type(error)
             found = without_quotes(error.found, lambda file: file in given or may_quote(file))
-        raise BadFlow(found)
+        raise kind(found)
+
+
+def _read_flow(
+    path: str,
+    source: "_Source",
+    inputs: Mapping[str, Any] | None,
+    limits: Limits,
+    check_expression: CheckExpression | None,
+) -> PlannedFlow:
+    types = StepTypes()
+    try:
+        usable = types_named_in(source.text, types)
+        return _Reading(source, types, usable, limits, check_expression).plan(path, inputs)
+    except FlowTooLarge:
+        raise
+    except BadFlow:  # which may be because of a type that was not looked for
+        types = find_step_types()
+    return _Reading(source, types, types.usable(), limits, check_expression).plan(path, inputs)
 
 
 class KnownPlans:
@@ -214,6 +226,8 @@ class _Reading:
         calls: list[StepSpec] = []
         try:
             flow = self._read(normpath(path), self._source.text, calls.append)
+        except FlowTooLarge:
+            raise
         except BadFlow as error:  # its calls are right or wrong whatever else is in the file
             text = self._source.text.decode(errors="replace")
             found = call_mistakes(calls, normpath(path), text, self.load, self._limits)

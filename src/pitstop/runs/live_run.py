@@ -269,6 +269,7 @@ class LiveRun:
         view = fold(events)
         failures = tell_failures(view, self._prepared.plan, self.mask_text)
         await self._place.keep_artifacts_at_end(self._clock, lambda: self._is_left)
+        message = message or self._place.excess
         now = self._clock.now()
         await self.kept.update(
             status=outcome.status.value,

@@ -1,6 +1,6 @@
 """Where one run works: its workspace, the step types that work there, and what the run stores of their work."""
 
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
@@ -8,6 +8,7 @@ from pitstop.engine.executor import LogChunk
 from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
 from pitstop.errors import LogLost, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
 from pitstop.events.types import StepFinished
+from pitstop.limits import too_many_artifacts
 from pitstop.runs.commits import check_out
 from pitstop.runs.flow_files import plan_added_step
 from pitstop.runs.machines import refuse_unmet
@@ -19,7 +20,7 @@ from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import in_words, without_files
 from pitstop.steps.described import ClosedStepType
-from pitstop.store.port import KeptRun, RunStore
+from pitstop.store.port import FileChunk, KeptRun, RunStore
 
 KEEP_AGAIN_SECONDS = 0.5
 
@@ -37,7 +38,8 @@ class RunWorkplace:
         self._progress_listeners: list[Callable[[WorkspaceProgress], None]] = []
         self._progress = ProgressTelling(self._notify_progress)
         self._problem: str | None = None  # why the artifacts are not stored yet
-        self._refused = ""  # why some artifacts are never stored
+        self._refused = ""  # why some artifacts are never stored: they contain secrets
+        self.excess: str | None = None  # or they are too many
         self._step_types: dict[str, StepType] = {}
         self._snapshots: RunSnapshots | None = None
         self._is_new = len(kept.log) == kept.log.carried_over
@@ -125,7 +127,7 @@ class RunWorkplace:
     def problem(self) -> str | None:
         """Why the artifacts or the files at some point are not stored."""
         snapshots = None if self._snapshots is None else self._snapshots.problem
-        return self._problem or self._refused or snapshots
+        return self._problem or self._refused or self.excess or snapshots
 
     def hear_output(self, listener: Callable[[Output], None]) -> Callable[[], None]:
         self._output_listeners.append(listener)
@@ -152,13 +154,28 @@ class RunWorkplace:
             with suppress(WorkspaceLost):  # what was there is stored already, or cannot be read any more
                 refused = await self.opened.refused_artifacts()
                 self._refused = self.mask_text(in_words(refused))
-                await self._kept.keep_artifacts(without_files(self.opened.files.stream("artifacts"), refused))
+                await self._store_artifacts(without_files(self.opened.files.stream("artifacts"), refused))
         await self.keep_recordings()
 
     async def keep_recordings(self) -> None:
         if self.opened is not None:
             with suppress(WorkspaceLost):
-                await self._kept.keep_artifacts(self.opened.files.stream("control", RECORDINGS))
+                await self._store_artifacts(self.opened.files.stream("control", RECORDINGS))
+
+    async def _store_artifacts(self, chunks: AsyncIterator[FileChunk]) -> None:
+        await self._kept.keep_artifacts(self._within_limits(chunks))
+
+    async def _within_limits(self, chunks: AsyncIterator[FileChunk]) -> AsyncIterator[FileChunk]:
+        """The files up to the one with which they are too many, or too large; `problem` says so."""
+        files, size, last = 0, 0, None
+        async for file, data in chunks:
+            if file.path != last:
+                files, size, last = files + 1, size + file.size, file.path
+                excess = too_many_artifacts(files, size, self._prepared.plan.limits)
+                if excess is not None:
+                    self.excess = f"artifacts from {file.path!r} on are not stored: {excess}"
+                    return
+            yield file, data
 
     async def keep_artifacts_at_end(self, clock: Clock, is_left: Callable[[], bool]) -> None:
         """Wait for a store that is unavailable, as everything else of the run does; LogLost once the run is left."""

@@ -6,7 +6,8 @@ from itertools import chain
 import msgspec
 
 from pitstop.engine.workspace_files import FoundFile, WorkspaceFiles
-from pitstop.errors import FileProblem, PathOutside
+from pitstop.errors import FileProblem, LimitExceeded, PathOutside
+from pitstop.limits import Limits, too_many_artifacts
 from pitstop.steps.failures import CannotWrite, NothingMatches, OutsideWorkspace
 
 # What tells a file that was written again from one that was not: inode, size, time of the last change
@@ -43,8 +44,11 @@ def only_written(found: FoundFiles, before: Traces) -> FoundFiles:
     return FoundFiles(written, found.unmatched)
 
 
-async def collect_files(files: WorkspaceFiles, found: FoundFiles) -> list[dict[str, object]]:
-    """Copy the files to the artifacts, under the paths that they have in the repo, and list them."""
+async def collect_files(files: WorkspaceFiles, found: FoundFiles, limits: Limits) -> list[dict[str, object]]:
+    """Copy the files to the artifacts, under the paths that they have in the repo, and list them. LimitExceeded."""
+    excess = too_many_artifacts(len(found.files), sum(file.size for file in found.files), limits)
+    if excess is not None:
+        raise LimitExceeded(excess)
     try:
         kept = await files.keep([file.path for file in found.files])
     except FileProblem as error:

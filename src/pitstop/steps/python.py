@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pitstop.engine.executor import PITSTOP_PACKAGE, PITSTOP_PYTHON, Command
 from pitstop.engine.frame import Activation
-from pitstop.errors import FileMissing
+from pitstop.errors import FileMissing, FileTooLarge
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, why_it_ended
 from pitstop.steps.config import read_config
@@ -64,15 +64,17 @@ class PythonStep:
             argv = (*form.interpreter, CALLER, request_file.path, answer_file.path)
             command = Command(key=key, argv=argv, env=env)
             ended = await run_to_end(workplace, activation, command)
-            answer = await self._read_answer(answer_file.name)
+            answer = await self._read_answer(form.call, answer_file.name)
             await workplace.tell_refused_artifacts(activation)
         return self._outputs(form.call, ended, answer)
 
-    async def _read_answer(self, name: str) -> Mapping[str, Any] | None:
+    async def _read_answer(self, call: str, name: str) -> Mapping[str, Any] | None:
         try:
             data = await self._workplace.files.read("control", name, limit=ANSWER_BYTES)
         except FileMissing:
             return None
+        except FileTooLarge as error:
+            raise BadCall(call, f"returned too much ({error.reason}): write it to a file") from error
         answer: Mapping[str, Any] = json.loads(data)
         return answer
 

@@ -13,6 +13,7 @@ from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
 from pitstop.engine.threads import in_thread
 from pitstop.errors import FileProblem, StepFailure
+from pitstop.limits import Limits
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, script_mode, why_it_ended
 from pitstop.steps.failures import BadReport, CommandFailed, NotAvailable, NothingMatches
@@ -92,7 +93,7 @@ class RunStep:
                 **await self._what_to_run(form, key, files),
             )
             ended = await run_to_end(workplace, activation, command)
-            outputs, problems = await self._gather(form, ended.result, output_file.name, before)
+            outputs, problems = await self._gather(activation, form, ended.result, output_file.name, before)
             refused = await workplace.tell_refused_artifacts(activation)
             if refused and "artifacts" in outputs:
                 outputs["artifacts"] = [each for each in outputs["artifacts"] if each["path"] not in refused]
@@ -138,7 +139,7 @@ class RunStep:
         return {"argv": tuple(re.sub(_PLACEHOLDER, lambda name: meant[name[1]], word) for word in shell)}
 
     async def _gather(
-        self, form: RunOptions, result: CommandResult, output_file: str, before: Traces
+        self, activation: Activation, form: RunOptions, result: CommandResult, output_file: str, before: Traces
     ) -> tuple[dict[str, Any], list[StepFailure]]:
         """What the script handed on, also when it failed, and what was wrong with it."""
         outputs: dict[str, Any] = {"exit_code": result.exit_code}
@@ -153,7 +154,7 @@ class RunStep:
                 outputs["tests"] = await self._read_reports(form, before, problems)
         if form.artifacts:
             with _noted_in(problems):
-                outputs["artifacts"] = await self._collect_artifacts(form, problems)
+                outputs["artifacts"] = await self._collect_artifacts(form, problems, activation.run.plan.limits)
         masked: dict[str, Any] = self._workplace.masked(outputs)
         return masked, problems
 
@@ -180,11 +181,13 @@ class RunStep:
                 files.append(path)
         return counts.as_outputs(files)
 
-    async def _collect_artifacts(self, form: RunOptions, problems: list[StepFailure]) -> list[dict[str, object]]:
+    async def _collect_artifacts(
+        self, form: RunOptions, problems: list[StepFailure], limits: Limits
+    ) -> list[dict[str, object]]:
         found = await self._find(form, "artifacts", form.artifacts)
         with _noted_in(problems):
             require_all("artifacts", found, "the script wrote no file that matches")
-        return await collect_files(self._workplace.files, found)
+        return await collect_files(self._workplace.files, found, limits)
 
 
 def is_accepted(result: CommandResult, accept: tuple[int, ...]) -> bool:

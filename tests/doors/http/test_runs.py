@@ -245,3 +245,13 @@ async def test_what_is_not_there_is_told_as_a_problem(bench: Bench) -> None:
         assert response.status_code == 404
         assert response.headers["content-type"] == "application/problem+json"
         assert response.json()["code"].startswith("unknown.")
+
+
+async def test_an_artifact_with_a_line_break_in_its_name_is_handed_out(bench: Bench) -> None:
+    run = await bench.start("""steps: [{run: "echo made > $PITSTOP_ARTIFACTS/$'a\\\\nb'"}]""")
+    await bench.wait_ended(run["id"])
+
+    (listed,) = await bench.get(f"/runs/{run['id']}/artifacts")
+    made = await bench.client.get(f"{API}/runs/{run['id']}/artifacts/a%0Ab")
+
+    assert (listed["path"], made.text) == ("a\nb", "made\n")

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query
 from msgspec.structs import replace
 from pydantic import AfterValidator
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response, StreamingResponse
 
 from pitstop.doors.http.answers import answer, problem_responses
@@ -22,6 +23,15 @@ from pitstop.service.wire import AnswerForm, of_file_system
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The bytes.", "content": {"application/octet-stream": {}}}
 }
+
+
+class _AnyPath(PathConvertor):
+    """A path in which a name may have a line break."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("any_path", _AnyPath())
 
 
 def routes(service: Service, limits: Limits) -> APIRouter:
@@ -68,7 +78,7 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         """List the artifacts."""
         return answer(await (await service.runs.get(caller, run)).artifacts())
 
-    @router.get("/artifacts/{path:path}", response_class=Response, responses={**_BYTES, **known})
+    @router.get("/artifacts/{path:any_path}", response_class=Response, responses={**_BYTES, **known})
     async def get_artifact(
         caller: Who, run: RunId, path: Annotated[str, Path(max_length=4096), AfterValidator(of_file_system)]
     ) -> Response:
