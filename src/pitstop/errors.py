@@ -30,6 +30,7 @@
     │   ├── UnknownStep          the plan has no such step
     │   ├── StepNotRunning       no step with that name is running
     │   ├── SeveralSteps         more than one running step has that name
+    │   ├── UnknownOccurrence    the step is there, but no execution with that address
     │   ├── BadBreakpoint        its parts do not make a breakpoint
     │   ├── BadEdit              the path cannot be set in that layer
     │   ├── NothingToUndo        the stop has no edit left
@@ -417,6 +418,16 @@ class SeveralSteps(CommandRefused):
         self.step = step
         self.running = tuple(running)
         super().__init__(f"several steps run in {step!r}: choose one of {', '.join(self.running)}")
+
+
+class UnknownOccurrence(CommandRefused):
+    """The plan has the step, but no execution of it can have this address."""
+
+    code = "refused.unknown_occurrence"
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"there is no occurrence {address!r}: {reason}")
+        self.address = address
 
 
 class BadBreakpoint(CommandRefused):

@@ -9,7 +9,7 @@ import pytest
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.debugger.session import Session
 from pitstop.engine.verdict import Position
-from pitstop.errors import BadBreakpoint, UnknownBreakpoint
+from pitstop.errors import BadBreakpoint, NotAllowed, UnknownBreakpoint, UnknownOccurrence, UnknownStep
 from pitstop.events.outcome import Status
 from pitstop.events.types import BreakpointHit, BreakpointRemoved, Logged
 from pitstop.events.view import fold
@@ -47,6 +47,79 @@ async def trail(what: Any, session: Session, **values: Any) -> list[str]:
         found = await run.trail("continue_")
         await run.end()
         return found
+
+
+# --- Where: one occurrence -------------------------------------------------------------------------------------------
+
+TURNS = flow(
+    matrix("m", {"os": ["a", "b", "c"]}, leaf("x")),
+    repeat("r", leaf("y"), config={"times": 2}),
+    leaf("z", flaky(1), retry=retry(2)),
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "stops"),
+    [
+        ("m[1].x", ["before m[1].x"]),
+        ("r[0].y#1", ["before r[0].y"]),
+        ("z#2", ["before z#2"]),
+        ("z#1", ["before z"]),
+        ("z", ["before z", "before z#2"]),
+        ("z#3", []),
+    ],
+)
+async def test_a_breakpoint_at_an_occurrence_stops_at_no_other(step: str, stops: list[str]) -> None:
+    assert await trail(TURNS, session_with(step)) == stops
+
+
+async def test_a_breakpoint_at_a_visit_of_a_node_stops_at_no_other() -> None:
+    assert await trail(LOOP, session_with("n@3"), n=0) == ["before n@3"]
+
+
+WRONG_ADDRESSES = [
+    ("m[3].x", UnknownOccurrence, r"it has 3 turns: m\[0\] to m\[2\]"),
+    ("m.x#2", UnknownOccurrence, r"several times; it has 3 turns: m\[0\]"),
+    ("m[1]", UnknownOccurrence, r"names a turn, not a step; steps in it: m\[1\]\.x"),
+    ("z[0].a", UnknownOccurrence, "z is not a matrix or a repeat"),
+    ("r[0].y[1].q", UnknownOccurrence, "r.y is not a matrix or a repeat"),
+    ("z@2", UnknownOccurrence, "no visits"),
+    ("z#0", UnknownOccurrence, "count from 1"),
+    ("z#x", UnknownOccurrence, "has a form like"),
+    ("m[1].nope", UnknownStep, "m.nope"),
+]
+
+
+@pytest.mark.parametrize(("step", "error", "message"), WRONG_ADDRESSES)
+async def test_an_address_that_no_occurrence_can_have_is_refused(
+    step: str, error: type[Exception], message: str
+) -> None:
+    async with debugging(TURNS, {}, session_with("m[0].x")) as run:
+        stop = await run.stop()
+        known = run.session.breakpoints
+        with pytest.raises(error, match=message):
+            run.session.add_breakpoint(step)
+        with pytest.raises(error, match=message):
+            await run.session.run_to(stop, step)
+        with pytest.raises(error, match=message):
+            run.session.change_breakpoint(known[0], step=step)
+
+        assert run.session.breakpoints == known
+        await run.session.continue_(stop)
+        await run.end()
+
+
+async def test_one_runs_to_an_occurrence_and_goes_to_one_of_the_same_turn() -> None:
+    plan = flow(repeat("r", leaf("x"), leaf("y"), config={"times": 3}))
+    async with debugging(plan, {}, session_with("r[0].x")) as run:
+        stop = await run.to(await run.stop(), "r[1].y")
+        assert at(stop) == "before r[1].y"
+        with pytest.raises(NotAllowed, match=r"another turn or attempt; use r\[1\]\.x"):
+            await run.session.goto(stop, "r[0].x")
+        await run.session.goto(stop, "r[1].x")
+        assert at(await run.stop()) == "before r[1].x"
+        await run.session.continue_all()
+        await run.end()
 
 
 # --- Where -----------------------------------------------------------------------------------------------------------

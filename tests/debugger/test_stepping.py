@@ -577,7 +577,7 @@ TOP_OUT = goal_of("out", "main", "x", None)
     ],
 )
 def test_where_a_command_rests(goal: Goal, frame: str, address: str, path: str, expected: bool) -> None:
-    assert rests_at(goal, frame, address, path) is expected
+    assert rests_at(goal, frame, address, (path,)) is expected
 
 
 @pytest.mark.parametrize(
@@ -592,7 +592,7 @@ def test_where_a_command_rests(goal: Goal, frame: str, address: str, path: str, 
     ],
 )
 def test_which_stops_end_a_command(goal: Goal, lineage: list[str], address: str, expected: bool) -> None:
-    assert is_ended_by(goal, lineage[0], lineage, address, "elsewhere") is expected
+    assert is_ended_by(goal, lineage[0], lineage, address, ("elsewhere",)) is expected
 
 
 def test_a_command_outlives_its_frame_in_the_parent() -> None:

@@ -3,12 +3,14 @@
 import inspect
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET, Struct, field
 
 from pitstop.engine.verdict import Position
-from pitstop.errors import BadBreakpoint, BadExpression, UnknownBreakpoint
+from pitstop.errors import BadBreakpoint, BadExpression, CommandRefused, UnknownBreakpoint
+from pitstop.plan.addresses import occurrence_in
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.plan import Plan
 from pitstop.plan.values import as_json
@@ -23,7 +25,7 @@ class Breakpoint(Struct):
     """Where and when a frame stops. It has one place at most; without a place it applies to every step."""
 
     id: int
-    step: str | None = None  # a place: a step's path or id
+    step: str | None = None  # a place: a step's path or id, or the address of one occurrence
     kind: str | None = None  # a place: every step of this type
     file: str | None = None  # a place: a line of a file
     line: int | None = None
@@ -38,6 +40,7 @@ class Breakpoint(Struct):
     equals: Any = UNSET  # with `state`: it stops when the value becomes this one, which may be None
     hit_count: int = 0
     paths: list[str] = field(default_factory=list)  # the steps it matches, once there is a plan
+    occurrence: str | None = None  # the only execution it matches, if it names one
 
     def __post_init__(self) -> None:
         if sum(place is not None for place in (self.step, self.kind, self.line)) > 1:
@@ -121,7 +124,7 @@ class Breakpoint(Struct):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Breakpoint":
-        known = set(cls.__struct_fields__) - {"paths"}
+        known = set(cls.__struct_fields__) - {"paths", "occurrence"}
         try:
             return cls(**{name: value for name, value in data.items() if name in known})
         except TypeError as error:
@@ -165,11 +168,11 @@ class BreakpointTable:
         return Breakpoint(self._last_id + 1, **parts)
 
     def add(self, breakpoint: Breakpoint) -> None:
+        self._index(breakpoint)  # which may refuse it
         self._last_id = max(self._last_id, breakpoint.id)
         self._all[breakpoint.id] = breakpoint
         if breakpoint.state is not None:
             self.watching.append(breakpoint)
-        self._index(breakpoint)
 
     def take_up(self, left: Iterable[Mapping[str, Any]], ever: Iterable[Mapping[str, Any]]) -> None:
         """Put the breakpoints that a log has `left` in place of the own ones, but for those it never told of.
@@ -214,7 +217,8 @@ class BreakpointTable:
         self._by_path.clear()
         self._everywhere.clear()
         for breakpoint in self:
-            self._index(breakpoint)
+            with suppress(CommandRefused):  # of another plan: it matches nothing here
+                self._index(breakpoint)
 
     def gate(self) -> Container[str]:
         """The steps before or after which somebody wants to be asked. The set is alive: it follows what is added."""
@@ -222,11 +226,11 @@ class BreakpointTable:
             return EVERYWHERE
         return self._by_path
 
-    def at(self, path: str) -> Iterable[Breakpoint]:
-        """The enabled breakpoints that may stop at this step."""
+    def at(self, path: str, occurrence: str) -> Iterable[Breakpoint]:
+        """The enabled breakpoints that may stop at this occurrence of a step."""
         named = self._by_path.get(path)
         candidates = [*named, *self._everywhere] if named else self._everywhere
-        return [each for each in candidates if each.enabled]
+        return [each for each in candidates if each.enabled and each.occurrence in (None, occurrence)]
 
     def _index(self, breakpoint: Breakpoint) -> None:
         if breakpoint.is_everywhere:
@@ -238,10 +242,15 @@ class BreakpointTable:
 
     def _paths(self, breakpoint: Breakpoint) -> list[str]:
         plan = self._plan
-        if breakpoint.step is not None:
-            return list(plan.paths_named(breakpoint.step)) if plan is not None else []
+        breakpoint.occurrence, breakpoint.paths = None, []
         if plan is None:
             return []
+        if breakpoint.step is not None:
+            found = occurrence_in(plan, breakpoint.step)
+            if found is None:
+                return list(plan.paths_named(breakpoint.step))
+            breakpoint.occurrence = found.address
+            return [found.path]
         if breakpoint.kind is not None:
             return list(plan.paths_of_kind(breakpoint.kind))
         path = plan.path_at_line(str(breakpoint.file), int(breakpoint.line or 0))

@@ -227,7 +227,8 @@ class Gatekeeper(Returning):
         left = [each for each in self._returning.values() if each.event.frame == frame.id]
         self._end_returning(left, "the run did not reach its step again")
         lineage = [each.id for each in frame.lineage()]
-        ended = tuple(goal for goal in self._goals if is_ended_by(goal, frame.id, lineage, base, path))
+        names = (path, activation.occurrence)
+        ended = tuple(goal for goal in self._goals if is_ended_by(goal, frame.id, lineage, base, names))
         self._goals = [goal for goal in self._goals if goal not in ended]
         self._last_stop += 1
         told = tuple(reason for reason in ORDER if reason in reasons)
@@ -242,7 +243,7 @@ class Gatekeeper(Returning):
     async def _hit_breakpoints(self, point: Point) -> tuple[list[Breakpoint], list[str]]:
         """The breakpoints to stop for, and what is wrong with any. All that fit are counted; log texts are written."""
         run, activation = self._running(), point.activation
-        hits = await hits_at(self._breakpoints.at(activation.step.path), point, self._watched)
+        hits = await hits_at(self._breakpoints.at(activation.step.path, activation.occurrence), point, self._watched)
         due: list[Breakpoint] = []
         place = (activation.occurrence, point.position)
         counted = self._remains.counted.pop(place, ()) if self._remains is not None else ()
@@ -271,8 +272,8 @@ class Gatekeeper(Returning):
             self._append(BreakpointRemoved(self._running().now(), breakpoint.id))
 
     def _rests(self, activation: Activation) -> bool:
-        frame, base, path = activation.frame.id, activation.base, activation.step.path
-        return any(rests_at(goal, frame, base, path) for goal in self._goals)
+        frame, base, names = activation.frame.id, activation.base, (activation.step.path, activation.occurrence)
+        return any(rests_at(goal, frame, base, names) for goal in self._goals)
 
 
 def stopped_steps_in(events: Sequence[AnyEvent]) -> set[str]:

@@ -193,7 +193,8 @@ class Remains(Struct, eq=False):
 
     def _stop(self, number: int, event: Stopped) -> None:
         line, base = self.lineage(event.frame), _ATTEMPT.sub("", event.occurrence)
-        ended = tuple(goal for goal in self.goals if is_ended_by(goal, event.frame, line, base, event.step))
+        names = (event.step, event.occurrence)
+        ended = tuple(goal for goal in self.goals if is_ended_by(goal, event.frame, line, base, names))
         self.goals = [goal for goal in self.goals if goal not in ended]
         self.lasting[event.stop] = Remembered(number, event, event.at + self.options.lease_seconds, ended=ended)
         self.arrivals.pop((event.occurrence, event.position), None)

@@ -123,7 +123,11 @@ class Session(Travelling):
         except TypeError as error:
             raise BadBreakpoint(f"invalid breakpoint: {error}") from error
         self._breakpoints.remove(old.id)
-        self._breakpoints.add(new)
+        try:
+            self._breakpoints.add(new)
+        except CommandRefused:
+            self._breakpoints.add(old)
+            raise
         self._tell_of(new)
         return new
 

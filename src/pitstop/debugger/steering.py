@@ -41,6 +41,7 @@ from pitstop.events.types import (
     StepStopped,
     StepUninjected,
 )
+from pitstop.plan.addresses import occurrence_in
 from pitstop.plan.paths import parse_path
 from pitstop.plan.plan import more_of
 from pitstop.plan.scope import Edit, plan_edit
@@ -170,12 +171,14 @@ class Steering(Gatekeeper):
         self._step(stop, "out")
 
     async def run_to(self, stop: Stop | int, step: str) -> None:
-        """Run until any frame reaches the given step."""
+        """Run until any frame reaches the given step, or the occurrence with the given address."""
         self._at(stop, "run_to")
-        paths = self._running().plan.paths_named(step)
-        if not paths:
-            raise UnknownStep(step, self._running().plan.nearest(step))
-        self._step(stop, "to", tuple(paths))
+        plan = self._running().plan
+        occurrence = occurrence_in(plan, step)
+        targets = plan.paths_named(step) if occurrence is None else [occurrence.address]
+        if not targets:
+            raise UnknownStep(step, plan.nearest(step))
+        self._step(stop, "to", tuple(targets))
 
     def _step(
         self, stop: Stop | int, verb: StepVerb, targets: tuple[str, ...] = (), *, enters_code: bool = False

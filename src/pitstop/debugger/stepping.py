@@ -13,7 +13,8 @@ class Goal(Struct, frozen=True):
     """A step command on its way.
 
     It moves in `frame` and rests at the next step there that is not at or under `boundary` (None: at any). `anchor`
-    is the step it began at: what stops under it, in whichever frame, ends the command. `to` rests only at `targets`.
+    is the step it began at: what stops under it, in whichever frame, ends the command. `to` rests only at `targets`,
+    which are paths of steps or addresses of occurrences.
     """
 
     verb: StepVerb
@@ -46,16 +47,16 @@ def goal_of(verb: StepVerb, frame: str, address: str, parent: str | None, target
             return Goal(verb, frame, "", None, targets)
 
 
-def rests_at(goal: Goal, frame: str, address: str, path: str) -> bool:
-    """Whether the command has come to its end before this step."""
+def rests_at(goal: Goal, frame: str, address: str, names: Collection[str]) -> bool:
+    """Whether the command has come to its end before this step. `names` are its path and its occurrence."""
     if goal.verb == "to":
-        return path in goal.targets
+        return any(name in goal.targets for name in names)
     return frame == goal.frame and not is_under(address, goal.boundary)
 
 
-def is_ended_by(goal: Goal, frame: str, lineage: Collection[str], address: str, path: str) -> bool:
+def is_ended_by(goal: Goal, frame: str, lineage: Collection[str], address: str, names: Collection[str]) -> bool:
     """Whether a stop there, whatever caused it, ends the command."""
-    if path in goal.targets:
+    if any(name in goal.targets for name in names):
         return True
     return frame == goal.frame or (goal.frame in lineage and is_under(address, goal.anchor))
 

@@ -21,6 +21,7 @@ from pitstop.errors import ExternalEffects, NotAllowed, UnknownPoint, UnknownSte
 from pitstop.events.counting import frames_again
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import OutcomeForced
+from pitstop.plan.addresses import occurrence_in
 from pitstop.plan.plan import Step
 
 
@@ -57,10 +58,14 @@ class Travelling(Steering):
         self._go_back(held, "rewind", first, external)
 
     async def goto(self, stop: Stop | int, step: str, *, external: bool = False) -> None:
-        """Jump to another step of the same sequence: go back to it, or skip the steps before it."""
+        """Jump to another step of the same sequence: go back to it, or skip the steps before it.
+
+        The address of an occurrence must be one in the same turn.
+        """
         held = self._at(stop, "goto")
         plan, activation = self._running().plan, held.point.activation
-        paths = plan.paths_named(step)
+        occurrence = occurrence_in(plan, step)
+        paths = plan.paths_named(step) if occurrence is None else [occurrence.path]
         if not paths:
             raise UnknownStep(step, plan.nearest(step))
         try:
@@ -69,6 +74,8 @@ class Travelling(Steering):
             raise NotAllowed("goto", held.stop.id, str(error)) from error
         prefix = activation.base.removesuffix(activation.step.local)
         address = f"{prefix}{way.target.local}"
+        if occurrence is not None and occurrence.address != address:
+            raise NotAllowed("goto", held.stop.id, f"{step} is in another turn or attempt; use {address}")
         if way.is_back:
             point = point_before(self._running().what_counts(), held.stop.frame, address)
             if point is None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from pitstop.errors import CommandRefused
+from pitstop.plan.addresses import occurrence_in
 from pitstop.plan.plan import Plan
 from pitstop.runs.requests import breakpoints_of
 from pitstop.runs.run_request import BreakpointRequest, DebugRequest
@@ -35,4 +37,11 @@ def _missing(
     """Those that were not asked for, and whose step the flow still has: it may have changed since they were kept."""
     known = [msgspec.structs.replace(each, enabled=True) for each in asked]
     missing = [each for each in kept if msgspec.structs.replace(each, enabled=True) not in known]
-    return [each for each in missing if each.step is None or plan.paths_named(each.step)]
+    return [each for each in missing if each.step is None or _is_in(plan, each.step)]
+
+
+def _is_in(plan: Plan, step: str) -> bool:
+    try:
+        return occurrence_in(plan, step) is not None or bool(plan.paths_named(step))
+    except CommandRefused:
+        return False

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadCommit, BadLog, UnknownRun
 from pitstop.events.types import AnyEvent
+from pitstop.plan.addresses import occurrence_in
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
 from pitstop.runs.commits import commit_in, find_commit
@@ -121,6 +122,8 @@ class RunMaker:
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:
             await check_breakpoints(request.debug.breakpoints, self._new_evaluator)
+            for each in request.debug.breakpoints:
+                occurrence_in(plan, each.step or "")  # which refuses an address that the flow cannot have
             debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
             request = replace(request, debug=debug)
             make_session(debug)  # which refuses breakpoints that are none

@@ -36,7 +36,7 @@ class BreakpointInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BreakpointRequest(Request[BreakpointInfo], frozen=True, omit_defaults=False, kw_only=True):
-    """Where to pause: a step by path or id, a step type, a line, or everywhere. `condition` is jq.
+    """Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq.
 
     With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming
     `equals`.

@@ -37,7 +37,15 @@ class Continue(Request[None], frozen=True):
 class Step(Request[None], frozen=True):
     stop: Stop
     kind: Literal["into", "over", "out", "to", "back"]
-    step: Annotated[str, Meta(max_length=4096, description="The target step, for the kind `to`.")] | None = None
+    step: (
+        Annotated[
+            str,
+            Meta(
+                max_length=4096, description="The target, for the kind `to`: a step, or an occurrence such as `m[1].x`."
+            ),
+        ]
+        | None
+    ) = None
     external: External = False
     code: Annotated[
         bool,

@@ -46,6 +46,7 @@ def _moving(name: str, verb: str, summary: str, reader: Callable[[str], Any], **
 
 BREAKPOINT_HELP = """\
 PLACE is a step ID or path, :LINE or FILE:LINE, type:TYPE, or * for any step; the default position is before.
+m[1].x is the step x in the second turn of m only, and x#2 its second attempt.
   b tests                            before the step tests
   b tests:after if .vars.errors > 5  after it, if the condition is true
   b type:run hits % 10               every tenth time a step of type run is reached
@@ -71,7 +72,14 @@ _TABLE = (
         usage="continue [all]",
         aliases=("c", "cont"),
     ),
-    _moving("until", "run_to", "Run until a step is reached.", read.read_word, usage="until STEP", takes="step"),
+    _moving(
+        "until",
+        "run_to",
+        "Run until a step is reached, or an occurrence such as m[1].x.",
+        read.read_word,
+        usage="until STEP",
+        takes="step",
+    ),
     CommandSpec("pause", "pause", "Pause every frame at its next step.", MOVING, read.read_nothing),
     CommandSpec(
         "unpause", "unpause", "Take back a pending pause.", MOVING, read.read_nothing, speaks=("cancel_pause",)
