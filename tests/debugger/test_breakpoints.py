@@ -746,3 +746,46 @@ async def test_a_change_that_makes_no_breakpoint_changes_nothing() -> None:
         session.change_breakpoint(7, step="n")
 
     assert [each.as_dict() for each in session.breakpoints] == [before]
+
+
+# --- Notes, muting and clearing --------------------------------------------------------------------------------------
+
+
+async def test_a_stop_has_the_notes_of_its_breakpoints() -> None:
+    session = session_with("a", note="look here")
+    session.add_breakpoint("a", once=True, note="only once")
+    async with debugging(NESTED, {}, session) as run:
+        stop = await run.stop()
+        assert stop.notes == ("look here", "only once")
+        assert fold(run.session.log.read()).breakpoints[1]["note"] == "look here"
+        await run.session.continue_(stop)
+        await run.end()
+
+
+async def test_muted_breakpoints_neither_stop_nor_log_until_they_are_unmuted() -> None:
+    plan = flow(leaf("a"), leaf("b"), leaf("c", fails()), kind="sequence")
+    session = session_with("b", log="here", stop_on_error=True)
+    session.add_breakpoint()
+    async with debugging(plan, {}, session) as run:
+        stop = await run.stop()
+        session.mute()
+        assert (session.is_muted, fold(session.log.read()).is_muted) == (True, True)
+        stop = await run.over(stop)  # stepping goes on as ever
+        session.mute(False)
+        stop = await run.on(stop)
+        assert (at(stop), stop.reasons) == ("before c", ("breakpoint",))
+        session.mute()
+        await session.continue_(stop)
+        assert (await run.end()).status is Status.FAILED
+
+    assert run.told(Logged) == []
+    assert [each.hit_count for each in session.breakpoints] == [0, 0, 2]
+
+
+async def test_breakpoints_are_muted_before_the_run_and_all_are_cleared() -> None:
+    session = session_with()
+    session.mute()
+    assert await trail(NESTED, session) == []
+    session = session_with(stop_on_error=True)
+    session.clear_breakpoints()
+    assert session.breakpoints == []

@@ -342,6 +342,21 @@ async def test_steps_that_were_put_in_run_when_the_frame_goes_on_and_not_before(
     assert result.state["steps"]["second"]["outputs"] == 2
 
 
+async def test_muted_breakpoints_are_muted_after_a_restart() -> None:
+    async with debugging(THREE, {}, breaking("b")) as run:
+        stop = await run.stop()
+        run.session.mute()
+        run.session.add_breakpoint("c", note="later")
+        log = killed(run)
+    async with debugging(THREE, {}, Session(), log=log) as run:
+        stop = await run.stop()
+        assert run.session.is_muted
+        await run.session.continue_(stop)
+        await run.end()
+
+    assert [each.note for each in run.session.breakpoints if each.step == "c"] == ["later"]
+
+
 async def test_a_step_that_is_put_in_after_a_restart_takes_the_name_of_no_other() -> None:
     given = {"uses": "give", "with": {"outputs": 1}}
     async with debugging(THREE, {}, breaking("b")) as run:

@@ -75,6 +75,7 @@ def view_as_json(view: RunView) -> dict[str, Any]:
         "watches": list(view.watches),
         "interventions": [type(event).__struct_config__.tag for event in view.interventions],
         "is_detached": view.is_detached,
+        **({"is_muted": True} if view.is_muted else {}),  # which older streams do not have
     }
 
 
@@ -118,11 +119,15 @@ async def go_back(session: Session) -> None:
 
 
 async def open_shell(session: Session) -> None:
-    """A file is repaired in a shell, and the step is let go."""
-    session.add_breakpoint(step="package")
+    """A file is repaired in a shell, a step is put in and taken out again, and breakpoints are muted."""
+    session.add_breakpoint(step="package", note="look at the files")
+    session.add_breakpoint(step="smoke")
     stop = await _next(session)
     close = session.shell_opened(session.activation_at(stop), stop.id, "alice")
     close(["repo/app.txt"])
+    path = await session.inject(stop, {"run": "ls", "timeout": "1m"})
+    await session.uninject(stop, path)
+    session.mute()
     await session.continue_(stop)
 
 

@@ -17,7 +17,7 @@ from pitstop.plan.values import as_json
 
 Condition = str | Callable[[dict[str, Any]], object]
 
-_OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once", "group", "state")
+_OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once", "group", "state", "note")
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
 
 
@@ -36,6 +36,7 @@ class Breakpoint(Struct):
     once: bool = False  # removed after its first stop
     enabled: bool = True
     group: str | None = None  # enabled and disabled together with the rest of its group
+    note: str | None = None  # a text that is shown in lists and where it stops
     state: str | None = None  # a jq path to watch: it stops when the value changes
     equals: Any = UNSET  # with `state`: it stops when the value becomes this one, which may be None
     hit_count: int = 0
@@ -146,6 +147,7 @@ class BreakpointTable:
 
     def __init__(self) -> None:
         self.watching: list[Breakpoint] = []  # those that watch a value
+        self.is_muted = False  # then none of them stops or logs
         self._all: dict[int, Breakpoint] = {}
         self._by_path: dict[str, list[Breakpoint]] = {}
         self._everywhere: list[Breakpoint] = []
@@ -222,12 +224,16 @@ class BreakpointTable:
 
     def gate(self) -> Container[str]:
         """The steps before or after which somebody wants to be asked. The set is alive: it follows what is added."""
+        if self.is_muted:
+            return frozenset()
         if any(each.enabled and (each.state is not None or each.position != "error") for each in self._everywhere):
             return EVERYWHERE
         return self._by_path
 
     def at(self, path: str, occurrence: str) -> Iterable[Breakpoint]:
         """The enabled breakpoints that may stop at this occurrence of a step."""
+        if self.is_muted:
+            return ()
         named = self._by_path.get(path)
         candidates = [*named, *self._everywhere] if named else self._everywhere
         return [each for each in candidates if each.enabled and each.occurrence in (None, occurrence)]

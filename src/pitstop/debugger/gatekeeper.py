@@ -18,6 +18,7 @@ from pitstop.events.types import (
     BreakpointHit,
     BreakpointRemoved,
     BreakpointSet,
+    BreakpointsMuted,
     Logged,
     Rewound,
     SessionOpened,
@@ -103,7 +104,7 @@ class Gatekeeper(Returning):
             if self._is_detached:
                 return PROCEED
             problems += [problem] if problem is not None else []
-        verdict = await self._hold(point, reasons, [each.id for each in hit], problems)
+        verdict = await self._hold(point, reasons, hit, problems)
         await take_watched(self._breakpoints.watching, activation, self._watched)
         return verdict
 
@@ -139,6 +140,8 @@ class Gatekeeper(Returning):
         for breakpoint in self._breakpoints:
             if told.get(breakpoint.id) != {"hit_count": 0, **breakpoint.as_dict()}:
                 self._append(BreakpointSet(run.now(), breakpoint.as_dict()))
+        if self._breakpoints.is_muted != (remains is not None and remains.view.is_muted):
+            self._append(BreakpointsMuted(run.now(), self._breakpoints.is_muted))
         if self.watches != (remains.view.watches if remains is not None else ()):
             self._append(WatchesChanged(run.now(), self.watches))
         if remains is not None:
@@ -221,7 +224,7 @@ class Gatekeeper(Returning):
 
     # What a stop is
 
-    async def _hold(self, point: Point, reasons: set[str], breakpoints: list[int], problems: list[str]) -> Verdict:
+    async def _hold(self, point: Point, reasons: set[str], hit: Sequence[Breakpoint], problems: list[str]) -> Verdict:
         run, activation = self._running(), point.activation
         frame, base, path = activation.frame, activation.base, activation.step.path
         left = [each for each in self._returning.values() if each.event.frame == frame.id]
@@ -233,7 +236,9 @@ class Gatekeeper(Returning):
         self._last_stop += 1
         told = tuple(reason for reason in ORDER if reason in reasons)
         where = (frame.id, path, activation.occurrence, point.position)
-        event = Stopped(run.now(), self._last_stop, *where, told, tuple(breakpoints), tuple(problems))
+        breakpoints = tuple(each.id for each in hit)
+        notes = tuple(each.note for each in hit if each.note is not None)
+        event = Stopped(run.now(), self._last_stop, *where, told, breakpoints, tuple(problems), notes)
         self._append(event)
         stop = describe(point, event, len(self.log))
         loop = asyncio.get_running_loop()

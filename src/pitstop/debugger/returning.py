@@ -29,6 +29,7 @@ class Returning(Holding):
         if self._default is not None and self._default in self._breakpoints:
             self._breakpoints.remove(self._default.id)  # whether there is one is for the log to say
         self._breakpoints.take_up(view.breakpoints.values(), remains.told)
+        self._breakpoints.is_muted = self._breakpoints.is_muted or view.is_muted
         self.watches = tuple(dict.fromkeys((*view.watches, *self.watches)))
         self._is_detached = view.is_detached
         self._is_entry_due = self.stop_at_entry and not remains.is_entered and not view.is_detached

@@ -29,6 +29,7 @@ from pitstop.events.log import MemoryLog, events_from_json, events_to_json
 from pitstop.events.types import (
     BreakpointRemoved,
     BreakpointSet,
+    BreakpointsMuted,
     LeaseExtended,
     ShellClosed,
     ShellOpened,
@@ -89,6 +90,7 @@ class Session(Travelling):
         once: bool = False,
         enabled: bool = True,
         group: str | None = None,
+        note: str | None = None,
         state: str | None = None,
         equals: Any = UNSET,
     ) -> Breakpoint:
@@ -108,6 +110,7 @@ class Session(Travelling):
             once=once,
             enabled=enabled,
             group=group,
+            note=note,
             state=state,
             equals=equals,
         )
@@ -136,6 +139,23 @@ class Session(Travelling):
         removed = self._breakpoints.remove(breakpoint if isinstance(breakpoint, int) else breakpoint.id)
         if self._is_live:
             self._append(BreakpointRemoved(self._running().now(), removed.id))
+        self._refresh_gate()
+
+    def clear_breakpoints(self) -> None:
+        """Remove every breakpoint, also the one that stops at failures."""
+        for breakpoint in self.breakpoints:
+            self.remove_breakpoint(breakpoint)
+
+    @property
+    def is_muted(self) -> bool:
+        """Whether breakpoints are ignored."""
+        return self._breakpoints.is_muted
+
+    def mute(self, muted: bool = True) -> None:
+        """Ignore every breakpoint until they are unmuted: none stops, logs or counts. Each stays as it is."""
+        self._breakpoints.is_muted = muted
+        if self._is_live:
+            self._append(BreakpointsMuted(self._running().now(), muted))
         self._refresh_gate()
 
     def enable_breakpoint(self, breakpoint: Breakpoint | int, enabled: bool = True) -> None:

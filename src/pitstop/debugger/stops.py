@@ -43,6 +43,7 @@ class Stop(Struct, eq=False):
     after_event: int = 0  # its number in the log: what a rewind to it keeps
     is_over: bool = False
     lease_ends_at: float = 0.0  # when the lease expires, in seconds since 1970
+    notes: tuple[str, ...] = ()  # those of the breakpoints
     starts: Mapping[str, Start] = field(default_factory=dict)  # how each enclosing step began, by address
     first_scope: Snapshot | None = None  # what the step saw before you edited anything here
 
@@ -128,6 +129,7 @@ def describe(point: Point, event: Stopped, after_event: int) -> Stop:
         reasons=event.reasons,
         breakpoints=event.breakpoints,
         problems=event.problems,
+        notes=event.notes,
         scope=scope,
         outcome=point.outcome,
         allowed=allowed,

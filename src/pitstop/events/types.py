@@ -126,6 +126,7 @@ class Stopped(Event, frozen=True, gc=False, tag="debug.stopped"):
     reasons: tuple[str, ...]  # `entry`, `pause`, `breakpoint`, `failure`, `step`, `interrupted` or `completed`
     breakpoints: tuple[int, ...] = ()  # the ids of those that caused it
     problems: tuple[str, ...] = ()  # conditions and log texts that could not be evaluated, and why
+    notes: tuple[str, ...] = ()  # those of the breakpoints
 
 
 class Resumed(Event, frozen=True, gc=False, tag="debug.resumed"):
@@ -177,6 +178,12 @@ class BreakpointRemoved(Event, frozen=True, gc=False, tag="debug.breakpoint_remo
     """A breakpoint was removed."""
 
     breakpoint: int
+
+
+class BreakpointsMuted(Event, frozen=True, gc=False, tag="debug.breakpoints_muted"):
+    """All breakpoints are ignored from now on, or no longer."""
+
+    muted: bool
 
 
 class BreakpointHit(Event, frozen=True, gc=False, tag="debug.breakpoint_hit"):
@@ -387,6 +394,7 @@ AnyEvent = (
     | AllContinued
     | BreakpointSet
     | BreakpointRemoved
+    | BreakpointsMuted
     | BreakpointHit
     | Logged
     | PythonWaited

@@ -15,6 +15,7 @@ from pitstop.events.types import (
     BreakpointHit,
     BreakpointRemoved,
     BreakpointSet,
+    BreakpointsMuted,
     Detached,
     Event,
     FrameEnded,
@@ -108,6 +109,7 @@ class RunView(Struct):
     interventions: list[Event] = field(default_factory=list)
     injected: dict[str, StepInjected] = field(default_factory=dict)  # by path, those that ran or may run yet
     closed_shells: dict[int, ShellClosed] = field(default_factory=dict)  # by the number of the shell
+    is_muted: bool = False
     is_detached: bool = False
     had_session: bool = False
     last_stop: int = 0
@@ -239,6 +241,8 @@ class RunView(Struct):
                 del self.breakpoints[event.breakpoint]
             case BreakpointHit():
                 self.breakpoints[event.breakpoint]["hit_count"] = event.hits
+            case BreakpointsMuted():
+                self.is_muted = event.muted
             case WatchesChanged():
                 self.watches = event.watches
             case AllContinued() | Detached() | Aborted():
@@ -254,7 +258,7 @@ class RunView(Struct):
                 self.closed_shells[event.shell] = event
             case SessionOpened():
                 self.had_session = True
-                self.breakpoints, self.watches, self.is_detached = {}, (), False
+                self.breakpoints, self.watches, self.is_muted, self.is_detached = {}, (), False, False
                 self._forget_pauses()
             case _:
                 pass

@@ -141,6 +141,7 @@ class Inspection:
             interventions=tuple(self._mask(text) for text in intervention_texts(view)),
             last_event=view.last_event,
             is_ended=is_ended,
+            is_muted=view.is_muted,
         )
 
     async def breakpoints(self) -> tuple[BreakpointInfo, ...]:

@@ -53,6 +53,7 @@ class BreakpointRequest(Request[BreakpointInfo], frozen=True, omit_defaults=Fals
     once: bool = False
     enabled: bool = True
     group: Text | None = None
+    note: Text | None = None
     state: Text | None = None
     equals: Any = None
     has_equals: bool = False

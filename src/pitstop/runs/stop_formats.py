@@ -36,6 +36,7 @@ def format_stop(stop: Stop, mask: MaskText) -> StopInfo:
         reasons=stop.reasons,
         breakpoints=stop.breakpoints,
         problems=tuple(map(mask, stop.problems)),
+        notes=tuple(map(mask, stop.notes)),
         outcome=None if stop.outcome is None else format_outcome(stop.outcome, mask),
         allowed=stop.allowed,
         positions=stop.positions,

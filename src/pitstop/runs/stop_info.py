@@ -48,6 +48,7 @@ class StopInfo(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     breakpoints: tuple[int, ...] = ()
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # those of the breakpoints
     outcome: OutcomeInfo | None = None
     allowed: tuple[str, ...] = ()
     positions: tuple[Literal["before", "after"], ...] = ()
@@ -106,6 +107,7 @@ class DebugState(Struct, frozen=True, kw_only=True):
     last_event: int
     is_ended: bool
     injected: tuple[InjectedInfo, ...] = ()
+    is_muted: bool = False  # whether breakpoints are ignored
 
 
 class InjectedState(DebugState, frozen=True, kw_only=True):

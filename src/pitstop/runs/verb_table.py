@@ -109,6 +109,14 @@ VERBS = {
         ),
         Verb("remove_breakpoint", verbs.RemoveBreakpoint, "Remove a breakpoint", method="DELETE", path=_ONE),
         Verb(
+            "clear_breakpoints",
+            verbs.ClearBreakpoints,
+            "Remove all breakpoints",
+            method="DELETE",
+            path="breakpoints",
+        ),
+        Verb("mute", verbs.Mute, "Ignore all breakpoints, or no longer", {"muted": True}),
+        Verb(
             "enable_breakpoint_group",
             verbs.EnableBreakpointGroup,
             "Enable or disable a breakpoint group",

@@ -199,6 +199,16 @@ class RemoveBreakpoint(Request[None], frozen=True):
     breakpoint: BreakpointId
 
 
+class ClearBreakpoints(Request[None], frozen=True):
+    """Remove every breakpoint, also the one that pauses at failures."""
+
+
+class Mute(Request[None], frozen=True):
+    """Breakpoints that are muted stay as they are. It lasts until they are unmuted, also over a restart."""
+
+    muted: bool = True
+
+
 class EnableBreakpointGroup(Request[tuple[BreakpointInfo, ...]], frozen=True):
     group: Text
     enabled: bool

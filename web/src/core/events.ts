@@ -29,6 +29,7 @@ export type Stopped = At &
     reasons: string[];
     breakpoints: number[];
     problems: string[];
+    notes?: string[]; // not told by older servers
   };
 
 export type StepInjected = At & {
@@ -75,6 +76,7 @@ export type RunEvent =
   | (At & { kind: "debug.all_continued" })
   | (At & { kind: "debug.breakpoint_set"; breakpoint: Record<string, unknown> & { id: number } })
   | (At & { kind: "debug.breakpoint_removed"; breakpoint: number })
+  | (At & { kind: "debug.breakpoints_muted"; muted: boolean })
   | (At & { kind: "debug.breakpoint_hit"; breakpoint: number; hits: number; occurrence: string })
   | (At & OnStep & { kind: "debug.logged"; breakpoint: number; message: string })
   | (At &

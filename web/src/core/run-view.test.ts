@@ -32,6 +32,7 @@ function asJson(view: RunView) {
     watches: view.watches,
     interventions: view.interventions.map((event) => event.kind),
     is_detached: view.is_detached,
+    ...(view.is_muted ? { is_muted: true } : {}),
   };
 }
 
@@ -47,6 +48,18 @@ describe("a recorded stream", () => {
       });
     }
   }
+});
+
+test("a step that was injected and removed is not among the injected ones", () => {
+  const at = { at: 1, stop: 1, frame: "main", occurrence: "a" };
+  const view = fold([
+    { ...at, number: 1, kind: "debug.step_injected", position: "after", step: "a+1", type: "run", config: {}, id: null },
+    { ...at, number: 2, kind: "debug.step_injected", position: "after", step: "a+2", type: "run", config: {}, id: null },
+    { ...at, number: 3, kind: "debug.step_uninjected", step: "a+1" },
+  ]);
+
+  expect(view.injected.map(({ step }) => step)).toEqual(["a+2"]);
+  expect(view.interventions).toHaveLength(2);
 });
 
 test("an event of a later version changes nothing but the count", () => {

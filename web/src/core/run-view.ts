@@ -66,6 +66,7 @@ export class RunView {
   breakpoints = new Map<number, Record<string, unknown> & { id: number; hit_count: number }>();
   watches: string[] = [];
   interventions: RunEvent[] = [];
+  is_muted = false;
   is_detached = false;
 
   /** Changes when a frame, a turn, an attempt or an injected step came or went: what a layout has to look at. */
@@ -272,6 +273,9 @@ export class RunView {
         this.breakpoints = new Map(this.breakpoints);
         this.breakpoints.delete(event.breakpoint);
         break;
+      case "debug.breakpoints_muted":
+        this.is_muted = event.muted;
+        break;
       case "debug.breakpoint_hit": {
         const known = this.breakpoints.get(event.breakpoint);
         if (known) {
@@ -303,6 +307,7 @@ export class RunView {
       case "debug.session_opened":
         this.breakpoints = new Map();
         this.watches = [];
+        this.is_muted = false;
         this.is_detached = false;
         this.#changeFrames("pausing", "running", null);
         break;

@@ -1,4 +1,4 @@
-"""Breakpoints as people write them: `STEP[:after] [if JQ] [hits N] [group NAME] [log "TEXT"]`."""
+"""Breakpoints as people write them, such as `STEP[:after] [if JQ] [hits N] [group NAME] [log "TEXT"]`."""
 
 import json
 import re
@@ -10,13 +10,17 @@ if TYPE_CHECKING:
     from pitstop.service.runs import BreakpointRequest
 
 POSITIONS = ("before", "after", "error")
-USAGE = 'STEP[:before|after|error] or FILE:LINE, type:TYPE, *, then [if JQ] [hits N] [group NAME] [log "TEXT"]'
+USAGE = (
+    "STEP[:before|after|error] or FILE:LINE, type:TYPE, *, "
+    'then [if JQ] [hits N] [group NAME] [note "TEXT"] [log "TEXT"]'
+)
 
 _BREAKPOINT = re.compile(
     r"""(?: change \s+ (?P<state>.+?) (?: \s+ equals \s+ (?P<equals>.+?) )? | (?P<place>\S+) )
         (?: \s+ if \s+ (?P<condition>.+?) )?
         (?: \s+ hits \s+ (?P<hits> (?: >= | <= | == | > | < | % )? \s* \d+ ) )?
         (?: \s+ group \s+ (?P<group>\S+) )?
+        (?: \s+ note \s+ (?P<note> " (?: [^"\\] | \\. )* " | ' [^']* ' ) )?
         (?: \s+ log \s+ (?P<log> " (?: [^"\\] | \\. )* " | ' [^']* ' ) )?""",
     re.VERBOSE | re.DOTALL,
 )
@@ -30,8 +34,9 @@ def read_breakpoint(text: str) -> "BreakpointRequest":
     if found is None:
         raise BadBreakpoint(f"invalid breakpoint {text!r}: use {USAGE}")
     parts: dict[str, Any] = {name: found[name] for name in ("condition", "hits", "group", "state")}
-    if found["log"] is not None:
-        parts["log"] = found["log"][1:-1] if found["log"][0] == "'" else _read_json(found["log"])
+    for name in ("note", "log"):
+        if found[name] is not None:
+            parts[name] = found[name][1:-1] if found[name][0] == "'" else _read_json(found[name])
     if found["state"] is None:
         return BreakpointRequest(**parts, **_read_place(found["place"]))
     if found["equals"] is not None:

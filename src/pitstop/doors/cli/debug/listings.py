@@ -65,10 +65,11 @@ def frame_list(frames: Sequence[FrameInfo], stops: Iterable[StopInfo], selected:
     return columns(rows)
 
 
-def breakpoint_list(breakpoints: Sequence[BreakpointInfo]) -> list[Text]:
+def breakpoint_list(breakpoints: Sequence[BreakpointInfo], *, is_muted: bool = False) -> list[Text]:
+    muted = [Text("all muted: `unmute` uses them again", style="yellow")] if is_muted else []
     if not breakpoints:
-        return [Text("no breakpoints", style="dim")]
-    return [breakpoint_line(each) for each in breakpoints]
+        return [*muted, Text("no breakpoints", style="dim")]
+    return [*muted, *(breakpoint_line(each) for each in breakpoints)]
 
 
 def breakpoint_line(breakpoint: BreakpointInfo) -> Text:
@@ -79,6 +80,7 @@ def breakpoint_line(breakpoint: BreakpointInfo) -> Text:
         line.append(f" {word} {value}" if value is not None else "")
     line.append(f' log "{wanted.log}"' if wanted.log is not None else "")
     line.append(" once" if wanted.once else "")
+    line.append(f"  {wanted.note}" if wanted.note is not None else "", style="italic")
     if breakpoint.hit_count:
         line.append(f"  hit {breakpoint.hit_count} times" if breakpoint.hit_count > 1 else "  hit once", style="dim")
     if not wanted.enabled:

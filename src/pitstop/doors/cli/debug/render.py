@@ -110,6 +110,7 @@ def stop_reasons(stop: StopInfo, *, most_error_lines: int = MOST_ERROR_LINES) ->
     """Why it stopped there, what went wrong, and what is wrong with a breakpoint's condition."""
     told = [_reason(reason, stop) for reason in stop.reasons]
     lines = [Text(_INDENT).append(", ".join(told), style="dim")]
+    lines += [Text(_INDENT).append(note, style="italic") for note in stop.notes]
     if not stop.will_run:
         lines.append(Text(_INDENT).append("its `if` is false: it will be skipped", style="yellow"))
     outcome = stop.outcome

@@ -51,6 +51,7 @@ m[1].x is the step x in the second turn of m only, and x#2 its second attempt.
   b tests:after if .vars.errors > 5  after it, if the condition is true
   b type:run hits % 10               every tenth time a step of type run is reached
   b :14 log "region ${{ .vars.region }}"   logs a message, without pausing
+  b deploy note "look at the image"  with a note that is shown in lists and when it pauses
   b change .vars.region              when the value changes;  b change .vars.region equals "us"
 Without arguments it lists the breakpoints."""
 
@@ -228,7 +229,7 @@ inject after {"run": "make clean", "timeout": "1m"}  any step of a flow file, as
     ),
     CommandSpec(
         "break",
-        'break [PLACE[:before|after|error] [if JQ] [hits N] [group NAME] [log "TEXT"]]',
+        'break [PLACE[:before|after|error] [if JQ] [hits N] [group NAME] [note "TEXT"] [log "TEXT"]]',
         "Add a breakpoint; without arguments, list them.",
         BREAKPOINTS,
         read.optional(read_breakpoint),
@@ -253,8 +254,10 @@ inject after {"run": "make clean", "timeout": "1m"}  any step of a flow file, as
         read.read_numbers_or_group,
         ("cl",),
         takes="breakpoint",
-        speaks=("remove_breakpoint",),
+        speaks=("remove_breakpoint", "clear_breakpoints"),
     ),
+    CommandSpec("mute", "mute", "Ignore all breakpoints until `unmute`.", BREAKPOINTS, read.read_nothing),
+    CommandSpec("unmute", "unmute", "Use the breakpoints again.", BREAKPOINTS, read.read_nothing),
     CommandSpec(
         "enable",
         "enable N... | GROUP",

@@ -119,9 +119,11 @@ async def _uninject(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """One more, of this console: editors do not know of it."""
-    step, _, condition = rest.partition(" if ")
+    place, _, note = rest.partition(" note ")
+    step, _, condition = place.partition(" if ")
     debugger, _ = adapter.session().live()
-    added = await debugger.say(BreakpointRequest(step=step.strip(), condition=condition.strip() or None))
+    wanted = BreakpointRequest(step=step.strip(), condition=condition.strip() or None, note=note.strip() or None)
+    added = await debugger.say(wanted)
     if not added.paths:
         await debugger.say(verbs.RemoveBreakpoint(added.id))
         raise RequestFailed(f"there is no step {step.strip()}")
@@ -157,6 +159,22 @@ async def _answer(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     runs = session.origin.service.runs
     await runs.answer(LOCAL, session.run.id, occurrence, approved=word == "yes", comment=comment)
     return f"answered {occurrence}"
+
+
+async def _mute(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    await adapter.session().live()[0].say(verbs.Mute())
+    return "all breakpoints are ignored until `unmute`"
+
+
+async def _unmute(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    await adapter.session().live()[0].say(verbs.Mute(muted=False))
+    return "breakpoints are used again"
+
+
+async def _clear(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    """All of the run, also those that the editor still shows."""
+    await adapter.session().live()[0].say(verbs.ClearBreakpoints())
+    return "removed all breakpoints of this run; those that the editor shows are set again with the next run"
 
 
 # --- Moving: the client does not know that the run goes on, so it is told --------------------------------------------
@@ -229,7 +247,10 @@ COMMANDS = {
     "override": Command("override JSON", "Override keys of the step's config", _override),
     "inject": Command("inject [before|after] JSON", 'Insert a step, such as {"run": "make clean"}', _inject),
     "uninject": Command("uninject STEP", "Remove an injected step that has not run", _uninject),
-    "break": Command("break STEP [if JQ]", "Pause before a step", _break),
+    "break": Command("break STEP [if JQ] [note TEXT]", "Pause before a step", _break),
+    "mute": Command("mute", "Ignore all breakpoints", _mute),
+    "unmute": Command("unmute", "Use the breakpoints again", _unmute),
+    "clear": Command("clear", "Remove all breakpoints", _clear),
     "shell": Command("shell [sidecar]", "Open a terminal where the step works; `sidecar` is read-only", _shell),
     "answer": Command("answer yes|no [COMMENT]", "Answer the step that waits for an approval", _answer),
     "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),

@@ -25,7 +25,7 @@ async def break_once(console: Console, wanted: BreakpointRequest) -> None:
 
 async def _list(console: Console) -> None:
     await console.look()
-    console.screen.say(*breakpoint_list(console.state.breakpoints))
+    console.screen.say(*breakpoint_list(console.state.breakpoints, is_muted=console.state.is_muted))
 
 
 async def _add(console: Console, wanted: BreakpointRequest) -> None:
@@ -60,10 +60,14 @@ def _not_found(console: Console, wanted: BreakpointRequest) -> str:
 
 
 async def clear(console: Console, which: tuple[int, ...] | str) -> None:
+    if which == "all":
+        await console.debugger.say(verbs.ClearBreakpoints())
+        await _list(console)
+        return
     await console.look()
     if isinstance(which, str):
         known = console.state.breakpoints
-        chosen = [each.id for each in known if which in ("all", each.request.group, each.request.step)]
+        chosen = [each.id for each in known if which in (each.request.group, each.request.step)]
         if not chosen:
             raise BadCommand(f"there is no breakpoint at {which!r}, and no group with that name")
         which = tuple(chosen)
@@ -81,10 +85,17 @@ async def switch(console: Console, which: tuple[int, ...] | str, *, enabled: boo
     await _list(console)
 
 
+async def mute(console: Console, _: None, *, muted: bool) -> None:
+    await console.debugger.say(verbs.Mute(muted))
+    await _list(console)
+
+
 ACTIONS: dict[str, Action] = {
     "break": break_,
     "tbreak": break_once,
     "clear": clear,
+    "mute": partial(mute, muted=True),
+    "unmute": partial(mute, muted=False),
     "enable": partial(switch, enabled=True),
     "disable": partial(switch, enabled=False),
 }
