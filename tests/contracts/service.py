@@ -167,6 +167,50 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         assert (await alone.wait()).status == "passed"
         assert (await nobody.wait()).status == "passed"
 
+    async def test_what_is_set_in_a_session_is_there_in_the_next_one(self, desk: Desk) -> None:
+        request = RunRequest(
+            flow=desk.write("steps: [{id: a, sleep: 0s}, {id: b, sleep: 0s}]"),
+            debug=DebugRequest(stop_at_entry=True, breakpoints=(BreakpointRequest(step="a"),)),
+        )
+        run = await desk.service.runs.start(LOCAL, request)
+        await next_stop(desk.service, run)
+        debugger = desk.debugger(run)
+        kept = await debugger.say(BreakpointRequest(step="b", note="look"))
+        await debugger.say(verbs.ChangeBreakpoint(kept.id, enabled=False))
+        await debugger.say(BreakpointRequest(step="b", once=True))
+        removed = await debugger.say(BreakpointRequest(kind="sleep"))
+        await debugger.say(verbs.RemoveBreakpoint(removed.id))
+        await debugger.say(verbs.Watch(".steps"))
+        await debugger.say(verbs.Abort())
+        await run.wait()
+        (stored,) = await desk.service.flows.breakpoints(LOCAL, request.flow)
+        assert (stored.step, stored.note, stored.enabled) == ("b", "look", False)
+
+        run = await desk.service.runs.start(LOCAL, request)
+        await next_stop(desk.service, run)
+        state = await desk.debugger(run).say(verbs.State())
+        assert [each.request.step for each in state.breakpoints if each.request.step] == ["a", "b"]
+        assert state.watches == (".steps",)
+        await desk.debugger(run).say(verbs.ClearBreakpoints())
+        await desk.debugger(run).say(verbs.Unwatch(".steps"))
+        await desk.debugger(run).say(verbs.Abort())
+        await run.wait()
+        assert await desk.service.flows.breakpoints(LOCAL, request.flow) == ()
+
+    async def test_a_session_that_remembers_nothing_neither_uses_nor_changes_what_is_stored(self, desk: Desk) -> None:
+        flow = desk.write("steps: [{id: a, sleep: 0s}]")
+        stored = (BreakpointRequest(step="a"),)
+        await desk.service.flows.store_breakpoints(LOCAL, flow, stored)
+        debug = DebugRequest(stop_at_entry=True, flow_breakpoints=False, remembers=False)
+        run = await desk.service.runs.start(LOCAL, RunRequest(flow=flow, debug=debug))
+        await next_stop(desk.service, run)
+        await desk.debugger(run).say(BreakpointRequest(kind="sleep"))
+        await desk.debugger(run).say(verbs.Watch(".steps"))
+        await desk.debugger(run).say(verbs.Abort())
+        await run.wait()
+
+        assert await desk.service.flows.breakpoints(LOCAL, flow) == stored
+
     async def test_the_reference_knows_the_schema_and_the_types_of_steps(self, desk: Desk) -> None:
         assert "steps" in (await desk.service.flows.schema(LOCAL))["properties"]
         types = {each.name: each for each in await desk.service.flows.step_types(LOCAL)}

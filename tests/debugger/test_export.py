@@ -270,3 +270,22 @@ async def test_odd_values_are_shown_in_an_export_as_json_can() -> None:
     outputs = finished["outcome"]["outputs"]
     assert (outputs["nan"], outputs["set"], outputs["cycle"]) == ("NaN", [1, 2], ["<cycle>"])
     assert fold(Session.from_export(exported).log.read()).steps["a"].status == "passed"
+
+
+async def test_breakpoints_and_watches_are_stored_for_another_session() -> None:
+    session = Session()
+    session.add_breakpoint("a", note="look", group="mine", enabled=False)
+    session.add_breakpoint("b", once=True)
+    session.add_breakpoint(state=".n", equals=None)
+    session.watch(".n")
+
+    again = Session()
+    again.use_setup(json.loads(json.dumps(session.setup())))
+
+    assert [(each.step, each.note, each.group, each.enabled) for each in again.breakpoints[1:]] == [
+        ("a", "look", "mine", False),
+        (None, None, None, True),
+    ]
+    assert (again.watches, again.setup()["watches"]) == ((".n",), [".n"])
+    with pytest.raises(BadLog, match="not the setup of a session"):
+        again.use_setup({"breakpoints": [{"stap": "a"}], "watches": []})

@@ -40,6 +40,7 @@ from pitstop.plan.values import Change, diff
 
 EXPORT_VERSION = 1
 FILES_IN_EVENT = 100
+_OF_ONE_SESSION = ("id", "hit_count", "condition_was")
 
 
 class Session(Travelling):
@@ -286,6 +287,21 @@ class Session(Travelling):
         for held in self._held.values():
             self._lease(held, seconds)
         self._append(LeaseExtended(run.now(), seconds))
+
+    def setup(self) -> dict[str, Any]:
+        """The breakpoints and watches as JSON, to store them for another session. One-time breakpoints are left out."""
+        stored = [each for each in self._breakpoints if not each.once and each is not self._default]
+        return {"breakpoints": [_exported(each) for each in stored], "watches": list(self.watches)}
+
+    def use_setup(self, setup: Mapping[str, Any]) -> None:
+        """Add the breakpoints and watches that `setup` gave. BadLog if it is something else."""
+        try:
+            for each in setup["breakpoints"]:
+                self.add_breakpoint(**{name: each[name] for name in each if name not in _OF_ONE_SESSION})
+            for expression in setup["watches"]:
+                self.watch(expression)
+        except (KeyError, TypeError) as error:
+            raise BadLog(f"not the setup of a session: {error}") from error
 
     def export(self) -> dict[str, Any]:
         """The session as JSON: options, breakpoints, watches and the whole log."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
 import msgspec
@@ -17,6 +17,7 @@ from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
+from pitstop.runs.flow_breakpoints import save_changes
 from pitstop.runs.info import tell_failures, tell_flow
 from pitstop.runs.journal import Journal, end_in, had_session
 from pitstop.runs.log_pages import Page, pages_in_memory
@@ -71,7 +72,7 @@ class LiveRun:
         self.tests, self.test_history = stored.tests, stored.test_history
         self.in_place = request.place is not None
         self.is_gone = asyncio.Event()  # set when this process has nothing of the run any more
-        self._stored = stored
+        self._store, self._stored = store, stored
         self._prepared = prepared
         self._new_evaluator = new_evaluator
         self._new_snapshots = new_snapshots
@@ -102,7 +103,9 @@ class LiveRun:
     def debugger(self) -> "LocalDebugger":
         from pitstop.runs.local_debugger import LocalDebugger
 
-        return LocalDebugger(self, self._new_evaluator)
+        debug, file = self._prepared.request.debug, self._prepared.record.file
+        save = partial(save_changes, self._store, file) if debug is None or debug.remembers else None
+        return LocalDebugger(self, self._new_evaluator, save)
 
     @property
     def journal(self) -> EventLog:

@@ -9,26 +9,43 @@ import msgspec
 from pitstop.debugger.session import Session
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import StoreUnavailable, UnknownBreakpoint
+from pitstop.runs.flow_breakpoints import Setup
 from pitstop.runs.inspection import Debugged, Inspection
 from pitstop.runs.jq_checks import check_breakpoints
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest, Request
 from pitstop.runs.sessions import parts_of
 from pitstop.runs.stop_formats import as_request
 from pitstop.runs.stop_info import InjectedState
+from pitstop.runs.telling import MaskText, masked
 from pitstop.runs.verb_table import VERB_OF
 
 STORE_SECONDS = 10.0  # how long the answer to a command waits for the store
 
 A = TypeVar("A")
+Save = Callable[[Setup, Setup], Awaitable[None]]  # what is to be stored of a session, before and after a change
+
+_SETTING_UP = (
+    "add_breakpoint",
+    "change_breakpoint",
+    "remove_breakpoint",
+    "clear_breakpoints",
+    "enable_breakpoint_group",
+    "watch",
+    "unwatch",
+)
 _DEFAULTS = {each.name: each.default for each in msgspec.structs.fields(BreakpointRequest)}
 
 
 class LocalDebugger:
-    """A Debugger. A run that was not started for debugging gets a session with the first command."""
+    """A Debugger. A run that was not started for debugging gets a session with the first command.
 
-    def __init__(self, run: Debugged, new_evaluator: Callable[[], Evaluator]) -> None:
+    `save` stores changes of breakpoints and watches for later runs.
+    """
+
+    def __init__(self, run: Debugged, new_evaluator: Callable[[], Evaluator], save: Save | None = None) -> None:
         self._run = run
         self._new_evaluator = new_evaluator
+        self._save = save if save is not None else _save_nothing
         self._inspection = Inspection(run, new_evaluator)
         self._translated: Mapping[str, Callable[..., Any]] = {
             "continue": _continue,
@@ -51,9 +68,13 @@ class LocalDebugger:
             return await getattr(self._inspection, verb.name)(**given)  # type: ignore[no-any-return]
         session = self._inspection.session
         act = self._translated.get(verb.name)
+        is_setting_up = verb.name in _SETTING_UP
+        before = _setup_of(session, self._run.mask_text) if is_setting_up else Setup()
         answer = getattr(session, verb.name)(**given) if act is None else act(session, **given)
         if isinstance(answer, Awaitable):
             answer = await answer
+        if is_setting_up:
+            await self._save(before, _setup_of(session, self._run.mask_text))
         await self._wait_stored()
         return answer  # type: ignore[no-any-return]
 
@@ -92,6 +113,20 @@ class LocalDebugger:
     async def _enable_breakpoint_group(self, session: Session, group: str, enabled: bool) -> tuple[BreakpointInfo, ...]:
         session.enable_group(group, enabled)
         return await self._inspection.breakpoints()
+
+
+def _setup_of(session: Session, mask: MaskText) -> Setup:
+    """The breakpoints that JSON can express and that are for more than one stop, and the watches."""
+    stored = [
+        as_request(each)
+        for each in session.breakpoints
+        if not each.once and each.group != "default" and not callable(each.condition)
+    ]
+    return msgspec.convert(masked(msgspec.to_builtins(Setup(tuple(stored), session.watches)), mask), Setup)
+
+
+async def _save_nothing(before: Setup, after: Setup) -> None:
+    """Of a run that is over, nothing can be set up any more."""
 
 
 async def _continue(session: Session, stop: int | None, all: bool, keeps_step: bool) -> None:

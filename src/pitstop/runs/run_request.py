@@ -62,11 +62,14 @@ class BreakpointRequest(Request[BreakpointInfo], frozen=True, omit_defaults=Fals
 class DebugRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How a run is to be held up. Its session exists before the first step.
 
-    With `flow_breakpoints` those that are kept with the flow are added.
+    With `flow_breakpoints` those that are stored with the flow are added. With `remembers` its stored watches are, too,
+    and breakpoints and watches that are set or removed in the session are stored with the flow, for its next run.
     """
 
     breakpoints: tuple[BreakpointRequest, ...] = ()
     flow_breakpoints: bool = True
+    watches: tuple[str, ...] = ()
+    remembers: bool = True
     stop_at_entry: bool = False
     stop_on_error: bool = True
     stop_at_end: bool = False

@@ -23,6 +23,7 @@ def make_session(request: DebugRequest) -> "Session":
     )
     for wanted in request.breakpoints:
         session.add_breakpoint(**parts_of(wanted))
+    session.watches = request.watches
     return session
 
 

@@ -77,6 +77,8 @@ def _read_breakpoints(given: list[Any]) -> tuple[BreakpointRequest, ...]:
 class DebugForm(Form):
     breakpoints: Annotated[list[Any], Field(max_length=10_000), AfterValidator(_read_breakpoints)] = []
     flow_breakpoints: bool = True
+    watches: Annotated[list[Text], Field(max_length=1000)] = []
+    remembers: bool = True
     stop_at_entry: bool = False
     stop_on_error: bool = True
     stop_at_end: bool = False
@@ -84,7 +86,7 @@ class DebugForm(Form):
     on_lease_end: Literal["abort", "continue"] = "abort"
 
     def to_request(self) -> DebugRequest:
-        return DebugRequest(**{**dict(self), "breakpoints": tuple(self.breakpoints)})
+        return DebugRequest(**{**dict(self), "breakpoints": tuple(self.breakpoints), "watches": tuple(self.watches)})
 
 
 class _Starting(Form):

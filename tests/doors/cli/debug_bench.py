@@ -88,9 +88,9 @@ class Folder:
             check=False,
         )
 
-    def script(self, *commands: str, code: int = 0) -> str:
+    def script(self, *commands: str, code: int = 0, options: tuple[str, ...] = ()) -> str:
         """What is said to a list of commands."""
-        ended = self.run(*(word for command in commands for word in ("-c", command)))
+        ended = self.run(*(word for command in commands for word in ("-c", command)), *options)
         assert (ended.returncode, ended.stderr) == (code, ""), ended.stdout + ended.stderr
         assert self.left_running() == {}
         return ended.stdout

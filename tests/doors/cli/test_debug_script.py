@@ -38,6 +38,21 @@ def test_commands_are_carried_out_in_order_and_a_move_waits_for_its_stop(shop: F
     assert "● stop 2  checks.tests  before checks.tests  ci.yaml:14" in lines
 
 
+def test_saved_breakpoints_are_used_and_changed_by_a_script_only_if_it_says_so(shop: Folder) -> None:
+    shop.script("b deps", "q", code=130)
+    shop.script("b tests", "watch .vars", "q", code=130, options=("--saved",))
+
+    unsaid = shop.script("b", "q", code=130)
+    said = shop.script("b", "clear all", "q", code=130, options=("--saved",))
+    later = shop.script("b", "q", code=130, options=("--saved",))
+
+    assert "saved" not in unsaid
+    assert "● 2" not in unsaid
+    assert said.startswith("1 saved breakpoints and 1 watches: `break` and `watches` list them")
+    assert "● 2  tests" in said
+    assert later.startswith("0 saved breakpoints and 1 watches")
+
+
 def test_a_verb_without_a_command_of_its_own_is_said_with_its_fields(shop: Folder) -> None:
     said = shop.script("b tests", "c", "scope", "cancel_frame", "q", code=2)
 

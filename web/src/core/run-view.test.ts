@@ -53,8 +53,26 @@ describe("a recorded stream", () => {
 test("a step that was injected and removed is not among the injected ones", () => {
   const at = { at: 1, stop: 1, frame: "main", occurrence: "a" };
   const view = fold([
-    { ...at, number: 1, kind: "debug.step_injected", position: "after", step: "a+1", type: "run", config: {}, id: null },
-    { ...at, number: 2, kind: "debug.step_injected", position: "after", step: "a+2", type: "run", config: {}, id: null },
+    {
+      ...at,
+      number: 1,
+      kind: "debug.step_injected",
+      position: "after",
+      step: "a+1",
+      type: "run",
+      config: {},
+      id: null,
+    },
+    {
+      ...at,
+      number: 2,
+      kind: "debug.step_injected",
+      position: "after",
+      step: "a+2",
+      type: "run",
+      config: {},
+      id: null,
+    },
     { ...at, number: 3, kind: "debug.step_uninjected", step: "a+1" },
   ]);
 

@@ -59,7 +59,7 @@ def _debug_request(options: argparse.Namespace) -> DebugRequest | None:
     if options.debug:
         return read_debug(options, options.from_step)
     breakpoints = read_breakpoints(options.breaks)
-    return DebugRequest(breakpoints=breakpoints, stop_on_error=False) if breakpoints else None
+    return DebugRequest(breakpoints=breakpoints, stop_on_error=False, flow_breakpoints=False) if breakpoints else None
 
 
 async def _rerun(opening: Opening, request: RerunRequest, options: argparse.Namespace, interrupts: Interrupts) -> int:

@@ -18,7 +18,9 @@ def run_command(words: Sequence[str], open_service: OpenService, interrupts: Int
     options = _parser().parse_args(words)
     debug: DebugRequest | None = None
     if options.breaks or options.debug_on_error:
-        debug = DebugRequest(breakpoints=read_breakpoints(options.breaks), stop_on_error=options.debug_on_error)
+        debug = DebugRequest(
+            breakpoints=read_breakpoints(options.breaks), stop_on_error=options.debug_on_error, flow_breakpoints=False
+        )
     request = read_request(options, debug, can_ask=is_at_terminal(options))
     return asyncio.run(_run(open_chosen(options, open_service), request, options, interrupts))
 

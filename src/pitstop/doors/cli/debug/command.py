@@ -28,11 +28,13 @@ from pitstop.service.debugging import Debugger, verbs
 
 if TYPE_CHECKING:  # what `--help` need not pay for
     from pitstop.service.desks import Service
-    from pitstop.service.runs import ActiveRun
+    from pitstop.service.runs import ActiveRun, DebugRequest
 
 EPILOG = """\
 -c and -x run commands of the prompt (`help` lists them there) in order, and need no terminal. A command that resumes
 the run waits for its next stop. Then, in a terminal, the prompt opens; otherwise the run continues to its end.
+Breakpoints and watches that you set are saved with the flow and active again the next time. With -c or -x, saved ones
+are neither used nor changed, unless you pass --saved.
 
   pitstop debug ci.yaml
   pitstop debug ci.yaml -c 'break tests' -c continue -c 'p .vars' -c quit
@@ -86,9 +88,10 @@ async def _debug(
     async with opening as service:
         found = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
         if found is None:
-            debug = read_debug(options, options.from_step, lease_seconds=LEASE_SECONDS)
+            debug = _read_debug(options, options.from_step)
             request = read_request(options, debug, can_ask=has_terminal())
             run = await service.runs.start(LOCAL, request)
+            await _tell_saved(service, run, debug)
         else:
             run = await _take_up(service, found, options)
         told = None if run is found else run.carried_over  # of one that begins here, all is to be seen
@@ -97,6 +100,25 @@ async def _debug(
         return await steer(
             service, run, interrupts, commands, is_on_server=is_elsewhere, record=options.record, told=told
         )
+
+
+def _read_debug(options: argparse.Namespace, from_step: str | None) -> "DebugRequest":
+    """A script finds what it says and nothing else: saved breakpoints are for a user at a prompt."""
+    uses_saved = options.saved if options.saved is not None else not options.sources
+    return read_debug(
+        options, from_step, lease_seconds=LEASE_SECONDS, flow_breakpoints=uses_saved, remembers=uses_saved
+    )
+
+
+async def _tell_saved(service: "Service", run: "ActiveRun", debug: "DebugRequest") -> None:
+    if not debug.remembers:
+        return
+    state = await Debugger(service.debugging, LOCAL, run.id).say(verbs.State())
+    others = [each.request for each in state.breakpoints if each.request.group != "default"]
+    saved = [each for each in others if each not in debug.breakpoints]
+    if saved or state.watches:
+        counts = f"{len(saved)} saved breakpoints and {len(state.watches)} watches"
+        print(f"{counts}: `break` and `watches` list them, `clear all` removes breakpoints, --no-saved ignores all")
 
 
 async def _find_run(service: "Service", name: str) -> "ActiveRun | None":
@@ -137,7 +159,7 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
             inputs=read_inputs(options.inputs, options.given),
             secrets=read_secrets(options),
             commit=read_commit(options, info),
-            debug=read_debug(options, from_step, lease_seconds=LEASE_SECONDS),
+            debug=_read_debug(options, from_step),
             can_ask=has_terminal(),
         ),
     )
@@ -177,6 +199,12 @@ def _parser() -> argparse.ArgumentParser:
         dest="sources",
         type=lambda file: lambda: read_commands(Path(file)),
         help="run the debugger commands in a file, one per line",
+    )
+    parser.add_argument(
+        "--saved",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="use and change the breakpoints and watches saved with the flow (default: yes, but not with -c or -x)",
     )
     joining = parser.add_mutually_exclusive_group()
     joining.add_argument(

@@ -194,7 +194,8 @@ class Debuggee:
     async def _launch(self, launch: Launch) -> DebugState:
         debug = DebugRequest(
             breakpoints=self._editor.breakpoints.requests(),
-            flow_breakpoints=False,  # the editor shows all that there are
+            flow_breakpoints=False,  # the editor shows all that there are, and stores them
+            remembers=False,
             stop_at_entry=launch.stops_at_entry,
             stop_on_error=False,
             stop_at_end=launch.stops_at_end,
