@@ -250,6 +250,7 @@ export class PretendRun {
       positions: position === "before" ? ["before", "after"] : ["after"],
       reasons,
       breakpoints: stopping.map(({ id }) => id),
+      notes: [],
       problems: problems.map(
         ({ id, request }) => `breakpoint ${id}: ${request.condition}: syntax error, unexpected end of file`,
       ),
@@ -363,6 +364,7 @@ export class PretendRun {
       state: null,
       equals: null,
       has_equals: false,
+      note: null,
       ...request,
     };
     const info = { id, request: full, hit_count: this.#breakpoints.get(id)?.hit_count ?? 0, paths };
@@ -421,6 +423,7 @@ export class PretendRun {
       watches: this.#watches,
       edits: this.#edits,
       injected: [],
+      is_muted: false,
       interventions: this.#interventions,
       last_event: this.events.length,
       is_ended: this.endedAt !== null,

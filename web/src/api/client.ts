@@ -163,6 +163,7 @@ export const api = {
     ask<BreakpointInfo>(urlOf(runPath(run, `/debug/breakpoints/${id}`)), { method: "PATCH", body: request }),
   removeBreakpoint: (run: string, id: number) =>
     ask<void>(urlOf(runPath(run, `/debug/breakpoints/${id}`)), { method: "DELETE" }),
+  clearBreakpoints: (run: string) => ask<void>(urlOf(runPath(run, "/debug/breakpoints")), { method: "DELETE" }),
   enableGroup: (run: string, group: string, enabled: boolean) =>
     post<void>(urlOf(runPath(run, `/debug/breakpoints/groups/${encodeURIComponent(group)}`)), { enabled }),
 

@@ -34,7 +34,7 @@ export type AuditPage = {
   next: string | null;
 };
 
-/** Where to pause: a step by path or id, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
+/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
 export type BreakpointForm = {
   condition?: string | null;
   enabled?: boolean;
@@ -46,6 +46,7 @@ export type BreakpointForm = {
   kind?: string | null;
   line?: number | null;
   log?: string | null;
+  note?: string | null;
   once?: boolean;
   position?: "after" | "before" | "error";
   state?: string | null;
@@ -60,7 +61,7 @@ export type BreakpointInfo = {
   request: BreakpointRequest;
 };
 
-/** Where to pause: a step by path or id, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
+/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
 export type BreakpointRequest = {
   condition: string | null;
   enabled: boolean;
@@ -72,6 +73,7 @@ export type BreakpointRequest = {
   kind: string | null;
   line: number | null;
   log: string | null;
+  note: string | null;
   once: boolean;
   position: "after" | "before" | "error";
   state: string | null;
@@ -107,6 +109,7 @@ export type ChangeBreakpointForm = {
   kind?: string | null;
   line?: number | null;
   log?: string | null;
+  note?: string | null;
   once?: boolean | null;
   position?: "after" | "before" | "error" | null;
   state?: string | null;
@@ -192,9 +195,11 @@ export type DebugForm = {
   flow_breakpoints?: boolean;
   lease_seconds?: number;
   on_lease_end?: "abort" | "continue";
+  remembers?: boolean;
   stop_at_end?: boolean;
   stop_at_entry?: boolean;
   stop_on_error?: boolean;
+  watches?: string[];
 };
 
 /** A snapshot of a session: apply the events above `last_event` to follow it from there. */
@@ -205,6 +210,7 @@ export type DebugState = {
   injected: InjectedInfo[];
   interventions: string[];
   is_ended: boolean;
+  is_muted: boolean;
   last_event: number;
   session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   stops: StopInfo[];
@@ -370,6 +376,7 @@ export type InjectedState = {
   injected: InjectedInfo[];
   interventions: string[];
   is_ended: boolean;
+  is_muted: boolean;
   last_event: number;
   path: string;
   session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
@@ -423,6 +430,11 @@ export type Mistake = {
   line: number;
   message: string;
   text: string;
+};
+
+/** Breakpoints that are muted stay as they are. It lasts until they are unmuted, also over a restart. */
+export type MuteForm = {
+  muted?: boolean;
 };
 
 /** A new token: it is shown only once. */
@@ -707,6 +719,7 @@ export type StopInfo = {
   is_injected: boolean;
   lease_ends_at: number | null;
   line: number | null;
+  notes: string[];
   occurrence: string;
   outcome: OutcomeInfo | null;
   position: "after" | "before" | "error";

@@ -271,6 +271,7 @@ function fromEvent(stop: Stopped): StopInfo {
     reasons: stop.reasons,
     breakpoints: stop.breakpoints,
     problems: stop.problems,
+    notes: stop.notes ?? [],
     outcome: null,
     allowed: verbsAt(stop),
     positions: stop.position === "before" ? ["before", "after"] : ["after"],

@@ -62,6 +62,7 @@ export type DebugVerbs = {
   force: server.ForceForm;
   inject: server.InjectForm;
   uninject: server.UninjectForm;
+  mute: server.MuteForm;
   cancel_pause: server.CancelPauseForm;
   stop_step: server.StopStepForm;
   set: server.SetForm;

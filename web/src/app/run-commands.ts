@@ -114,7 +114,12 @@ export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[numb
       isPossible: isLive && selected !== undefined,
       run: () => selected && page.toggleBreakpoint(selected),
     },
-    { id: "add-breakpoint", title: "Add breakpoint…", isPossible: isLive, run: () => page.editBreakpoint({}) },
+    {
+      id: "add-breakpoint",
+      title: "Add breakpoint…",
+      isPossible: isLive,
+      run: () => page.editBreakpoint(selected ? { step: selected.path } : {}),
+    },
     {
       id: "next-frame",
       title: "Next paused frame",

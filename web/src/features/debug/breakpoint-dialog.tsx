@@ -36,6 +36,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
     condition: request.condition ?? "",
     hits: request.hits ?? "",
     log: request.log ?? "",
+    note: request.note ?? "",
     group: request.group ?? "",
     once: request.once ?? false,
   });
@@ -100,15 +101,22 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
         </Field>
         <div className="col-span-2">
           {place === "step" && (
-            <Field label="Step">
+            <Field label="Step" hint="A path, or one occurrence such as tests[1].unit" problem={problemOf("step")}>
               {(ids) => (
-                <Select {...ids} value={form.step} onChange={(event) => put({ step: event.target.value })}>
-                  {flow.steps.map((step) => (
-                    <option key={step.path} value={step.path}>
-                      {step.path}
-                    </option>
-                  ))}
-                </Select>
+                <>
+                  <TextInput
+                    {...ids}
+                    list="breakpoint-steps"
+                    className="font-mono"
+                    value={form.step}
+                    onChange={(event) => put({ step: event.target.value })}
+                  />
+                  <datalist id="breakpoint-steps">
+                    {flow.steps.map((step) => (
+                      <option key={step.path} value={step.path} />
+                    ))}
+                  </datalist>
+                </>
               )}
             </Field>
           )}
@@ -216,6 +224,11 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
             )}
           </Field>
         </div>
+        <div className="col-span-2">
+          <Field label="Note" hint="Shown where the run pauses">
+            {(ids) => <TextInput {...ids} value={form.note} onChange={(event) => put({ note: event.target.value })} />}
+          </Field>
+        </div>
         {problem !== null && wrong === null && (
           <p role="alert" className="col-span-2 text-failed text-sm">
             {problem}
@@ -244,15 +257,16 @@ type Form = {
   condition: string;
   hits: string;
   log: string;
+  note: string;
   group: string;
   once: boolean;
 };
 
-type Written = "hits" | "state" | "log" | "condition";
+type Written = "step" | "hits" | "state" | "log" | "condition";
 
 /** The field whose text the server found fault with: it says which text that was. */
 export function fieldNamedIn(problem: string, form: Record<Written, string>): Written | null {
-  const named = (["condition", "log", "state", "hits"] as const).filter(
+  const named = (["condition", "log", "state", "hits", "step"] as const).filter(
     (each) => form[each] && problem.includes(form[each]),
   );
   return named.sort((one, other) => form[other].length - form[one].length)[0] ?? null;
@@ -272,6 +286,7 @@ function toRequest(place: Place, form: Form, enabled: boolean): BreakpointReques
     condition: form.condition || null,
     hits: form.hits || null,
     log: form.log || null,
+    note: form.note || null,
     group: form.group || null,
     once: form.once,
     enabled,

@@ -1,4 +1,4 @@
-import { CircleDot, Pencil, Plus, Trash2 } from "lucide-react";
+import { BellOff, CircleDot, Pencil, Plus, Trash2 } from "lucide-react";
 import { api } from "@/api/client";
 import { useRun } from "@/api/run-context";
 import type { BreakpointInfo } from "@/api/types";
@@ -11,14 +11,19 @@ import { toast } from "@/ui/toast";
 
 /** Every breakpoint, by group, to be switched, changed and removed. */
 export function BreakpointsPanel() {
-  const { run, view, breakpoints, editBreakpoint, isLive } = useRun(
+  const { run, view, debug, breakpoints, selectedView, editBreakpoint, act, confirm, isLive } = useRun(
     "run",
+    "debug",
+    "selectedView",
+    "act",
+    "confirm",
     "view",
     "version",
     "breakpoints",
     "editBreakpoint",
     "isLive",
   );
+  const isMuted = debug?.is_muted ?? false;
   const groups = [...new Set(breakpoints.map(({ request }) => request.group ?? ""))].sort();
   const change = async (done: Promise<unknown>): Promise<boolean> => {
     const refusal = await done.then(
@@ -35,15 +40,42 @@ export function BreakpointsPanel() {
       <PanelBar className="justify-between pl-3">
         <span className="text-muted">
           {breakpoints.length === 1 ? "1 breakpoint" : `${breakpoints.length} breakpoints`}
+          {isMuted && ", muted"}
         </span>
-        <Button
-          className="h-7!"
-          icon={<Plus className="size-3.5" />}
-          disabled={!isLive}
-          onClick={() => editBreakpoint({})}
-        >
-          Add
-        </Button>
+        <span className="flex items-center gap-1">
+          <IconButton
+            size="sm"
+            label={isMuted ? "Unmute all breakpoints" : "Mute all breakpoints"}
+            isPressed={isMuted}
+            disabled={!isLive}
+            onClick={() => act("mute", { muted: !isMuted })}
+          >
+            <BellOff className="size-3.5" />
+          </IconButton>
+          <IconButton
+            size="sm"
+            label="Clear all breakpoints…"
+            disabled={!isLive || breakpoints.length === 0}
+            onClick={() =>
+              confirm({
+                title: "Clear all breakpoints?",
+                text: "They are removed from this run, and from the next runs of the flow.",
+                action: "Clear all",
+                onConfirm: () => void change(api.clearBreakpoints(run.id)),
+              })
+            }
+          >
+            <Trash2 className="size-3.5" />
+          </IconButton>
+          <Button
+            className="h-7!"
+            icon={<Plus className="size-3.5" />}
+            disabled={!isLive}
+            onClick={() => editBreakpoint(selectedView ? { step: selectedView.step } : {})}
+          >
+            Add
+          </Button>
+        </span>
       </PanelBar>
       {breakpoints.length === 0 ? (
         <Empty icon={<CircleDot className="size-6" />} title="No breakpoints">
@@ -133,6 +165,7 @@ function Row({ breakpoint: { id, request }, hits, isLive, onSwitch, onEdit, onRe
           <span className="text-faint">#{id}</span> {where}
         </p>
         {more && <p className="truncate font-mono text-muted text-sm">{more}</p>}
+        {request.note && <p className="truncate text-muted text-sm">{request.note}</p>}
       </div>
       {hits > 0 && <span className="shrink-0 text-muted text-sm tabular">{hits === 1 ? "1 hit" : `${hits} hits`}</span>}
       <IconButton size="sm" label={`Edit breakpoint ${id}`} disabled={!isLive} onClick={onEdit}>

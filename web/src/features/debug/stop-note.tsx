@@ -49,6 +49,7 @@ export function StopNote() {
       <span className="text-muted text-sm">
         {tellReasons(stop.reasons)}
         {stop.breakpoints.length > 0 && ` ${stop.breakpoints.map((id) => `#${id}`).join(" ")}`}
+        {stop.notes.length > 0 && ` · ${stop.notes.join(" · ")}`}
         {!stop.will_run && " · condition is false, will be skipped"}
       </span>
       {left !== null && (

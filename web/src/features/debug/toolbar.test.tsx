@@ -18,6 +18,7 @@ const stop: StopInfo = {
   reasons: ["breakpoint"],
   breakpoints: [2],
   problems: [],
+  notes: [],
   outcome: null,
   allowed: ["continue", "step_over", "skip"],
   positions: ["before", "after"],
