@@ -64,10 +64,23 @@ test("a variable is edited at a stop, and the step uses it", async () => {
   await run.close();
 });
 
-test("a condition with a typo stops and shows its error", async () => {
-  const run = await stage().openRun("shop", { breakpoints: [{ step: "package", condition: ".vars.region | nosuch" }] });
+test("a condition with a typo is refused where it is written, and one that fails pauses and says why", async () => {
+  const run = await stage().openRun("shop", {
+    stop_at_entry: true,
+    breakpoints: [{ step: "package", condition: ".vars.region | tonumber" }],
+  });
+  await run.stopsAt("Paused before Build the shop");
+  await run.tab("Breakpoints");
+  await run.press("Add");
+  const dialog = run.page.getByRole("dialog", { name: "Add breakpoint" });
+  await dialog.getByRole("textbox", { name: "Condition" }).fill(".vars.region >");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await dialog.getByText(/syntax error/).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+
+  await run.press("Continue");
   await run.stopsAt("Paused before package");
-  await run.sees(/nosuch/);
+  await run.sees(/cannot be parsed as a number/);
   await run.press("Continue");
   await run.close();
 });

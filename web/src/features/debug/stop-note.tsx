@@ -53,7 +53,12 @@ export function StopNote() {
         {!stop.will_run && " · condition is false, will be skipped"}
       </span>
       {left !== null && (
-        <span className={classNames("flex items-center gap-1 text-sm", left < SOON ? "text-paused" : "text-faint")}>
+        <span
+          className={classNames(
+            "flex items-center gap-1 text-sm",
+            left < SOON ? "text-paused" : "text-faint max-md:hidden",
+          )}
+        >
           {left < SOON
             ? `times out in ${formatDuration(left)}`
             : `until ${formatClock(stop.lease_ends_at ?? 0).slice(0, 5)}`}

@@ -28,7 +28,9 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
   const now = useNow(isLive);
   const status =
     page.stops.length > 0 ? "paused" : page.isLoaded && page.status !== "pending" ? page.status : detail.status;
-  const seconds = runClock === null ? null : durationsOf(runClock, now).total;
+  const began = detail.started_at; // which is known before the events of the run are
+  const soFar = began === null ? null : (detail.ended_at ?? now) - began;
+  const seconds = runClock === null ? soFar : durationsOf(runClock, now).total;
   const step = page.selectedView?.step ?? null;
   const again: MenuItem[] = [
     { label: "Re-run", icon: <RotateCcw className="size-3.5" />, onSelect: () => onRerun({}) },
