@@ -1,5 +1,6 @@
 """What every service promises. A subclass gives `desk`, with the service open; each test is then run on it."""
 
+import json
 import textwrap
 from typing import Any
 
@@ -303,6 +304,22 @@ class ServiceContract(DebuggerContract, WorkspaceContract):
         assert b"".join(await collected(run.log_bytes("a"))).startswith(b"1\n2\n3\n")
         assert (await run.log("nobody")).lines == ()
         assert await run.log_tail("nobody") == []
+
+    async def test_an_artifact_can_have_any_name_that_a_file_can_have(self, desk: Desk) -> None:
+        names = ["line\nbreak\n", 'quo"te;\t', "100%25?#", "back\\slash", " ", "ü", "\x1b[1m"]
+        env = {f"NAME_{number}": name for number, name in enumerate(names)}
+        script = (
+            "cd $PITSTOP_ARTIFACTS; for name in ${!NAME_*}; do echo $name > \"${!name}\"; done; : > $'not\\xffUTF-8'"
+        )
+        run = await desk.run_to_end(json.dumps({"steps": [{"run": script, "env": env, "shell": "bash"}]}))
+
+        made = [each.path for each in await run.artifacts()]
+
+        (not_utf_8,) = set(made) - {*names}
+        assert not_utf_8 in ("not\udcffUTF-8", "not\\xffUTF-8")
+        for number, name in enumerate(names):
+            assert b"".join(await collected(run.artifact(name))) == b"NAME_%d\n" % number
+        assert b"".join(await collected(run.artifact(not_utf_8))) == b""
 
     async def test_what_steps_hand_on_can_be_fetched(self, desk: Desk) -> None:
         run = await desk.run_to_end("steps: [{run: 'mkdir d; echo made > d/a.txt', artifacts: 'd/*.txt'}]")

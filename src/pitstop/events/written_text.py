@@ -10,8 +10,13 @@ def without_escapes(text: str) -> str:
     return re.sub(_ESCAPES, "", text)
 
 
+def printable(text: str) -> str:
+    """The text with tabs and line breaks, but no escape sequence or other control character."""
+    return re.sub(_UNPRINTABLE, "", without_escapes(text))
+
+
 def shown_line(line: str) -> str:
     """One line as it looks in the end, also if parts of it were overwritten."""
     if line.isprintable():
         return line.rstrip()
-    return re.sub(_UNPRINTABLE, "", without_escapes(line.rstrip("\r").rpartition("\r")[2])).rstrip()
+    return printable(line.rstrip("\r").rpartition("\r")[2]).rstrip()

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Protocol
 
-from pitstop.events.written_text import shown_line, without_escapes
+from pitstop.events.written_text import printable, shown_line, without_escapes
 from pitstop.plan.paths import type_name
 from pitstop.runs.flow_info import FlowInfo
 from pitstop.runs.run_info import ENDED, Failure, RunInfo, RunPage, RunQuery, RunStatus, RunSummary
@@ -50,6 +50,7 @@ __all__ = [
     "TestCase",
     "TestedRun",
     "WorkspaceProgress",
+    "printable",
     "shown_line",
     "type_name",
     "without_escapes",

@@ -8,7 +8,7 @@ import pytest
 from pitstop.doors.cli.closing import format_seconds
 from pitstop.doors.cli.plain import HELD_BYTES, PlainDisplay
 from pitstop.service.flows import FlowInfo
-from pitstop.service.runs import Output, WorkspaceProgress
+from pitstop.service.runs import EventInfo, Output, WorkspaceProgress
 
 
 def shown(*chunks: bytes) -> bytes:
@@ -38,8 +38,25 @@ def test_of_a_line_that_was_written_over_the_last_state_is_shown() -> None:
     assert shown(b"10%\r20%\r\nnext\r\n") == b"a | 20%\na | next\n"
 
 
-def test_escape_sequences_and_bytes_that_are_no_text_are_kept() -> None:
-    assert shown(b"\x1b[31mred\x1b[0m \xff\n") == b"a | \x1b[31mred\x1b[0m \xff\n"
+@pytest.mark.parametrize(
+    ("written", "is_shown"),
+    [
+        (b"\x1b[31mred\x1b[0m \xff\n", b"red \xff"),
+        (b"\x1b]0;title\x07\x1b[2J\x1b[Hcleared\tall\n", b"cleared\tall"),
+        (b"cut \x1b[3", b"cut [3"),
+        ("\x9b31mred ü\n".encode(), "31mred ü".encode()),
+    ],
+)
+def test_escape_sequences_are_removed_and_bytes_that_are_no_text_are_not(written: bytes, is_shown: bytes) -> None:
+    assert shown(written) == b"a | " + is_shown + b"\n"
+
+
+def test_a_message_of_a_step_brings_no_escape_sequence_either() -> None:
+    out = io.BytesIO()
+    display = PlainDisplay(FlowInfo("flow", "flow.yaml", ()), out, Namespace(log_level="info"))
+    failed = {"status": "failed", "error": {"type": "Failed", "message": "\x1b[2Jgone"}}
+    display.show(EventInfo(1, "step.finished", 0.0, {"occurrence": "a", "outcome": failed}))
+    assert out.getvalue() == b"a failed after 0.0 s: gone\n"
 
 
 def test_a_line_is_shown_when_it_has_ended_and_streams_are_kept_apart() -> None:

@@ -166,6 +166,17 @@ def test_an_artifact_is_printed(cli: CommandLine) -> None:
     assert (said.code, said.out, said.err) == (0, "made\n", "")
 
 
+def test_an_artifact_with_an_odd_name_is_listed_on_one_line_and_printed_by_it(cli: CommandLine) -> None:
+    cli.write("flow.yaml", """steps: [{shell: bash, run: "echo made > $PITSTOP_ARTIFACTS/$'a\\nb\\x1b[1m'"}]""")
+    run = cli.run("run", "flow.yaml", "--json").events[0]["inputs"]["run"]["id"]
+
+    (name,) = cli.run("artifacts", run).lines
+
+    assert name == r"a\nb\x1b[1m"
+    assert cli.run("artifacts", run, name).out == "made\n"
+    assert cli.run("artifacts", run, "a\nb\x1b[1m").out == "made\n"
+
+
 def test_a_step_is_told_to_have_started_before_what_it_says(cli: CommandLine) -> None:
     cli.write("flow.yaml", "steps: [{id: up, wait: {file: flow.yaml}}, {id: ask, approve: Ship it?}]")
 

@@ -92,3 +92,13 @@ async def test_a_step_that_runs_is_entered(server: Bench) -> None:
     await server.wait_ended(run)
     code, lines = await say(server, "shell", "hang", "-c", "pwd", about=run)
     assert (code, lines) == (2, [f"pitstop: run {run} has ended"])
+
+
+@pytest.mark.parametrize(("command", "hint"), [("detach", "pitstop logs {} --follow"), ("leave", "pitstop debug {}")])
+async def test_leaving_a_run_says_how_to_return_to_it_on_its_server(server: Bench, command: str, hint: str) -> None:
+    (server.folder / "flow.yaml").write_text("steps: [{id: a, run: 'true'}]")
+
+    _, lines = await say(server, "debug", "-c", command)
+
+    (run,) = (await server.get("/runs"))["runs"]
+    assert f"`{hint.format(run['id'])} --server {server.url}`" in " ".join(lines)

@@ -30,13 +30,20 @@ def artifacts_command(words: Sequence[str], open_service: OpenService, interrupt
 
 async def _list(service: Service, run: str) -> None:
     for each in await (await service.runs.get(LOCAL, run)).artifacts():
-        print(each.path)
+        print(_printable(each.path))
 
 
 async def _write(service: Service, options: argparse.Namespace) -> None:
-    blocks = (await service.runs.get(LOCAL, options.run)).artifact(options.path)
+    run = await service.runs.get(LOCAL, options.run)
+    listed = [each.path for each in await run.artifacts() if _printable(each.path) == options.path]
+    blocks = run.artifact(listed[0] if listed else options.path)
     with nullcontext(sys.stdout.buffer) if options.output is None else options.output.open("wb") as file:
         async with aclosing(blocks):  # type: ignore[type-var]
             async for block in blocks:
                 file.write(block)
         file.flush()
+
+
+def _printable(path: str) -> str:
+    """The path as it is listed, and may be given: with escapes for what a terminal cannot show."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in path)

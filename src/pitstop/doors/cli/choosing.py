@@ -34,6 +34,12 @@ def open_chosen(options: argparse.Namespace, open_service: OpenService) -> Openi
     return open_remote_service(url, _token())
 
 
+def elsewhere_of(options: argparse.Namespace) -> str | None:
+    """The words with which other commands reach a run of the server; None for a run in this process."""
+    server = server_of(options)
+    return None if server is None else f" --server {server}"
+
+
 def ask(opening: Opening, question: Callable[["Service"], Awaitable[T]]) -> T:
     """The answer to one question."""
     import asyncio

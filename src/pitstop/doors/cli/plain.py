@@ -1,16 +1,18 @@
-"""A run as lines of text: for logs, pipes and everything that is no terminal."""
+"""A run as lines of text without escape sequences: for logs, pipes and everything that is no terminal."""
 
+import re
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from pitstop.doors.cli.closing import Ending, closing_lines, format_seconds
 from pitstop.service.flows import FlowInfo
-from pitstop.service.runs import EventInfo, Output, WorkspaceProgress
+from pitstop.service.runs import EventInfo, Output, WorkspaceProgress, printable
 
 LEVELS = ("error", "warning", "info", "debug")
 HELD_BYTES = 64 * 1024  # of a line that does not end, before it is shown all the same
 TELL_SECONDS = 2.0  # at least between two lines on how far something is
+_C1 = re.compile(rb"\xc2[\x80-\x9f]")  # control characters that can begin an escape sequence, in UTF-8
 _BAD_ENDS = ("failed", "timed_out", "cancelled")
 
 
@@ -53,7 +55,7 @@ class PlainDisplay:
             self.note(progress.text)
 
     def note(self, text: str) -> None:
-        self._out.write(f"{text}\n".encode(errors="replace"))
+        self._out.write(f"{printable(text)}\n".encode(errors="replace"))
         self._out.flush()
 
     def close(self) -> None:
@@ -73,6 +75,10 @@ class PlainDisplay:
         """Write whole lines, each with its step before it: `begun`, and `data` up to `end`. Floods come this way."""
         if b"\r" in begun or b"\r" in data:
             begun, data = b"", folded(begun + data[:end])
+            end = len(data)
+        if _has_escapes(begun) or _has_escapes(data):
+            text = (begun + data[:end]).decode(errors="surrogateescape")
+            begun, data = b"", printable(text).encode(errors="surrogateescape")
             end = len(data)
         prefix = f"{occurrence} | ".encode()
         shown = data.replace(b"\n", b"\n" + prefix, data.count(b"\n") - 1)
@@ -125,6 +131,10 @@ class Seldom:
             return False
         self._told_at = progress.at
         return True
+
+
+def _has_escapes(data: bytes) -> bool:
+    return b"\x1b" in data or _C1.search(data) is not None
 
 
 def folded(lines: bytes) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.doors.cli.choosing import add_server_option, open_chosen, server_of
+from pitstop.doors.cli.choosing import add_server_option, elsewhere_of, open_chosen
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import (
     add_break_option,
@@ -72,5 +72,4 @@ async def _rerun(opening: Opening, request: RerunRequest, options: argparse.Name
             return await watch_run(service, run, options, interrupts)
         from pitstop.doors.cli.debug.steering import steer
 
-        is_on_server = server_of(options) is not None
-        return await steer(service, run, interrupts, is_on_server=is_on_server, told=run.carried_over)
+        return await steer(service, run, interrupts, elsewhere=elsewhere_of(options), told=run.carried_over)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Any, Protocol, Self
 
 from pitstop.doors.cli import exit_codes
-from pitstop.doors.cli.choosing import server_of
+from pitstop.doors.cli.choosing import elsewhere_of, server_of
 from pitstop.doors.cli.closing import Ending
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
@@ -48,7 +48,7 @@ class Display(Protocol):
 
 
 def add_display_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plain", action="store_true", help="plain output even in a terminal")
+    parser.add_argument("--plain", action="store_true", help="plain text without escape sequences, even in a terminal")
     parser.add_argument("--json", action="store_true", help="newline-delimited JSON events")
     parser.add_argument(
         "--attachable", action="store_true", help="let editors and `pitstop debug RUN` attach; stops wait for them"
@@ -71,8 +71,7 @@ async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespac
             if stop is not None:  # where a signal still ends the run, until the debugger has them
                 from pitstop.doors.cli.debug.steering import steer
 
-                is_on_server = server_of(options) is not None
-                code = await steer(service, run, interrupts, is_on_server=is_on_server, told=stop.number)
+                code = await steer(service, run, interrupts, elsewhere=elsewhere_of(options), told=stop.number)
                 return exit_codes.INTERRUPTED if watch.is_interrupted else code
     ending = await watch.ending()
     display.finish(ending)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.app import Opening, OpenService
-from pitstop.doors.cli.choosing import add_server_option, in_another_process, open_chosen, server_of
+from pitstop.doors.cli.choosing import add_server_option, elsewhere_of, in_another_process, open_chosen, server_of
 from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import (
@@ -59,8 +59,8 @@ def debug_command(words: Sequence[str], open_service: OpenService, interrupts: I
         return DETACHED
     attached = _attached(options)
     opening = attached or open_chosen(options, open_service)
-    is_elsewhere = attached is not None or server_of(options) is not None
-    return asyncio.run(_debug(opening, options, interrupts, commands, is_elsewhere=is_elsewhere))
+    elsewhere = "" if attached is not None else elsewhere_of(options)
+    return asyncio.run(_debug(opening, options, interrupts, commands, elsewhere))
 
 
 def _attached(options: argparse.Namespace) -> Opening | None:
@@ -82,8 +82,7 @@ async def _debug(
     options: argparse.Namespace,
     interrupts: Interrupts,
     commands: Sequence[str],
-    *,
-    is_elsewhere: bool,
+    elsewhere: str | None,
 ) -> int:
     async with opening as service:
         found = None if is_flow_file(options.flow) else await _find_run(service, options.flow)
@@ -97,9 +96,7 @@ async def _debug(
         told = None if run is found else run.carried_over  # of one that begins here, all is to be seen
         from pitstop.doors.cli.debug.steering import steer
 
-        return await steer(
-            service, run, interrupts, commands, is_on_server=is_elsewhere, record=options.record, told=told
-        )
+        return await steer(service, run, interrupts, commands, elsewhere=elsewhere, record=options.record, told=told)
 
 
 def _read_debug(options: argparse.Namespace, from_step: str | None) -> "DebugRequest":

@@ -47,8 +47,8 @@ async def always_yes(question: str) -> bool:
 class Console:
     """What is known and chosen by the person. `stop` is where the selected frame stands, once that was shown.
 
-    `state` is the debugger's as it was last looked at. `ask` puts a question to the person. A run on a server can be
-    left alone; one in this process ends with it.
+    `state` is the debugger's as it was last looked at. `ask` puts a question to the person. A run `elsewhere` can be
+    left alone, and other commands reach it with these words; one in this process ends with it.
 
     `told` is the event up to which the person knows what happened; without it, that is up to the stops that there are.
     """
@@ -59,7 +59,7 @@ class Console:
         run: ActiveRun,
         screen: Screen,
         *,
-        is_on_server: bool = False,
+        elsewhere: str | None = None,
         record: ShellRecord | None = None,
         told: int | None = None,
     ) -> None:
@@ -67,7 +67,7 @@ class Console:
         self.run = run
         self.debugger = Debugger(service.debugging, LOCAL, run.id)
         self.record = record  # what is kept of its shells
-        self.is_on_server = is_on_server
+        self.elsewhere = elsewhere
         self.state = NOTHING_KNOWN
         self.screen = screen
         self.ask: Ask = always_yes  # until a prompt asks

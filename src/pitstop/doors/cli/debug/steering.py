@@ -26,7 +26,7 @@ async def steer(
     interrupts: Interrupts,
     commands: Sequence[str] = (),
     *,
-    is_on_server: bool = False,
+    elsewhere: str | None = None,
     record: ShellRecord | None = None,
     told: int | None = None,
 ) -> int:
@@ -35,7 +35,7 @@ async def steer(
     `told` is the event up to which it was shown already, if it was.
     """
     screen = Screen()
-    async with Console(service, run, screen, is_on_server=is_on_server, record=record, told=told) as console:
+    async with Console(service, run, screen, elsewhere=elsewhere, record=record, told=told) as console:
         with interrupts.taken_by(console.take_signal):
             is_good = await run_script(console, commands)
             if is_good and not console.is_ending:

@@ -1,5 +1,6 @@
 """What steps wrote and handed on: log lines, downloads, artifacts, test reports, and questions to people."""
 
+import os
 import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -76,7 +77,8 @@ def routes(service: Service, limits: Limits) -> APIRouter:
     @router.get("/artifacts", response_model=list[ArtifactInfo], responses=known)
     async def list_artifacts(caller: Who, run: RunId) -> Response:
         """List the artifacts."""
-        return answer(await (await service.runs.get(caller, run)).artifacts())
+        found = await (await service.runs.get(caller, run)).artifacts()
+        return answer([replace(each, path=_as_text(each.path)) for each in found])
 
     @router.get("/artifacts/{path:any_path}", response_class=Response, responses={**_BYTES, **known})
     async def get_artifact(
@@ -86,7 +88,10 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         found = await service.runs.get(caller, run)
         if path.startswith("/") or "\0" in path or {"..", "."} & set(path.split("/")):
             raise UnknownArtifact(path)
-        return await _download(found.artifact(path), path.rpartition("/")[2], "application/octet-stream")
+        if "\\x" in path:
+            path = next((each.path for each in await found.artifacts() if _as_text(each.path) == path), path)
+        name = _as_text(path).rpartition("/")[2]
+        return await _download(found.artifact(path), name, "application/octet-stream")
 
     @router.get("/tests", response_model=list[TestCase], responses=known)
     async def list_tests(caller: Who, run: RunId) -> Response:
@@ -113,6 +118,11 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         return Response(status_code=204)
 
     return router
+
+
+def _as_text(path: str) -> str:
+    """The path with bytes that are not UTF-8 written as escapes: JSON cannot carry them."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def cut_page(page: LogPage, most_bytes: int) -> LogPage:

@@ -102,16 +102,19 @@ async def export(console: Console, file: str) -> None:
 
 async def detach(console: Console, _: None) -> None:
     await console.debugger.say(verbs.Detach())
-    where = f" on the server: `pitstop logs {console.run.id} --follow` shows it" if console.is_on_server else ""
+    where = ""
+    if console.elsewhere is not None:
+        where = f": `pitstop logs {console.run.id} --follow{console.elsewhere}` follows it"
     console.screen.say(Text(f"detached: the run continues without pausing{where}", style="dim"))
-    if console.is_on_server:
+    if console.elsewhere is not None:
         console.leave()
 
 
 async def leave(console: Console, _: None) -> None:
-    if not console.is_on_server:
+    if console.elsewhere is None:
         raise BadCommand("this run belongs to this process: `quit` cancels it, `detach` lets it finish")
-    console.screen.say(Text(f"left paused: `debug {console.run.id}` returns to it", style="dim"))
+    command = f"pitstop debug {console.run.id}{console.elsewhere}"
+    console.screen.say(Text(f"left paused: `{command}` returns to it", style="dim"))
     console.leave()
 
 
