@@ -7,6 +7,7 @@ VALUE_LEVELS = 100
 STEP_LEVELS = 50  # a step in a step is a few frames of Python each, and those have a limit too
 VARIABLES = 10_000  # in one of `vars`, `inputs`, `env` and `outputs`
 NAME_CHARACTERS = 200
+RETRIES = 10_000  # of one step
 
 
 class Limits(Struct, frozen=True, kw_only=True):

@@ -307,3 +307,9 @@ def test_a_list_of_secrets_has_a_limit() -> None:
     assert read(f"secrets: [{names.rpartition(', ')[0]}]\nsteps: [{{run: x}}]").secrets[-1] == "KEY_99"
     mistake = only_mistake(f"secrets: [{names}]\nsteps: [{{run: x}}]")
     assert (mistake.line, mistake.message) == (1, "`secrets`: has 101 names: one list takes at most 100")
+
+
+def test_mistakes_in_a_very_long_line_are_small_together() -> None:
+    found = mistakes_in("steps: [" + "{rnu: x}, " * 9_000 + "]")
+    assert len(found) == MOST_MISTAKES + 1
+    assert sum(len(mistake.text) for mistake in found) <= 10 * 20_000

@@ -34,6 +34,11 @@ def names(count: int) -> str:
             "the flow, with those that it calls, has at least 10,001 steps, but at most 10,000 are allowed: "
             "split it into several flows, or raise PITSTOP_STEP_LIMIT",
         ),
+        (
+            "steps: [{run: x, retry: {times: 10001}}]",
+            (1, 33),
+            "`retry.times`: must be at most 10000",
+        ),
         *(
             (
                 f"{key}: {names(VARIABLES + 1)}\nsteps: [{{run: x}}]",

@@ -39,6 +39,7 @@ TESTED = {  # the number that holds, and where a test goes beyond it
     "secrets in one list": (MOST_SECRETS, "definition/test_flow_mistakes.py::test_a_list_of_secrets_has_a_limit"),
     "combinations of a": (DEFAULTS.matrix_limit, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
     "iterations of a": (DEFAULTS.iteration_limit, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
+    "retries of a step": (limits.RETRIES, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
     "frames open": (DEFAULTS.frame_limit, "engine/test_parallel.py::test_branches_in_branches_above_the_limit_fail"),
     "artifacts of a run": (
         DEFAULTS.artifact_limit_files,

@@ -102,7 +102,7 @@ class RepeatForm(CombiningForm):
     @model_validator(mode="after")
     def check_end(self) -> Self:
         if self.until is None and self.times is None:
-            raise ValueError("needs `until` or `times`; use `until: false` to repeat forever")
+            raise ValueError("needs `until` or `times`; use `until: false` to repeat until a step fails")
         return self
 
     def config(self) -> dict[str, Any]:

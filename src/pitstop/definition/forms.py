@@ -20,7 +20,7 @@ from pitstop.definition.durations import DURATION_PATTERN, parse_duration
 from pitstop.definition.flow import InputSpec
 from pitstop.definition.plain import ID_PATTERN, MOST_SECRETS, SECRET_PATTERN, Options
 from pitstop.definition.values import Effects, InputType, OnInterrupt, Retry, Workspace, type_of
-from pitstop.limits import NAME_CHARACTERS, too_long
+from pitstop.limits import NAME_CHARACTERS, RETRIES, too_long
 
 _ID = re.compile(ID_PATTERN)
 _ID_SCHEMA = {"type": "string", "pattern": ID_PATTERN, "maxLength": NAME_CHARACTERS}
@@ -116,7 +116,7 @@ class Form(BaseModel):
 class RetryForm(Form):
     """How a failed step is retried."""
 
-    times: int = Field(ge=1, description="Maximum number of retries after the first failure.")
+    times: int = Field(ge=1, le=RETRIES, description="Maximum number of retries after the first failure.")
     delay: Duration = Field(0.0, description="Delay before the first retry.")
     backoff: float = Field(1.0, ge=1, description="Factor applied to the delay after each retry.")
 

@@ -10,6 +10,9 @@ from pitstop.errors import BadFlow, FlowTooLarge, Mistake
 MOST_MISTAKES = 1_000
 _LINE_END = "\r\n|[\r\n\x85\u2028\u2029]"  # what YAML takes for one
 _SHOWN_CHARACTERS = 60
+_LONG_LINE = 2_000  # characters: of such lines only the first few are shown, and no more than the beginning
+_LONG_LINES = 10
+_LONGEST_LINE = 20_000
 
 
 class Mistakes:
@@ -18,6 +21,7 @@ class Mistakes:
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self.texts: dict[str, str] = dict(texts or {})  # by file
         self._lines: dict[str, list[str]] = {}
+        self._long_lines = 0  # that were shown
         self._found: dict[tuple[str, int, int, str], Mistake] = {}  # one that an alias repeats is told once
 
     def add(self, file: str, line: int, column: int, message: str, hint: str | None = None) -> None:
@@ -48,7 +52,11 @@ class Mistakes:
         if file not in self._lines:
             self._lines[file] = re.split(_LINE_END, self.texts.get(file, ""))
         lines = self._lines[file]
-        return lines[line - 1] if line <= len(lines) else ""
+        text = lines[line - 1] if line <= len(lines) else ""
+        if len(text) <= _LONG_LINE:
+            return text
+        self._long_lines += 1
+        return text[:_LONGEST_LINE] if self._long_lines <= _LONG_LINES else ""
 
 
 def in_order(found: Iterable[Mistake], files: Iterable[str] = ()) -> list[Mistake]:

@@ -226,3 +226,9 @@ async def test_two_clients_racing_on_one_stop_step_once(bench: Bench) -> None:
         assert sorted(await asyncio.gather(step(one), step(two))) == [200, 409]
     (second,) = await bench.wait_stops(run["id"], above=stop["id"])
     assert second["step"] == "b"
+
+
+async def test_very_many_inputs_are_refused(bench: Bench) -> None:
+    inputs = {f"name{number}": 1 for number in range(10_001)}
+    problem = await bench.post("/runs", 422, flow={"text": "steps: [{run: 'true'}]"}, inputs=inputs)
+    assert "10000" in str(problem)
