@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pitstop.errors import BadExpression
-from pitstop.plan.expressions import expressions_in, look_up, parse_template, render, truth
+from pitstop.plan.expressions import expressions_in, parse_template, render, truth
+from pitstop.plan.values import look_up
 
 
 class InProcessJq:

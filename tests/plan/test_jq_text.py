@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pitstop.errors import BadExpression
-from pitstop.plan.expressions import look_up
 from pitstop.plan.jq_text import top_keys
 from pitstop.plan.paths import plain_path
+from pitstop.plan.values import look_up
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,9 @@ import msgspec
 from pitstop.errors import BadExpression, ExpressionTimeout
 from pitstop.executors import jq_worker_main
 from pitstop.executors.jq_worker_main import ERROR, REPLY, REQUEST
-from pitstop.plan.expressions import look_up
 from pitstop.plan.jq_text import top_keys
 from pitstop.plan.paths import plain_path
-from pitstop.plan.values import as_json
+from pitstop.plan.values import as_json, look_up
 
 _MIB = 2**20
 _START_TIMEOUT_SECONDS = 30.0

@@ -1,5 +1,6 @@
 """Templates: text with jq in `${{ }}`, and what it becomes when the values are known."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -10,8 +11,9 @@ import msgspec
 
 from pitstop.errors import BadExpression, ExpressionTimeout
 from pitstop.plan.jq_text import tokens
-from pitstop.plan.paths import Parts, plain_path, read_path
-from pitstop.plan.values import Json, as_json
+from pitstop.plan.paths import plain_path
+from pitstop.plan.plain_conditions import NeedsJq, plain_condition
+from pitstop.plan.values import Json, as_json, look_up
 
 
 class Evaluator(Protocol):
@@ -110,6 +112,10 @@ async def only_value(
     parts = plain_path(expression)
     if parts is not None:
         return look_up(values, parts)
+    condition = plain_condition(expression)
+    if condition is not None:
+        with contextlib.suppress(NeedsJq):
+            return condition(values)
     try:
         results = await evaluator.evaluate(expression, values, timeout_seconds=timeout_seconds)
     except ExpressionTimeout:
@@ -127,15 +133,6 @@ async def truth(
     """Whether a condition holds: only false and null are false. It may be written with or without `${{ }}`."""
     answer = await only_value(condition_text(expression), values, evaluator, timeout_seconds)
     return answer is not None and answer is not False
-
-
-def look_up(values: object, parts: Parts) -> Json:
-    """What a plain path names, as JSON: jq's answer without jq, also in values that are no JSON yet."""
-    for part in parts:
-        if not isinstance(values, _READ_AS_THEY_ARE) or _hides_key(values, part):
-            values = as_json(values)
-        values = read_path(values, (part,))
-    return as_json(values)
 
 
 def what_was_there(expression: str, values: Mapping[str, object]) -> str:
@@ -165,7 +162,6 @@ _SECRET = (
 _SHOWN_PATHS = 5
 _SHOWN_CHARACTERS = 100
 _HIDDEN = "secrets"
-_READ_AS_THEY_ARE = (dict, list, str, int, float, type(None), Mapping)
 _OPENING = r"\${1,2}\{\{"
 
 
@@ -196,11 +192,6 @@ def _inside_text(value: Json) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else msgspec.json.encode(value).decode()
-
-
-def _hides_key(values: object, part: str | int) -> bool:
-    """Whether `part` may be the JSON name of a key that is no text in Python, such as 1."""
-    return isinstance(values, Mapping) and part not in values and not set(map(type, values)) <= {str}
 
 
 def _end_of_expression(text: str, start: int, column: int) -> int:

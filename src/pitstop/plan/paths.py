@@ -28,19 +28,27 @@ def parse_path(text: str) -> Parts:
     path = text.strip()
     if path == ".":
         return ()
-    parts: list[str | int] = []
-    at = 0
-    while at < len(path):
-        match = re.compile(_PART).match(path, at) if path.startswith(".") else None
-        part = _part(match) if match else None
-        if match is None or part is None:
-            column = 1 + at + len(text) - len(text.lstrip())
-            raise BadExpression(text, f'not a plain path at column {column}: use .name, ["name"] or [0]')
-        parts.append(part)
-        at = match.end()
+    parts, end = longest_path(path, 0)
+    if end < len(path):
+        column = 1 + end + len(text) - len(text.lstrip())
+        raise BadExpression(text, f'not a plain path at column {column}: use .name, ["name"] or [0]')
     if not parts:
         raise BadExpression(text, "not a plain path: it is empty; use `.` for everything")
-    return tuple(parts)
+    return parts
+
+
+def longest_path(text: str, start: int) -> tuple[Parts, int]:
+    """The parts of the plain path that starts there, as far as it is plain, and where it ends."""
+    parts: list[str | int] = []
+    end = start
+    match_part = re.compile(_PART).match
+    while text.startswith(".", start) and (match := match_part(text, end)) is not None:
+        part = _part(match)
+        if part is None:
+            break
+        parts.append(part)
+        end = match.end()
+    return tuple(parts), end
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""Any Python value as JSON that can be shown, and what changed between two of them."""
+"""Any Python value as JSON that can be shown, what a path names in it, and what changed between two of them."""
 
 import base64
 import dataclasses
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from pitstop.plan.paths import Parts, format_path
+from pitstop.plan.paths import Parts, format_path, read_path
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -26,6 +26,7 @@ _SHOWN_CHARACTERS = 200
 _SHOWN_BYTES = 1_536
 _CHECKED_DEPTH = 2  # down to here a container is checked for being plain before it is converted child by child
 _MISSING = object()
+_READ_AS_THEY_ARE = (dict, list, str, int, float, type(None), Mapping)
 
 
 def as_json(value: object, *, max_depth: int = 64, max_items: int = 10_000_000) -> Json:
@@ -44,6 +45,18 @@ def as_json(value: object, *, max_depth: int = 64, max_items: int = 10_000_000) 
       the rest of a container when `max_items` values have been taken in all
     """
     return _Conversion(max_depth, max_items).convert(value, 0)
+
+
+def look_up(values: object, parts: Parts) -> Json:
+    """What a plain path names, as JSON: jq's answer without jq, also in values that are no JSON yet."""
+    for part in parts:
+        if type(values) is dict and type(part) is str and part in values:  # as nearly always
+            values = values[part]
+            continue
+        if not isinstance(values, _READ_AS_THEY_ARE) or _hides_key(values, part):
+            values = as_json(values)
+        values = read_path(values, (part,))
+    return as_json(values)
 
 
 class Change(Struct, frozen=True):
@@ -82,6 +95,11 @@ def diff(before: object, after: object) -> list[Change]:
             above |= {pair}
             todo += reversed([((*parts, part), a, b, above) for part, a, b in children if a is not b])
     return changes
+
+
+def _hides_key(values: object, part: str | int) -> bool:
+    """Whether `part` may be the JSON name of a key that is no text in Python, such as 1."""
+    return isinstance(values, Mapping) and part not in values and not set(map(type, values)) <= {str}
 
 
 def _comparable(value: object) -> object:
