@@ -232,11 +232,15 @@ class BreakpointTable:
 
     def at(self, path: str, occurrence: str) -> Iterable[Breakpoint]:
         """The enabled breakpoints that may stop at this occurrence of a step."""
+        candidates = self.candidates(path)
+        return [each for each in candidates if each.enabled and each.occurrence in (None, occurrence)]
+
+    def candidates(self, path: str) -> Iterable[Breakpoint]:
+        """The breakpoints at this step and those at every step, enabled or not; none while they are muted."""
         if self.is_muted:
             return ()
         named = self._by_path.get(path)
-        candidates = [*named, *self._everywhere] if named else self._everywhere
-        return [each for each in candidates if each.enabled and each.occurrence in (None, occurrence)]
+        return [*named, *self._everywhere] if named else self._everywhere
 
     def _index(self, breakpoint: Breakpoint) -> None:
         if breakpoint.is_everywhere:

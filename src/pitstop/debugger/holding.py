@@ -2,15 +2,16 @@
 
 import asyncio
 from collections import deque
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pitstop.debugger.breakpoints import EVERYWHERE, Breakpoint, BreakpointTable
-from pitstop.debugger.matching import Watched
+from pitstop.debugger.matching import Watched, passes
 from pitstop.debugger.remains import LEASE_LIMIT_SECONDS, Place, Remains, Remembered
 from pitstop.debugger.stepping import Goal
 from pitstop.debugger.stops import Held, Stop
-from pitstop.engine.frame import Frame, Gate, RunContext
-from pitstop.engine.verdict import Verdict
+from pitstop.engine.frame import Frame, Gate, RunContext, never_passes
+from pitstop.engine.verdict import Position, Verdict
 from pitstop.errors import NotRunning
 from pitstop.events.log import EventLog, MemoryLog
 from pitstop.events.types import AllStopped, AnyEvent, Event, LeaseEnded, Resumed, StopEnded
@@ -145,7 +146,11 @@ class Holding:
             self.gate.paths = frozenset()
         else:
             self.gate.paths = EVERYWHERE if is_open else self._breakpoints.gate()
+        self.gate.passes = never_passes if is_open or self._remains is not None else self._passes
         self.gate.epoch += 1
+
+    def _passes(self, path: str, frame: str, position: Position, values: Mapping[str, Any]) -> bool:
+        return passes(self._breakpoints.candidates(path), frame, position, values, self._watched)
 
     def _tell_if_all_stopped(self) -> None:
         if self._held and self._live_frames == len(self._held) + len(self._waiting):

@@ -8,8 +8,12 @@ from msgspec import UNSET, Struct
 
 from pitstop.debugger.breakpoints import Breakpoint
 from pitstop.engine.frame import Activation, Point
-from pitstop.errors import PitstopError
+from pitstop.engine.verdict import Position
+from pitstop.errors import BadExpression, PitstopError
 from pitstop.plan.expressions import Evaluator, render, truth
+from pitstop.plan.paths import plain_path
+from pitstop.plan.plain_conditions import NeedsJq, plain_condition
+from pitstop.plan.values import look_up
 
 CONDITION_SECONDS = 0.1
 
@@ -28,6 +32,39 @@ class Hit(Struct, frozen=True):
 async def hits_at(candidates: Iterable[Breakpoint], point: Point, watched: Watched) -> list[Hit]:
     """The breakpoints that the point hits; every one is looked at, whatever the others say."""
     return [hit for each in candidates if (hit := await _hit(each, point, watched)) is not None]
+
+
+def passes(
+    candidates: Iterable[Breakpoint], frame: str, position: Position, values: Mapping[str, Any], watched: Watched
+) -> bool:
+    """Whether the values are enough to know that no breakpoint is hit. It runs neither jq nor code of the user."""
+    try:
+        for breakpoint in candidates:
+            if breakpoint.enabled and _may_hit(breakpoint, frame, position, values, watched):
+                return False
+    except (BadExpression, NeedsJq):
+        return False
+    return True
+
+
+def _may_hit(
+    breakpoint: Breakpoint, frame: str, position: Position, values: Mapping[str, Any], watched: Watched
+) -> bool:
+    if breakpoint.state is None:
+        if breakpoint.position == "after":
+            return True
+        if not breakpoint.fits(position, is_propagated=False):
+            return False
+        condition = plain_condition(breakpoint.condition) if isinstance(breakpoint.condition, str) else None
+        return condition is None or condition(values)
+    path, key = plain_path(breakpoint.state), (breakpoint.id, frame)
+    if path is None or key not in watched:
+        return True
+    value, before = look_up(values, path), watched[key]
+    if breakpoint.equals is UNSET or value == breakpoint.equals:
+        return bool(before != value)
+    watched[key] = value
+    return False
 
 
 async def _hit(breakpoint: Breakpoint, point: Point, watched: Watched) -> Hit | None:

@@ -259,18 +259,29 @@ class Point(msgspec.Struct, frozen=True):
     is_interrupted: bool = False  # at `before`: the step was at work when the run's process ended
 
 
+# Takes the path of a step, its frame, the position and the values there
+Passes = Callable[[str, str, Position, Mapping[str, Any]], bool]
+
+
+def never_passes(path: str, frame: str, position: Position, values: Mapping[str, Any]) -> bool:
+    """The hook has to be asked."""
+    return False
+
+
 class Gate:
     """What a hook wants to be asked about, so cheap to look at that every node can.
 
     `paths` has the steps that it wants to hear of before or after them; `epoch` grows with each change, so that
-    a node which was running meanwhile is looked up again when it ends.
+    a node which was running meanwhile is looked up again when it ends. `passes` is for the steps in `paths`: whether
+    the values at a point are enough to know that the hook would let the step proceed.
     """
 
-    __slots__ = ("epoch", "paths")
+    __slots__ = ("epoch", "passes", "paths")
 
     def __init__(self) -> None:
         self.epoch = 0
         self.paths: Container[str] = frozenset()
+        self.passes: Passes = never_passes
 
 
 class Hook(Protocol):

@@ -35,15 +35,22 @@ def record_in_steps(scope: Scope, step: Step, outcome: Outcome, attempt: int) ->
 
 
 async def run_step(
-    parent: Activation, frame: Frame, scope: Scope, step: Step, base: str, apply: Apply, attempt: int = 1
+    parent: Activation, frame: Frame, scope: Scope, step: Step, base: str, apply: Apply, again: Again | None = None
 ) -> Outcome:
-    """Run a step to the end of its last attempt. A failure is an outcome; only cancelling and rewinding are raised."""
+    """Run a step to the end of its last attempt. A failure is an outcome; only cancelling and rewinding are raised.
+
+    `again` is what followed from a first attempt that ran elsewhere.
+    """
     outer = frame.activation
     start = None if parent.run.log is None else _start(frame, scope, parent.run.log)
     config: dict[str, Any] | None = None
     inject_after: tuple[Step, ...] = ()
+    attempt = 1
     try:
         while True:
+            if again is not None:
+                config, inject_after = again.config, again.inject_after
+                attempt += 1
             activation = Activation(parent.run, frame, step, scope, base, parent, attempt)
             activation.config = config
             activation.start = start
@@ -51,11 +58,9 @@ async def run_step(
             ended = await _attempt(activation, apply, inject_after)
             if isinstance(ended, Outcome):
                 return ended
-            inject_after = ended.inject_after
             if ended.delay_seconds and not activation.is_replayed:
                 await asyncio.sleep(ended.delay_seconds)
-            config = ended.config
-            attempt += 1
+            again = ended
     finally:
         if step.workspace == "fresh":
             await parent.run.leave_fresh(base)

@@ -101,16 +101,18 @@ class _GraphRun:
         self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]
     ) -> Coroutine[Any, Any, tuple[str, ...]]:
         """Run node after node while exactly one follows; gives those that do, or the meeting point that was reached."""
-        run_nodes = self._run_steps if self._is_step(frame, self.nodes[name]) else self._walk
+        run_nodes = self._run_steps if self._is_step(frame, scope, self.nodes[name]) else self._walk
         return run_nodes(frame, scope, name, meeting)
 
-    def _is_step(self, frame: Frame, node: Node) -> bool:
+    def _is_step(self, frame: Frame, scope: Scope, node: Node) -> bool:
         """Whether a node has to run as any step does: asked about, kept, replayed, or with options of its own."""
         is_replaying = frame.recorded is not NOTHING_RECORDED and bool(frame.recorded)
         if not node.is_plain or self.run.is_stored or is_replaying or self.activation.is_replayed:
             return True
         hook = self.run.hook
-        return hook is not None and node.path in hook.gate.paths
+        if hook is None or node.path not in hook.gate.paths:
+            return False
+        return not hook.gate.passes(node.path, frame.id, "before", scope.own.values)
 
     async def _run_steps(self, frame: Frame, scope: Scope, name: str, meeting: frozenset[str]) -> tuple[str, ...]:
         """Run nodes as steps, from this one to the next that need not be one."""
@@ -122,7 +124,7 @@ class _GraphRun:
                 targets = await self._route(frame, name, occurrence, scope.own.values)
             else:
                 targets = (node.following,)
-            if len(targets) != 1 or targets[0] in meeting or not self._is_step(frame, self.nodes[targets[0]]):
+            if len(targets) != 1 or targets[0] in meeting or not self._is_step(frame, scope, self.nodes[targets[0]]):
                 return self._leave(turn + 1, targets)
             name = targets[0]
         raise RecursionLimit(self.wiring.recursion_limit, name)
@@ -135,16 +137,19 @@ class _GraphRun:
         task, cancels_before = asyncio.current_task(), frame.cancels_before
         cancelling = int if task is None else task.cancelling
         hooked, gate = run.hook is not None, _CLOSED if run.hook is None else run.hook.gate
-        prefix, occurrence, moment, paths, epoch = self.prefix, name, 0.0, gate.paths, gate.epoch
+        prefix, visits, occurrence = self.prefix, self.visits, name
+        moment, paths, epoch = 0.0, gate.paths, gate.epoch
         for turn in range(self.wiring.recursion_limit - self.turns):
             node = nodes[name]
             path = node.path
-            if not node.is_plain or (hooked and path in paths):  # gate
-                return self._leave(turn, (name,))
             state = layer.values
+            is_named = hooked and path in paths  # gate
+            if not node.is_plain or (hooked and is_named and not gate.passes(path, frame_id, "before", state)):  # gate
+                return self._leave(turn, (name,))
             given = state.copy()
             if append is not None:
-                occurrence = self._visit(name)
+                visits[name] = count = visits.get(name, 0) + 1
+                occurrence = prefix + name if count == 1 else f"{prefix}{name}@{count}"  # as `_visit` does
                 append(StepStarted(moment or now(), frame_id, path, occurrence))
             try:
                 update = await node.function(given) if node.is_async else node.function(given)
@@ -160,7 +165,9 @@ class _GraphRun:
                 if append is not None:
                     moment = now()  # when this node ended and the next one begins
                     append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
-                if hooked and gate.epoch != epoch:  # gate
+                if hooked and (  # gate
+                    gate.epoch != epoch or (is_named and not gate.passes(path, frame_id, "after", merged))
+                ):
                     await self._finish(frame, scope, node, occurrence, Outcome(passed, update), is_logged=True)  # gate
                     moment, paths, epoch = 0.0, gate.paths, gate.epoch  # gate
                 else:  # gate
@@ -231,7 +238,7 @@ class _GraphRun:
         finally:
             frame.activation = outer
         if not isinstance(ended, Outcome):
-            ended = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply, attempt=2)
+            ended = await run_step(self.activation, frame, scope, node.step, occurrence, self._apply, ended)
         self._check(node.step, ended)
 
     async def _route(self, frame: Frame, name: str, occurrence: str, state: Values) -> tuple[str, ...]:
