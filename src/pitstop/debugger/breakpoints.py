@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, field
 
 from pitstop.engine.verdict import Position
 from pitstop.errors import BadBreakpoint, BadExpression, CommandRefused, UnknownBreakpoint
-from pitstop.plan.addresses import occurrence_in
+from pitstop.plan.addresses import has_marks, occurrence_in
 from pitstop.plan.expressions import parse_template
 from pitstop.plan.plan import Plan
 from pitstop.plan.values import as_json
@@ -149,6 +149,8 @@ class BreakpointTable:
         self.watching: list[Breakpoint] = []  # those that watch a value
         self.is_muted = False  # then none of them stops or logs
         self._all: dict[int, Breakpoint] = {}
+        self._shown: dict[int, dict[str, Any]] = {}  # each as it was when it was added
+        self._by_step: dict[str | None, list[Breakpoint]] = {}  # those at a place, by the step they name, if any
         self._by_path: dict[str, list[Breakpoint]] = {}
         self._everywhere: list[Breakpoint] = []
         self._plan: Plan | None = None
@@ -170,11 +172,17 @@ class BreakpointTable:
         return Breakpoint(self._last_id + 1, **parts)
 
     def add(self, breakpoint: Breakpoint) -> None:
-        self._index(breakpoint)  # which may refuse it
+        if not breakpoint.is_everywhere:
+            self._find_paths(breakpoint)  # which may refuse it
         self._last_id = max(self._last_id, breakpoint.id)
         self._all[breakpoint.id] = breakpoint
+        self._shown[breakpoint.id] = breakpoint.as_dict()
         if breakpoint.state is not None:
             self.watching.append(breakpoint)
+        if breakpoint.is_everywhere:
+            self._everywhere.append(breakpoint)
+        else:
+            self._by_step.setdefault(_step_named_by(breakpoint), []).append(breakpoint)
 
     def take_up(self, left: Iterable[Mapping[str, Any]], ever: Iterable[Mapping[str, Any]]) -> None:
         """Put the breakpoints that a log has `left` in place of the own ones, but for those it never told of.
@@ -202,25 +210,34 @@ class BreakpointTable:
 
     def remove(self, breakpoint_id: int) -> Breakpoint:
         breakpoint = self[breakpoint_id]
-        del self._all[breakpoint_id]
+        del self._all[breakpoint_id], self._shown[breakpoint_id]
         if breakpoint in self.watching:
             self.watching.remove(breakpoint)
-        if breakpoint in self._everywhere:
+        if breakpoint.is_everywhere:
             self._everywhere.remove(breakpoint)
+        else:
+            self._by_step[_step_named_by(breakpoint)].remove(breakpoint)
         for path in breakpoint.paths:
             self._by_path[path].remove(breakpoint)
             if not self._by_path[path]:
                 del self._by_path[path]
         return breakpoint
 
+    def shown(self) -> Iterator[dict[str, Any]]:
+        """Each as a dict. They are made when breakpoints are added, because attaching many must not take long."""
+        for breakpoint, shown in zip(self._all.values(), self._shown.values(), strict=True):
+            is_same = breakpoint.enabled is shown["enabled"] and not breakpoint.hit_count
+            yield shown if is_same else breakpoint.as_dict()
+
     def find_places(self, plan: Plan) -> None:
-        """Look every breakpoint up in a plan, now that there is one."""
+        """Look the breakpoints up in a plan, now that there is one. Those that it does not have cost nothing."""
         self._plan = plan
         self._by_path.clear()
-        self._everywhere.clear()
-        for breakpoint in self:
+        names = (None, *plan.names_among(self._by_step.keys()))
+        known = [breakpoint for name in names for breakpoint in self._by_step.get(name, ())]
+        for breakpoint in sorted(known, key=lambda each: each.id):
             with suppress(CommandRefused):  # of another plan: it matches nothing here
-                self._index(breakpoint)
+                self._find_paths(breakpoint)
 
     def gate(self) -> Container[str]:
         """The steps before or after which somebody wants to be asked. The set is alive: it follows what is added."""
@@ -242,10 +259,7 @@ class BreakpointTable:
         named = self._by_path.get(path)
         return [*named, *self._everywhere] if named else self._everywhere
 
-    def _index(self, breakpoint: Breakpoint) -> None:
-        if breakpoint.is_everywhere:
-            self._everywhere.append(breakpoint)
-            return
+    def _find_paths(self, breakpoint: Breakpoint) -> None:
         breakpoint.paths = self._paths(breakpoint)
         for path in breakpoint.paths:
             self._by_path.setdefault(path, []).append(breakpoint)
@@ -265,6 +279,12 @@ class BreakpointTable:
             return list(plan.paths_of_kind(breakpoint.kind))
         path = plan.path_at_line(str(breakpoint.file), int(breakpoint.line or 0))
         return [path] if path is not None else []
+
+
+def _step_named_by(breakpoint: Breakpoint) -> str | None:
+    """The step that it names; None if only a plan can say: a kind, a line, or the address of an occurrence."""
+    step = breakpoint.step
+    return None if step is None or has_marks(step) else step
 
 
 def _parts(shown: Mapping[str, Any]) -> dict[str, Any]:

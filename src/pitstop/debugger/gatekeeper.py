@@ -137,9 +137,10 @@ class Gatekeeper(Returning):
             options = (self.stop_at_entry, self.stop_at_end, self.lease_seconds, self.on_lease_end)
             self._append(SessionOpened(run.now(), *options, self.snapshots))
         told = remains.view.breakpoints if remains is not None else {}
-        for breakpoint in self._breakpoints:
-            if told.get(breakpoint.id) != {"hit_count": 0, **breakpoint.as_dict()}:
-                self._append(BreakpointSet(run.now(), breakpoint.as_dict()))
+        now = run.now()
+        for shown in self._breakpoints.shown() if run.lost is None else ():
+            if not told or told.get(shown["id"]) != {"hit_count": 0, **shown}:
+                self.log.append(BreakpointSet(now, shown))
         if self._breakpoints.is_muted != (remains is not None and remains.view.is_muted):
             self._append(BreakpointsMuted(run.now(), self._breakpoints.is_muted))
         if self.watches != (remains.view.watches if remains is not None else ()):

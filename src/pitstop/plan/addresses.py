@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from itertools import product
+from math import prod
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ def occurrence_in(plan: Plan, text: str) -> Occurrence | None:
 
     UnknownStep, and UnknownOccurrence for marks that do not fit the plan, with those that do.
     """
-    if text in plan.steps or not any(mark in text for mark in "@#["):
+    if text in plan.steps or not has_marks(text):
         return None
     path, address, around = "", "", plan.root
     segments = [_SEGMENT.fullmatch(part) for part in text.split(".")]
@@ -41,6 +41,11 @@ def occurrence_in(plan: Plan, text: str) -> Occurrence | None:
         address += f".{_marked(segment)}" if address else _marked(segment)
         around = step
     return Occurrence(path, address)
+
+
+def has_marks(text: str) -> bool:
+    """Whether it can be the address of one occurrence of a step."""
+    return any(mark in text for mark in "@#[")
 
 
 def _check_marks(text: str, step: Step, around: Step, segment: re.Match[str], *, is_last: bool) -> None:
@@ -69,7 +74,7 @@ def _turns_of(step: Step) -> int | None:
     axes = step.config.get("matrix")
     if not isinstance(axes, Mapping) or any(True for _ in expressions_in(axes)):
         return None
-    return len(list(product(*axes.values())))
+    return prod(map(len, axes.values()))
 
 
 def _inside(step: Step, text: str) -> str:

@@ -1,7 +1,7 @@
 """A plan: a definition that was checked and frozen; only plans run."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import msgspec
@@ -93,6 +93,10 @@ class Plan:
         for path, step in self.steps.items():
             self._paths_by_id.setdefault(step.id or step.local, []).append(path)
             self._paths_by_kind.setdefault(step.kind, []).append(path)
+
+    def names_among(self, names: Set[str | None]) -> Set[str | None]:
+        """Those that a step has as its path or id. Quick when the plan or `names` is small."""
+        return (names & self.steps.keys()) | (names & self._paths_by_id.keys())
 
     def paths_named(self, name: str) -> list[str]:
         """The steps with this path, or else with this id (a sub-flow may repeat one)."""
