@@ -146,7 +146,9 @@ def test_breakpoints_are_set_shown_in_the_source_switched_and_removed(shop: Fold
     with Person(shop) as person:
         person.reads("(main)")
         person.enters("b package if .vars.retries >")
-        person.reads("● 2  package if .vars.retries >", "(main)")
+        person.reads("✘ invalid condition '.vars.retries >': syntax error", "(main)")
+        person.enters("b package if .vars | error")
+        person.reads("● 2  package if .vars | error", "(main)")
         person.enters("b tests")
         person.reads("● 3  tests", "(main)")
         person.enters("disable 3")
@@ -157,7 +159,7 @@ def test_breakpoints_are_set_shown_in_the_source_switched_and_removed(shop: Fold
         person.reads(" ○ 14        - id: tests", "(main)")
         person.enters("force passed")
         said = person.reads("stop 3  main  before package", "(main)")
-        assert "! breakpoint 2: expression" in said  # a condition that cannot be read stops, and says why
+        assert "! breakpoint 2: expression" in said  # a condition that cannot be evaluated stops, and says why
         person.enters("clear all")
         person.reads("no breakpoints", "(main)")
         person.enters("c")

@@ -331,20 +331,19 @@ async def test_a_step_that_is_decided_in_the_console_stops_at_its_end_however_so
     assert (await adapter.stack(await adapter.stopped()))[0]["name"] == place
 
 
-async def test_a_step_that_is_tried_again_stops_at_its_end_however_soon_that_comes(
+async def test_a_step_that_fails_again_is_told_however_soon_that_comes(
     adapter: AdapterClient, server: Bench, overtake: Overtake
 ) -> None:
     filters = ("failed",)
     await adapter.launch("broken.yaml", server=server.url, token=server.token, filters=filters)
     await adapter.stopped()
     run = await the_run(server)
-    await adapter.evaluate("set .vars.port 5432")
 
-    async def at_its_end() -> None:
-        await happens(run, "step.finished", occurrence="connect#2")
+    async def at_its_failure() -> None:
+        await happens(run, "debug.stopped", occurrence="connect#2")
 
-    overtake("retry", at_its_end, is_late=True)
+    overtake("retry", at_its_failure, is_late=True)
     assert await adapter.evaluate("retry") == "connect retried"
-    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "connect#2 (after)"
+    assert (await adapter.stack(await adapter.stopped()))[0]["name"] == "connect#2 (error)"
     await adapter.ask("continue", threadId=1)
-    assert await adapter.ended() == 0
+    assert await adapter.ended() == 1

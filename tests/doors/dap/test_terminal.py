@@ -35,7 +35,7 @@ async def in_terminal(arguments: dict[str, Any], typed: bytes) -> int:
             shown.extend(os.read(ours, 4096))
         except OSError:  # the terminal is closed
             asyncio.get_running_loop().remove_reader(ours)
-        if b"exit or Ctrl-D returns" in shown:
+        if b"(last) " in shown:  # the prompt of the shell; what is typed before it may be dropped
             prompted.set()
 
     asyncio.get_running_loop().add_reader(ours, read)

@@ -75,7 +75,10 @@ test("it stops on entry", async () => {
 
 test("what steps write is output", async () => {
   await Promise.all([
-    client.configurationSequence(),
+    client.waitForEvent("initialized").then(async () => {
+      await client.setExceptionBreakpointsRequest({ filters: [] });
+      return client.configurationDoneRequest();
+    }),
     client.launch({ program: broken }),
     client.assertOutput("stdout", "starting\nconnecting to 54321\n"),
     client.waitForEvent("exited").then((event) => assert.equal(event.body.exitCode, 1)),
