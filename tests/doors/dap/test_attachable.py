@@ -86,7 +86,8 @@ async def pitstop(folder: Path, *words: str) -> asyncio.subprocess.Process:
 
 
 async def attach(adapter: AdapterClient, **arguments: Any) -> None:
-    await adapter.initialize()
+    if not adapter.capabilities:
+        await adapter.initialize()
     attaching = adapter.send("attach", arguments)
     await adapter.event("initialized")
     await adapter.ask("setExceptionBreakpoints", filters=[])
@@ -116,21 +117,6 @@ async def test_an_editor_attaches_to_a_run_that_is_going_on(adapter: AdapterClie
         code, said = await run.ended()
         assert (code, "second" in said) == (0, True)
         assert not run.socket.exists()
-
-
-async def test_without_a_run_the_newest_one_is_attached_to_and_goes_on_when_the_editor_leaves(
-    adapter: AdapterClient, held: Path
-) -> None:
-    async with running(held) as killed:
-        killed.process.kill()
-        await killed.process.wait()
-        assert killed.socket.exists(), "nobody has removed it"
-        async with running(held) as run:
-            await attach(adapter)
-            assert (await adapter.event("process"))["startMethod"] == "attach"
-            assert await adapter.leave() == 0
-            (held / "go").touch()
-            assert (await run.ended())[0] == 0
 
 
 async def test_a_failure_waits_for_a_client_with_debug_on_error(adapter: AdapterClient, folder: Path) -> None:
@@ -167,22 +153,19 @@ async def debug(folder: Path, run: str, *commands: str) -> str:
     return said
 
 
-async def test_a_run_that_cannot_be_attached_to_is_refused(adapter: AdapterClient, held: Path) -> None:
+async def test_a_run_whose_process_is_gone_is_refused_and_lost(adapter: AdapterClient, held: Path) -> None:
+    """Without a run, the newest one is attached to that is still there."""
     await adapter.initialize()
-    refused = await adapter.refusal("attach", run="20260131-120000-a1b2c3")
-    assert refused.message == (
-        "cannot attach to run 20260131-120000-a1b2c3: it has ended, or was started without --attachable"
-    )
     assert "no run on this machine" in (await adapter.refusal("attach")).message
-    async with running(held) as run:
-        run.process.kill()
-        await run.process.wait()
-        assert "cannot attach to run" in (await adapter.refusal("attach", run=run.run)).message
-
-
-async def test_the_loss_of_the_process_ends_the_session(adapter: AdapterClient, held: Path) -> None:
-    async with running(held) as run:
-        await attach(adapter, run=run.run)
+    async with running(held) as killed, running(held) as run:
+        killed.process.kill()
+        await killed.process.wait()
+        assert killed.socket.exists(), "no process has removed it"
+        refused = await adapter.refusal("attach", run=killed.run)
+        assert refused.message == (
+            f"cannot attach to run {killed.run}: it has ended, or was started without --attachable"
+        )
+        await attach(adapter)
         await adapter.ask("pause", threadId=1)
         run.process.kill()
 

@@ -61,17 +61,13 @@ async def test_inputs_secrets_and_folder_reach_the_run(adapter: AdapterClient, f
 )
 async def test_inputs_can_be_a_list(adapter: AdapterClient, program: str, inputs: list[str], told: str) -> None:
     """For clients whose templates have only text and lists of it."""
+    await adapter.initialize()
+    refused = await adapter.refusal("launch", program="shop.yaml", inputs=["customer"])
+    assert refused.message == "invalid input 'customer': use name=value"
     await adapter.launch(program, source=program.partition(":")[0], inputs=inputs, stopOnEntry=True)
     await adapter.stopped()
 
     assert await adapter.evaluate(".inputs.customer // .count") == told
-
-
-async def test_an_input_without_a_value_is_refused(adapter: AdapterClient) -> None:
-    await adapter.initialize()
-    refused = await adapter.refusal("launch", program="shop.yaml", inputs=["customer"])
-
-    assert refused.message == "invalid input 'customer': use name=value"
 
 
 async def test_variables_are_added_to_the_environment_and_taken_out_of_it(folder: Path) -> None:

@@ -65,21 +65,16 @@ async def test_a_shell_opens_in_a_terminal_of_the_editor(adapter: AdapterClient,
     assert await in_terminal(asked["arguments"], b"echo from the shell > said; exit\n") == 0
     assert await written(folder / "said", "\n") == "from the shell\n"
     assert (await adapter.stack(stop))[0]["name"] == "last", "it is still paused"
-    await adapter.ask("continue", threadId=1)
-    assert await adapter.ended() == 0
-    assert await adapter.leave() == 0
-
-
-async def test_a_terminal_that_the_editor_refuses_is_told(adapter: AdapterClient) -> None:
-    await adapter.launch("shop.yaml", lines=(LAST,), initialize=TERMINALS)
-    await adapter.stopped()
     asking = adapter.send("evaluate", {"expression": "shell sidecar", "context": "repl"})
     asked = await adapter.reverse_request()
     assert asked["arguments"]["args"][-4:] == ["-c", "sidecar", "-c", "leave"]
+    adapter.respond({"seq": 7777, "command": "runInTerminal"})  # which was never asked
     adapter.respond(asked, success=False, message="not now")
-
     assert (await adapter.answer(asking))["message"] == "the editor opened no terminal: not now"
     assert "usage" in (await adapter.refusal("evaluate", expression="shell x", context="repl")).message
+    await adapter.ask("continue", threadId=1)
+    assert await adapter.ended() == 0
+    assert await adapter.leave() == 0
 
 
 async def test_an_editor_without_terminals_is_shown_the_command(adapter: AdapterClient) -> None:
@@ -91,13 +86,6 @@ async def test_an_editor_without_terminals_is_shown_the_command(adapter: Adapter
     assert home == f"PITSTOP_HOME={adapter.folder / 'home'}"
     assert words[-6:] == ["-c", "frame main", "-c", "shell", "-c", "leave"]
     assert adapter.reverse_requests == []
-
-
-async def test_an_answer_to_nothing_is_passed_over(adapter: AdapterClient) -> None:
-    await adapter.initialize()
-    adapter.respond({"seq": 77, "command": "runInTerminal"})
-
-    assert (await adapter.ask("threads"))["threads"]
 
 
 async def test_a_step_that_asks_is_answered_in_the_console(adapter: AdapterClient, folder: Path) -> None:
