@@ -103,6 +103,7 @@ async def look_and_change(talk: Dialogue) -> None:
     await talk.say(verbs.Evaluate(".vars"))
     await talk.be_refused(verbs.Evaluate(".vars |", stop))
     await talk.say(verbs.Variables(stop, ".vars.list", cursor=1, limit=1, search="2"))
+    await talk.say(verbs.Variables(stop, ".vars", sort="bytes"))
     await talk.say(verbs.Scope(stop))
     await talk.say(verbs.Set(stop, ".vars.n", None))
     await talk.say(verbs.Set(stop, ".vars.more", {"a": [1]}, layer="run"))

@@ -34,8 +34,8 @@ from pitstop.runs.stop_formats import (
 )
 from pitstop.runs.stop_info import ContextInfo, DebugState, PointInfo
 from pitstop.runs.telling import intervention_texts, without_secrets
-from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariablePage, WholeScope
-from pitstop.runs.variables import Children, page_of
+from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, Sort, VariablePage, WholeScope
+from pitstop.runs.variables import Children, Sizes, page_of
 from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
 
@@ -109,6 +109,7 @@ class Inspection:
         self._run = run
         self._new_evaluator = new_evaluator
         self._view = RunView()
+        self._sizes = Sizes()
         self._mask = run.mask_text
 
     @property
@@ -175,7 +176,9 @@ class Inspection:
                 values[expression] = {"error": self._mask(str(error))}
         return values
 
-    async def variables(self, stop: int, path: str, cursor: int, limit: int, search: str | None) -> VariablePage:
+    async def variables(
+        self, stop: int, path: str, cursor: int, limit: int, search: str | None, sort: Sort
+    ) -> VariablePage:
         session = self.session
         activation = session.activation_at(stop)
         try:
@@ -185,7 +188,16 @@ class Inspection:
             raise BadEdit(f"there is no value at {path!r}: {error.reason}") from error
         origins = {} if parts else {each.name: (each.layer, each.set_by) for each in session.variables(stop)}
         children = Children(value, parts)
-        return page_of(children, self._mask, cursor=cursor, limit=limit, search=search, origins=origins)
+        return page_of(
+            children,
+            self._mask,
+            cursor=cursor,
+            limit=limit,
+            search=search,
+            origins=origins,
+            sort=sort,
+            sizes=self._sizes.at((stop, len(session.log))),
+        )
 
     async def scope(self, stop: int) -> WholeScope:
         return WholeScope(self._shown(without_secrets(self.session.activation_at(stop).scope.values())))

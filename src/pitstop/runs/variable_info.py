@@ -5,11 +5,14 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+Sort = Literal["order", "name", "bytes"]
+
 
 class VariableInfo(Struct, frozen=True, kw_only=True):
     """One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value.
 
-    `value` is set for a plain value, and truncated when it is long; `preview` is always one line.
+    `value` is set for a plain value, and truncated when it is long; `preview` is always one line. `bytes` is the size
+    of the whole value as JSON.
     """
 
     name: str
@@ -19,6 +22,7 @@ class VariableInfo(Struct, frozen=True, kw_only=True):
     value: Any = None
     is_cut: bool = False
     size: int | None = None
+    bytes: int | None = None
     layer: str = ""
     set_by: str | None = None
 

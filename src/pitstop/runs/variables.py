@@ -6,10 +6,13 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal
 
+import msgspec
+from msgspec.structs import replace
+
 from pitstop.plan.paths import format_path
 from pitstop.plan.values import as_json
 from pitstop.runs.telling import MaskText, masked
-from pitstop.runs.variable_info import VariableInfo, VariablePage
+from pitstop.runs.variable_info import Sort, VariableInfo, VariablePage
 
 LONGEST_TEXT = 10_000
 PREVIEW_CHARACTERS = 120
@@ -42,6 +45,33 @@ class Children(Sequence[Child]):
         return str(key), (*self._path, part), self._value[key]
 
 
+class Sizes:
+    """Sizes of values as JSON, in bytes. Each is computed once, for as long as `moment` says that nothing changes."""
+
+    def __init__(self) -> None:
+        self._moment: object = None
+        self._known: dict[int, tuple[Any, int]] = {}  # by identity, each with its value, so that that stays its own
+
+    def at(self, moment: object) -> "Sizes":
+        if moment != self._moment:
+            self._moment = moment
+            self._known.clear()
+        return self
+
+    def of(self, value: Any) -> int:
+        found = self._known.get(id(value))
+        if found is None:
+            found = self._known[id(value)] = value, _size_of(value)
+        return found[1]
+
+
+def _size_of(value: Any) -> int:
+    try:
+        return len(msgspec.json.encode(value))
+    except (TypeError, ValueError, RecursionError):  # a class, a cycle, half a surrogate pair: only we can show these
+        return len(msgspec.json.encode(as_json(value)))
+
+
 def page_of(
     children: Sequence[Child],
     mask: MaskText,
@@ -50,12 +80,20 @@ def page_of(
     limit: int,
     search: str | None,
     origins: Mapping[str, tuple[str, str | None]],
+    sort: Sort = "order",
+    sizes: Sizes | None = None,
 ) -> VariablePage:
     """Some of the children; `search` is looked for in names and in plain values. `origins` has layer and setter."""
+    sizes = sizes or Sizes()
     if search:
         wanted = search.casefold()
         children = [child for child in children if _has(child, wanted)]
-    shown = tuple(tell_value(child, mask, origins) for child in children[cursor : cursor + limit])
+    if sort == "bytes":
+        children = sorted(children, key=lambda child: sizes.of(child[2]), reverse=True)
+    elif sort == "name":
+        children = sorted(children, key=lambda child: child[1][-1])
+    page = children[cursor : cursor + limit]
+    shown = tuple(replace(tell_value(child, mask, origins), bytes=sizes.of(child[2])) for child in page)
     following = cursor + len(shown)
     return VariablePage(shown, len(children), following if following < len(children) else None)
 

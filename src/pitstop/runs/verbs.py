@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from pitstop.runs.file_changes import FileChanges, FileDiff
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest, Request, Text
 from pitstop.runs.stop_info import ContextInfo, DebugState, InjectedState, PointInfo
-from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariablePage, WholeScope
+from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, Sort, VariablePage, WholeScope
 
 Stop = Annotated[int, Meta(ge=1, lt=2**53, description="The stop to act on; 409 if it has ended.")]
 Number = Annotated[int, Meta(ge=0, lt=2**53)]
@@ -260,6 +260,7 @@ class Variables(Request[VariablePage], frozen=True):
     cursor: Number = 0
     limit: Annotated[int, Meta(ge=1, le=5000)] = 100
     search: Annotated[str, Meta(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
+    sort: Annotated[Sort, Meta(description="`bytes` lists the largest first.")] = "order"
 
 
 class Scope(Request[WholeScope], frozen=True):

@@ -16,6 +16,13 @@ AGREED = "!"
 
 _FIELD = re.compile(r"(?:^|\s)(\w+)=")
 _ASSIGNMENT = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*?)\s*(?<!=)=(?!=)\s*(?P<value>.+)", re.DOTALL)
+# Without an equals sign, a path ends at the first space outside of quotes and brackets
+_SPACED = re.compile(
+    r"""(?: @(?P<layer>\S+) \s+ )?
+        (?P<path> \. (?: [^\s"\[=] | \[ [^\]]* \] | " (?: [^"\\] | \\. )* " )* ) \s+
+        (?P<value> [^=\s].* )""",
+    re.DOTALL | re.VERBOSE,
+)
 _IN_LAYER = re.compile(r"(?:@(?P<layer>\S+)\s+)?(?P<path>\..*)", re.DOTALL)
 
 
@@ -99,6 +106,13 @@ def read_all_flag(text: str) -> bool:
     return text == "all"
 
 
+def read_by_size(text: str) -> bool:
+    """Whether the largest are to come first."""
+    if text not in ("", "--by-size"):
+        raise BadCommand(f"it takes no argument or --by-size, not {text!r}")
+    return bool(text)
+
+
 def read_numbers_or_group(text: str) -> tuple[int, ...] | str:
     """Breakpoints by their numbers, or a group of them by its name."""
     words = text.replace(",", " ").split()
@@ -134,7 +148,7 @@ def read_fields(text: str) -> dict[str, Any]:
 
 
 def read_assignment(text: str) -> Assignment:
-    found = _ASSIGNMENT.fullmatch(text)
+    found = _SPACED.fullmatch(text) or _ASSIGNMENT.fullmatch(text)
     if found is None:
         raise BadCommand("it takes a path and a JSON value")
     return Assignment(found["path"], read_json(found["value"]), found["layer"])

@@ -113,12 +113,22 @@ def variable_list(page: VariablePage) -> list[Text]:
         (
             Text(each.path, style="cyan"),
             Text(each.preview if len(each.preview) <= VALUE_CHARACTERS else f"{each.preview[: VALUE_CHARACTERS - 1]}…"),
+            Text("" if each.bytes is None else size_text(each.bytes), style="dim"),
             Text(each.layer, style="dim"),
             Text(f"set by {each.set_by}" if each.set_by else "", style="dim"),
         )
         for each in page.variables
     ]
     return columns(rows)
+
+
+def size_text(size: float) -> str:
+    """A number of bytes, as a person reads it."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
 
 
 def history_list(points: Iterable[PointInfo], frames: Sequence[str]) -> list[Text]:

@@ -116,10 +116,10 @@ _TABLE = (
     ),
     CommandSpec(
         "vars",
-        "vars",
-        "List all variables, their layer and what set them.",
+        "vars [--by-size]",
+        "List all variables, their size, layer and what set them; the largest first with --by-size.",
         LOOKING,
-        read.read_nothing,
+        read.read_by_size,
         speaks=("variables",),
     ),
     CommandSpec("where", "where", "Show the call stack.", LOOKING, read.read_nothing, ("w", "bt")),
@@ -155,7 +155,7 @@ _TABLE = (
     CommandSpec("watches", "watches", "List the watches and their values.", LOOKING, read.read_nothing),
     CommandSpec(
         "set",
-        "set [@LAYER] PATH = JSON",
+        "set [@LAYER] PATH [=] JSON",
         "Set a value.",
         CHANGING,
         read.read_assignment,

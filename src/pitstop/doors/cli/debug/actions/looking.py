@@ -1,6 +1,7 @@
 """Commands that only look."""
 
 from functools import partial
+from typing import Literal
 
 from rich.text import Text
 
@@ -23,8 +24,9 @@ async def print_values(console: Console, expression: str, *, indent: int | None 
         console.screen.say(render.json_text(value, indent=indent))
 
 
-async def variables(console: Console, _: None) -> None:
-    page = await console.debugger.say(verbs.Variables(console.stopped().id, limit=MOST_VARIABLES))
+async def variables(console: Console, by_size: bool) -> None:
+    sort: Literal["order", "bytes"] = "bytes" if by_size else "order"
+    page = await console.debugger.say(verbs.Variables(console.stopped().id, limit=MOST_VARIABLES, sort=sort))
     console.screen.say(*variable_list(page))
 
 
