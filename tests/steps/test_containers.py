@@ -93,7 +93,7 @@ async def test_a_secret_is_masked_in_what_a_container_says(docker: Docker, tmp_p
 
 async def test_a_secret_in_a_script_is_in_no_argument_in_a_container(docker: Docker, tmp_path: Path) -> None:
     async with open_containers(docker, tmp_path, secrets={"TOKEN": "hunter2hunter2"}) as bench:
-        script = "cat /proc/[0-9]*/cmdline | grep -c hunte[r]2 || echo not found # hunter2hunter2"
+        script = "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' # hunter2hunter2"
         await bench.outputs("run", {"script": script, "image": BOX})
         await bench.outputs("run", {"script": script, "image": TALKATIVE, "user": "image"})
         check = "test hunter2hunter2 && cat /proc/[0-9]*/cmdline | tr '\\0' ' ' > /seen; true"
@@ -105,7 +105,7 @@ async def test_a_secret_in_a_script_is_in_no_argument_in_a_container(docker: Doc
             "run", {"script": ask, "image": BOX, "services": {"web": {**service, "command": ["hunter2hunter2"]}}}
         )
 
-    assert bench.said.startswith("0\nnot found\n0\nnot found\n")
+    assert bench.said.count("eval ") >= 2
     assert "PITSTOP_HEALTH_CHECK" in bench.said
     assert "***" not in bench.said
     assert "would be visible in the arguments" in refused

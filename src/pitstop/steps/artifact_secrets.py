@@ -19,7 +19,7 @@ class ArtifactScan:
 
     async def refused(self, files: WorkspaceFiles) -> dict[str, str]:
         """The name of a secret for each path that has one in its content or name."""
-        if not await self._is_known(files):
+        if not self._known or not await self._is_known(files):  # most often there is nothing, which is seen at once
             self._known = {file: name async for file, name in self._read(files)}
         return {file.path: name for file, name in self._known.items() if name is not None}
 
