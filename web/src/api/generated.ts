@@ -802,8 +802,9 @@ export type UnwatchForm = {
   expression: string;
 };
 
-/** One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value. `value` is set for a plain value, and truncated when it is long; `preview` is always one line. */
+/** One level of a value in a scope. `path` is jq; `size` is the number of children, None for a plain value. `value` is set for a plain value, and truncated when it is long; `preview` is always one line. `bytes` is the size of the whole value as JSON. */
 export type VariableInfo = {
+  bytes: number | null;
   is_cut: boolean;
   layer: string;
   name: string;
