@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 
 from pitstop.doors.cli.app import OpenService
@@ -35,13 +36,14 @@ async def _show(service: Service, options: argparse.Namespace) -> None:
     run = await service.runs.get(LOCAL, options.run)
     wanted = None if options.step is None else names_of(run, options.step)
     is_found = False
+    shown: defaultdict[str, _Shown] = defaultdict(_Shown)
     async with asyncio.TaskGroup() as group:
         async for event in run.events() if options.follow else events_so_far(run):
             occurrence, step = event.fields.get("occurrence", ""), event.fields.get("step", "")
             if event.kind == "step.started" and (wanted is None or step in wanted or occurrence in wanted):
                 is_found = True
                 prefix = f"{occurrence} | " if wanted is None else ""
-                telling = _tell(run, occurrence, prefix, options)
+                telling = _tell(run, occurrence, prefix, options, shown[occurrence])
                 if options.follow:  # several may write at the same time
                     group.create_task(telling)
                 else:
@@ -50,11 +52,21 @@ async def _show(service: Service, options: argparse.Namespace) -> None:
         raise UnknownStep(options.step)
 
 
-async def _tell(run: ActiveRun, occurrence: str, prefix: str, options: argparse.Namespace) -> None:
-    async for lines in _pages(run, occurrence, options.search, follow=options.follow):
-        told = "".join(f"{prefix}{line.text}\n" for line in lines)
-        sys.stdout.buffer.write(told.encode(errors="replace"))
-        sys.stdout.buffer.flush()
+class _Shown:
+    """How much of an occurrence is printed already: one that was interrupted, or rewound, starts more than once."""
+
+    def __init__(self) -> None:
+        self.last_line = 0
+        self.turn = asyncio.Lock()
+
+
+async def _tell(run: ActiveRun, occurrence: str, prefix: str, options: argparse.Namespace, shown: _Shown) -> None:
+    async with shown.turn:
+        async for lines in _pages(run, occurrence, options.search, after=shown.last_line, follow=options.follow):
+            shown.last_line = lines[-1].number
+            told = "".join(f"{prefix}{line.text}\n" for line in lines)
+            sys.stdout.buffer.write(told.encode(errors="replace"))
+            sys.stdout.buffer.flush()
 
 
 def names_of(run: ActiveRun, step: str) -> set[str]:
@@ -63,9 +75,8 @@ def names_of(run: ActiveRun, step: str) -> set[str]:
 
 
 async def _pages(
-    run: ActiveRun, occurrence: str, search: str | None, *, follow: bool
+    run: ActiveRun, occurrence: str, search: str | None, *, after: int, follow: bool
 ) -> AsyncIterator[Sequence[LogLine]]:
-    after = 0
     while True:
         page = await run.log(occurrence, after=after, limit=PAGE, search=search)
         if page.lines:
