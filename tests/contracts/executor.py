@@ -626,6 +626,61 @@ class ExecutorContract:
         assert not await other.files(second).exists("control", f"{COMMAND_FILES}/1.output")
         assert await other.files(second).exists("control", COMMAND_FILES)
 
+    async def test_a_command_that_ended_is_found_with_its_log_and_result_when_its_workspace_is_taken_up(
+        self, place: Place
+    ) -> None:
+        first = place.lapsing()
+        workspace = await first.acquire(Placement(workspace="run-1"))
+        result = await run(place, workspace, "says hello", key="1", executor=first)
+        await first.files(workspace).write("control", f"{COMMAND_FILES}/1.output", b"tag=1")
+        running = await first.start(workspace, place.command("runs on", "2"))
+        await wait_said(place, running, b"up\n", executor=first)
+        await first.files(workspace).write("control", f"{COMMAND_FILES}/2.output", b"tag=2")
+
+        place.lapse(first)
+        other = place.another()
+        taken = await other.acquire(Placement(workspace="run-1", deadline_seconds=60))
+        found = await other.find_ended(taken, "1")
+
+        assert found == CommandRef("run-1", "1")
+        assert await other.start(taken, place.command("does nothing", "1")) == found  # which starts nothing
+        assert await other.wait(found) == result
+        assert sorted([chunk.data async for chunk in other.logs(found)]) == [b"hello\n", b"oops\n"]
+        assert await other.files(taken).read("control", f"{COMMAND_FILES}/1.output") == b"tag=1"
+        assert await other.find_ended(taken, "2") is None  # it was killed
+        assert not await other.files(taken).exists("control", f"{COMMAND_FILES}/2.output")
+
+    async def test_commands_that_are_forgotten_are_not_found_as_ended(self, place: Place) -> None:
+        first = await place.executor.acquire(Placement(workspace="run-1"))
+        await run(place, first, "says hello", key="1")
+        await place.executor.forget_ended(first)
+        await place.executor.release(first, keep=True)
+        other = place.another()
+
+        assert await other.find_ended(await other.acquire(Placement(workspace="run-1")), "1") is None
+
+    async def test_a_command_that_was_cancelled_is_not_found_as_ended(self, place: Place) -> None:
+        first = await place.executor.acquire(Placement(workspace="run-1"))
+        command = await place.executor.start(first, place.command("runs on", "1"))
+        await wait_said(place, command, b"up\n")
+        await place.executor.cancel(command, 0)
+        await place.executor.release(first, keep=True)
+        other = place.another()
+
+        assert await other.find_ended(await other.acquire(Placement(workspace="run-1")), "1") is None
+
+    async def test_a_command_that_ended_and_is_not_looked_for_runs_again_without_what_it_left(
+        self, place: Place
+    ) -> None:
+        first = await place.executor.acquire(Placement(workspace="run-1"))
+        await run(place, first, "says hello", key="1")
+        await place.executor.release(first, keep=True)
+        other = place.another()
+        second = await other.acquire(Placement(workspace="run-1"))
+
+        assert await output(place, second, "writes a and b", key="1", executor=other) == b""
+        assert await output(place, second, "shows files", key="2", executor=other) == b"a=first\nb=second\n"
+
     async def test_an_id_that_nobody_had_makes_a_new_workspace(self, place: Place) -> None:
         workspace = await place.executor.acquire(Placement(workspace="fresh"))
 

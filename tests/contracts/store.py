@@ -331,6 +331,16 @@ class StoreContract:
             (3, b"second"),
         ]
 
+    async def test_the_size_of_what_is_stored_since_a_time_is_known_for_each_stream(self, store: RunStore) -> None:
+        run = await store.create(record())
+        write(run, "build", b"old\n", "stdout", 1.0)
+        write(run, "build", b"oops\n", "stderr", 2.0)
+        write(run, "build", b"new\nx", "stdout", 3.0)
+        await run.log.settled()
+
+        assert await run.output_sizes("build", 2.0) == {"stdout": len(b"new\n"), "stderr": len(b"oops\n")}
+        assert await run.output_sizes("never ran", 0.0) == {}
+
     async def test_lines_are_read_from_any_number_on(self, store: RunStore) -> None:
         count = 30_000
         text = b"".join(b"line %d\n" % number for number in range(1, count + 1))

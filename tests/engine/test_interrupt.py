@@ -1,15 +1,17 @@
 """A step that was at work when its process ended: repeated, failed or asked about, as it says itself."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from pitstop.engine.frame import Activation
 from pitstop.events.log import MemoryLog, events_from_json, events_to_json
 from pitstop.events.outcome import Status
 from pitstop.events.types import AnyEvent, StepInterrupted, StepRetried, StepStarted
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
-from tests.engine.flows import Bench, flow, give, leaf, parallel, passes, retry, sequence
+from tests.engine.flows import Bench, DoType, flow, give, leaf, parallel, passes, retry, sequence, takes
 from tests.engine.virtual_time import virtual_time
 
 
@@ -169,3 +171,49 @@ async def test_the_view_tells_it_from_a_step_that_runs() -> None:
 
     assert fold(again.events[:told]).steps["a"].status == "interrupted"
     assert fold(again.events).steps["a"].status == "failed"
+
+
+class Kept(DoType):
+    """Work that outlives the run's process: what ended there is known by its occurrence."""
+
+    def __init__(self, *ended: str) -> None:
+        super().__init__()
+        self.ended = ended
+        self.taken: list[str] = []
+
+    async def has_ended(self, activation: Activation) -> bool:
+        return activation.occurrence in self.ended
+
+    async def act(self, activation: Activation, config: Mapping[str, Any]) -> Any:
+        if not activation.takes_result:
+            return await super().act(activation, config)
+        self.taken.append(activation.occurrence)
+        return "its result"
+
+
+@pytest.mark.parametrize("on_interrupt", ["repeat", "fail", "pause"])
+@virtual_time
+async def test_one_whose_work_ended_meanwhile_has_that_result_and_was_not_interrupted(on_interrupt: str) -> None:
+    plan = flow(sequence("s", leaf("a"), leaf("b", on_interrupt=on_interrupt, timeout_seconds=60)), leaf("c"))
+    does = Kept("s.a", "s.b", "c")
+    again = Bench(plan, log=await killed_in(plan, "s.b"), does=does, left_at=3600.0)
+
+    outcome = await again.execute()
+
+    assert (outcome.status, does.taken, does.ran) == (Status.PASSED, ["s.b"], ["c"])
+    assert (again.statuses["b"], again.steps["b"]["outputs"]) == ("passed", "its result")
+    assert again.started == ["s", "s.a", "s.b", "c"]
+    assert interrupted(again) == []
+
+
+@virtual_time
+async def test_a_result_is_not_taken_once_the_step_was_reported_as_interrupted() -> None:
+    plan = flow(leaf("a", takes(1)))
+    first = Bench(plan, log=await killed_in(plan, "a"))
+    await first.execute()
+    told = next(number for number, event in enumerate(first.events, 1) if isinstance(event, StepInterrupted))
+    does = Kept("a")
+
+    await Bench(plan, log=MemoryLog(first.events[:told]), does=does).execute()
+
+    assert (does.taken, does.ran) == ([], ["a"])

@@ -42,8 +42,9 @@ from pitstop.service.stored.secrets import StoredSecrets
 from pitstop.settings import Settings
 from pitstop.store.sql.run import SqlRun
 from pitstop.store.sql.store import SqlStore, open_sql_store
+from tests.executors.leases import lapse
 from tests.moved_clock import MovedClock
-from tests.patience import PATIENCE_SECONDS, wait_until
+from tests.patience import PATIENCE_SECONDS, wait_here_until, wait_until
 
 WAITS = """
     name: waits
@@ -304,6 +305,57 @@ async def test_a_run_whose_lease_is_over_is_taken_over_by_a_server_that_is_there
 
             assert (await taken_over.wait()).status == "passed"
     assert server.done() == ["first", "second", "second", "third"]
+
+
+REPORT = '<testsuite><testcase classname="a" name="good"/></testsuite>'
+ENDS_ALONE = f"""
+    name: ends alone
+    steps:
+      - id: it
+        secrets: [TOKEN]
+        tests: "*.xml"
+        run: |
+          echo "begins with $TOKEN"; echo began >> done.txt; while [ ! -e go ]; do sleep 0.02; done
+          echo '{REPORT}' > new.xml
+          echo "word=$TOKEN" >> "$PITSTOP_OUTPUT"
+          echo "ends with $TOKEN"; printf 'no newline'; echo oops >&2; exit 3
+"""
+
+
+async def test_a_command_that_ended_while_its_server_hung_is_not_run_again_and_has_its_whole_result(
+    server: Server,
+) -> None:
+    clock = MovedClock()
+    (server.folder / "old.xml").write_text(REPORT)
+    async with server.open(clock=clock, database_time=clock) as service:
+        run = await service.runs.start(LOCAL, server.request(ENDS_ALONE, secrets={"TOKEN": "hunter2hunter2"}))
+        await wait_until(lambda: server.done() == ["began"])
+        await wait_until(lambda: log_of(run, "it"))
+        await wait_until(lambda: clock.waiting == CHORES)
+        (server.folder / "go").touch()
+        wait_here_until(lambda: list(server.settings.workspaces.glob("*/.pitstop/logs/*.end")))  # the loop hangs
+        lapse(service.owned._executor._processes)  # type: ignore[attr-defined] # it is a PlacingExecutor
+        with pytest.raises(LogLost):
+            await run.wait()
+        await wait_until(lambda: run.id not in service.owned._known.live)
+        clock.move(LEASE_SECONDS)
+        resumed = await wait_until(lambda: service.owned._known.live.get(run.id))
+        summary = await resumed.wait()
+        lines = await log_of(resumed, "it")
+        events = [event async for event in events_so_far(resumed)]
+
+    assert (server.done(), summary.status) == (["began"], "failed")
+    assert "exit code 3" in str(summary.error)
+    assert sorted(lines) == ["begins with ***", "ends with ***", "no newline", "oops"]
+    assert not list(server.settings.workspaces.glob("*/.pitstop/logs/*")), "nothing takes them any more"
+    (outcome,) = [event.fields["outcome"] for event in events if event.kind == "step.finished"]
+    assert (outcome["outputs"]["word"], outcome["outputs"]["exit_code"]) == ("***", 3)
+    assert outcome["outputs"]["tests"]["files"] == ["new.xml"]
+    assert "step.interrupted" not in [event.kind for event in events]
+
+
+async def log_of(run: ActiveRun, occurrence: str) -> list[str]:
+    return [line.text for line in (await run.log(occurrence)).lines]
 
 
 async def test_a_server_that_stands_still_as_a_run_is_made_carries_it_out_once(

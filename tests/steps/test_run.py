@@ -293,10 +293,12 @@ async def test_of_a_failed_script_the_outputs_are_not_lost(bench: Bench) -> None
     assert bench.raised.outputs == {"exit_code": 1, "tag": "v1"}
 
 
-async def test_the_step_leaves_no_files_of_its_own(bench: Bench) -> None:
-    await bench.outputs("run", {"script": "true", "shell": ["sh", "{file}"]})
+async def test_the_step_leaves_no_script_and_its_outputs_until_they_are_stored(bench: Bench) -> None:
+    script = 'echo a=1 >> "$PITSTOP_OUTPUT"'
+    await bench.outputs("run", {"script": script, "shell": ["sh", "{file}"]})
 
-    assert not [path for path in bench.files_in(bench.workspace.control) if path.endswith((".output", ".script"))]
+    files = bench.files_in(bench.workspace.control)
+    assert [path.rpartition(".")[2] for path in files if path.endswith((".output", ".script"))] == ["output"]
 
 
 # --- Test reports and artifacts --------------------------------------------------------------------------------------

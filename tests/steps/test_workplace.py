@@ -2,11 +2,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from pitstop.engine.workspace_files import command_file_name
 from pitstop.events.log import MemoryLog
 from pitstop.events.types import Rewound, RunStarted
 from pitstop.plan.plan import Step
 from pitstop.steps.registry import StepTypes
-from pitstop.steps.workplace import _file_name
 from tests.steps.bench import Bench, open_bench
 
 TELL = {"script": 'echo "$A $B $C $D $E"'}
@@ -83,7 +83,7 @@ async def test_an_occurrence_of_a_frame_that_was_rewound_has_another_key(bench: 
 
 
 def test_a_control_file_of_a_long_address_has_a_name_of_its_own() -> None:
-    names = {_file_name(f"run:{'loop[1].' * 100}{step}:r0:1") for step in ("a", "b")}
+    names = {command_file_name(f"run:{'loop[1].' * 100}{step}:r0:1") for step in ("a", "b")}
 
     assert len(names) == 2
     assert all(len(name) < 200 and "/" not in name for name in names)

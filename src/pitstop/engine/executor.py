@@ -193,8 +193,8 @@ class Executor(Protocol):
 
     1. `acquire`, once. Nothing else is called for a workspace before it has returned.
     2. `files(...).check_out` or `snapshots(...).restore`, if the workspace is to begin with something.
-    3. Any number of commands, one after the other or concurrently: `start`, then `logs` and `wait`, which may run
-       concurrently and more than once, `write` and `close_input` for live input, then perhaps
+    3. Any number of commands, one after the other or concurrently: perhaps `find_ended`, `start`, then `logs` and
+       `wait`, which may run concurrently and more than once, `write` and `close_input` for live input, then perhaps
        `cancel`. `files`, `snapshots(...).take` and `shell` at any time.
     4. `snapshots(...).restore` to go back: no command runs in the workspace then.
     5. `release`. What is called for the workspace later raises `WorkspaceLost`.
@@ -228,14 +228,14 @@ class Executor(Protocol):
 
         Raises `NoRunner` when nothing meets the placement before its deadline, and `Unavailable` when the workspace
         that it names is still in use then. When it is taken up, nothing runs in it that its last user started, and
-        the folder COMMAND_FILES of its control part is there, and empty.
+        the folder COMMAND_FILES of its control part has no files but those of commands that `find_ended` finds.
         """
         ...
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
         """Give the workspace up: what still runs in it is ended, and it is removed unless it is kept.
 
-        One that is kept can be acquired again by its id, whether or not somebody gave it that. Its logs are not kept.
+        One that is kept can be acquired again by its id, whether or not somebody gave it that.
         """
         ...
 
@@ -259,6 +259,18 @@ class Executor(Protocol):
 
         A command that cannot run is a result, not an exception: `wait` tells.
         """
+        ...
+
+    async def find_ended(self, workspace: WorkspaceRef, key: str) -> CommandRef | None:
+        """The command with this key that ended by itself before the workspace was taken up; None if there is none.
+
+        From then on it counts as started: `start` starts nothing, `logs` and `wait` have all of it. Without this call,
+        `start` runs it again. Only named workspaces have such commands.
+        """
+        ...
+
+    async def forget_ended(self, workspace: WorkspaceRef) -> None:
+        """Remove the logs and files of the commands that ended there: `find_ended` finds none of them any more."""
         ...
 
     def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:

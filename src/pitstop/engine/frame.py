@@ -7,7 +7,7 @@ activations. `RunContext` is what all of them may use of a run.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from typing import Any, Literal, Optional, Protocol
+from typing import Any, Literal, Optional, Protocol, runtime_checkable
 
 import msgspec
 
@@ -150,6 +150,7 @@ class Activation:
         "step",
         "stop_cancels",
         "stop_reason",
+        "takes_result",
     )
 
     def __init__(
@@ -175,6 +176,7 @@ class Activation:
         self.enters_code = False  # whether somebody wants to step on in the function that it calls
         self.cancel_reason: str | None = None  # why what is inside it was ended, when it was not the frame that was
         self.is_replayed: bool = parent is not None and parent.is_replayed  # its end, or one around it, is known
+        self.takes_result = False  # what it started has ended while no process had the run: it is not started again
         self.meter = Meter()
         self.start: Start | None = None  # of the first attempt; known while there is a log
         self.phase: Literal["waiting", "acting", "over"] = "waiting"
@@ -339,6 +341,15 @@ class PlanStep(Protocol):
 
     def __call__(self, given: Mapping[str, Any], path: str, host: Step) -> Step:
         """The step with this path, to run next to `host`. BadEdit has every mistake in it."""
+        ...
+
+
+@runtime_checkable
+class ResumableStepType(StepType, Protocol):
+    """A step type whose work outlives the run's process."""
+
+    async def has_ended(self, activation: Activation) -> bool:
+        """Whether what the interrupted step started has ended: then `act` only takes its result. Never raises."""
         ...
 
 

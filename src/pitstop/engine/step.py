@@ -8,6 +8,7 @@ import msgspec
 
 from pitstop.engine.body import Start
 from pitstop.engine.frame import Activation, Frame, FrameRewound, Point, RunContext
+from pitstop.engine.interruption import failed_by_interrupt, has_ended
 from pitstop.engine.verdict import PROCEED, Again, Force, GoBack, Position, Proceed
 from pitstop.errors import PitstopError
 from pitstop.events.log import EventLog
@@ -90,6 +91,8 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
         frame.catch_up()
     was_told = recorded.interrupted.pop(occurrence, None) if recorded else None
     is_interrupted = was_told is not None and not is_begun
+    if is_interrupted and not was_told and await has_ended(activation):
+        is_begun, is_interrupted, activation.takes_result = True, False, True
     if recorded:
         activation.config = recorded.configs.pop(occurrence, activation.config)
         for edit in recorded.take_edits(occurrence, "before"):
@@ -101,7 +104,7 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
     if is_interrupted:
         if run.log is not None and not was_told:
             run.log.append(StepInterrupted(run.now(), frame.id, step.path, occurrence))
-        failed = _failed_by_interrupt(activation)
+        failed = failed_by_interrupt(activation)
     if failed is None and not is_begun:
         await _wait_if_held(run)
     if failed is None and run.hook is not None and _is_to_ask_before(activation, is_begun, is_interrupted):
@@ -125,17 +128,6 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
         is_forced=is_forced,
         inject_after=inject_after,
     )
-
-
-def _failed_by_interrupt(activation: Activation) -> Outcome | None:
-    """The failure of a step that was interrupted and is not to be repeated; None for one that is, or is asked about."""
-    step = activation.step
-    if step.on_interrupt == "repeat" or (step.on_interrupt == "pause" and activation.run.can_pause()):
-        return None
-    reason = "the run's process ended while the step was running"
-    if step.on_interrupt == "pause":
-        reason += ", and no debugger is attached to decide what to do"
-    return Outcome(Status.FAILED, error=StepError("Interrupted", reason, activation.occurrence))
 
 
 def _is_to_ask_before(activation: Activation, is_begun: bool, is_interrupted: bool) -> bool:
@@ -219,7 +211,7 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
     """Run one attempt. Where its end is `known`, the steps under it are gone through as the log has them."""
     run, step, frame = activation.run, activation.step, activation.frame
     occurrence = activation.occurrence
-    if is_started and occurrence in run.elapsed:
+    if is_started and not activation.takes_result and occurrence in run.elapsed:
         activation.meter.go_on(run.elapsed.pop(occurrence))
     try:
         if step.condition is not None and not is_started:
@@ -227,7 +219,7 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
             if not await truth(step.condition, values, run.evaluator):
                 return Outcome(Status.SKIPPED)
         is_combining = step.kind in run.combining
-        if run.is_stored and not is_combining and _is_to_keep(activation):
+        if run.is_stored and not is_combining and not is_started and _is_to_keep(activation):
             await run.keep_workspace(activation)
         if run.log is not None and not is_started:
             run.log.append(StepStarted(run.now(), frame.id, step.path, occurrence))

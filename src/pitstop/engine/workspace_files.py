@@ -1,7 +1,9 @@
 """What an executor lets others do with the files of a workspace: the files as they are, and snapshots of them."""
 
+import hashlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from typing import Literal, Protocol
+from urllib.parse import quote
 
 import msgspec
 
@@ -13,6 +15,15 @@ FileChangeKind = Literal["added", "removed", "changed", "mode"]
 PARTS_IN_SNAPSHOT: tuple[Part, ...] = ("repo", "home", "artifacts")
 COMMAND_FILES = "commands"  # the folder of the control part with what commands are given, and hand back
 READ_LIMIT_BYTES = 16 * 1024 * 1024
+_LONGEST_NAME = 150  # of the 255 bytes that a file system allows
+
+
+def command_file_name(key: str) -> str:
+    """What the names of the files of a command begin with; no other execution key has the same."""
+    name = quote(key, safe="")
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:_LONGEST_NAME]}-{hashlib.blake2b(key.encode(), digest_size=8).hexdigest()}"
 
 
 class FoundFile(msgspec.Struct, frozen=True):

@@ -23,11 +23,13 @@ from pitstop.engine.executor import (
     WorkspaceRef,
     listed,
 )
+from pitstop.engine.workspace_files import command_file_name
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
 from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
 from pitstop.executors.machine.snapshots.store import SnapshotStore
 from pitstop.executors.machine.workspaces.files import LocalFiles
+from pitstop.executors.machine.workspaces.stored_ends import is_of
 from pitstop.executors.machine.workspaces.workspace import Workspace
 
 RELEASE_GRACE_SECONDS = 1.0
@@ -86,6 +88,10 @@ class FakeCommand:
             if self._kill is None or kill_at < self._kill.when():
                 self._stop_waiting_to_kill()
                 self._kill = asyncio.get_running_loop().call_at(kill_at, self.die, signal.SIGKILL)
+
+    @property
+    def ended_by_itself(self) -> bool:
+        return self.result is not None and self.result.state in ("completed", "failed")
 
     async def wait_ended(self) -> CommandResult:
         while self.result is None:
@@ -164,12 +170,18 @@ class FakeDisk:
         self.snapshots = SnapshotStore(self.folder / ".snapshots")
         self.users: dict[str, FakeExecutor] = {}
         self.kept: set[str] = set()
+        self.commands: dict[str, dict[str, FakeCommand]] = {}  # by workspace and execution key
+
+    def ended_in(self, workspace: str) -> "dict[str, FakeCommand]":
+        """The commands that ended by themselves."""
+        return {key: each for key, each in self.commands.get(workspace, {}).items() if each.ended_by_itself}
 
     def workspaces(self) -> set[str]:
         return {path.name for path in self.folder.iterdir() if not path.name.startswith(".")}
 
     def remove(self, workspace: str) -> None:
         shutil.rmtree(self.folder / workspace, ignore_errors=True)
+        self.commands.pop(workspace, None)
 
 
 class FakeExecutor:
@@ -218,8 +230,11 @@ class FakeExecutor:
         self._disk.users[workspace] = self
         self._disk.kept.discard(workspace)
         made = Workspace(self._disk.folder / workspace)
-        shutil.rmtree(made.command_files, ignore_errors=True)
         made.make_folders()
+        ended = {command_file_name(key) for key in self._disk.ended_in(workspace)}
+        for file in made.command_files.iterdir():
+            if not is_of(file.name, ended):
+                file.unlink()
         self._shells[workspace] = []
         self._held[workspace] = made.ref(RUNNER.id)
         return self._held[workspace]
@@ -267,8 +282,7 @@ class FakeExecutor:
             return ref
         self._check_held(workspace)
         started = FakeCommand(command, Path(workspace.repo))
-        self.commands[command.key] = started
-        self._workspace_of[command.key] = workspace.id
+        self._know(workspace, command.key, started)
         name = command.script if command.script is not None else command.argv[0]
         if posixpath.normpath(command.cwd).split("/")[0] in ("..", ""):
             started.refuse(EXIT_NOT_EXECUTABLE, f"cannot run in the folder {command.cwd}: it is outside the workspace")
@@ -277,6 +291,23 @@ class FakeExecutor:
         else:
             self._programs[name](started)
         return ref
+
+    async def find_ended(self, workspace: WorkspaceRef, key: str) -> CommandRef | None:
+        self._check_held(workspace)
+        ended = self._disk.ended_in(workspace.id).get(key)
+        if ended is None:
+            return None
+        self._know(workspace, key, ended)
+        return CommandRef(workspace.id, key)
+
+    async def forget_ended(self, workspace: WorkspaceRef) -> None:
+        self._check_held(workspace)
+        self._disk.commands.pop(workspace.id, None)
+
+    def _know(self, workspace: WorkspaceRef, key: str, command: FakeCommand) -> None:
+        self.commands[key] = command
+        self._workspace_of[key] = workspace.id
+        self._disk.commands.setdefault(workspace.id, {})[key] = command
 
     async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
         if command.workspace not in self._held:

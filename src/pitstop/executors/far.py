@@ -41,6 +41,12 @@ class FarExecutor:
         )
         return await self._executor.start(self.real(workspace), real)
 
+    async def find_ended(self, workspace: WorkspaceRef, key: str) -> CommandRef | None:
+        return await self._executor.find_ended(self.real(workspace), key)
+
+    async def forget_ended(self, workspace: WorkspaceRef) -> None:
+        await self._executor.forget_ended(self.real(workspace))
+
     async def shell(self, workspace: WorkspaceRef, request: ShellRequest) -> Shell:
         real = msgspec.structs.replace(
             request,

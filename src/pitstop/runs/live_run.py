@@ -282,6 +282,7 @@ class LiveRun:
             intervened=view.intervened,
             kept_until=None if self._owner is None else now + self._owner.keep_seconds,
         )
+        await self._place.forget_commands()
         self._ended.set_result(RunSummary(self.id, outcome.status.value, message, failures, view.intervened))
 
     # Looking

@@ -56,6 +56,7 @@ class RunWorkplace:
                 approvals=approvals,
                 on_output=self._take_output,
                 settle=self._kept.log.settled,
+                stored_output=self._kept.output_sizes,
             )
         )
         if self._is_new:
@@ -176,6 +177,12 @@ class RunWorkplace:
                     self.excess = f"artifacts from {file.path!r} on are not stored: {excess}"
                     return
             yield file, data
+
+    async def forget_commands(self) -> None:
+        """Remove what is left of commands whose results are in the log; the raw logs have secrets in them."""
+        if self.opened is not None:
+            with suppress(WorkspaceLost, Unavailable, OSError):
+                await self.opened.executor.forget_ended(self.opened.workspace)
 
     async def keep_artifacts_at_end(self, clock: Clock, is_left: Callable[[], bool]) -> None:
         """Wait for a store that is unavailable, as everything else of the run does; LogLost once the run is left."""

@@ -58,6 +58,10 @@ class GuardedExecutor:
         with self._watching():
             return await self._executor.start(workspace, command)
 
+    async def find_ended(self, workspace: WorkspaceRef, key: str) -> CommandRef | None:
+        with self._watching():
+            return await self._executor.find_ended(workspace, key)
+
     async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
         with self._watching():
             async for chunk in self._executor.logs(command, offset):

@@ -13,7 +13,7 @@ from pitstop.errors import WorkspaceLost
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import ArtifactScan
 from pitstop.steps.fresh import FreshWorkspaces
-from pitstop.steps.workplace import MaskedStream, OnOutput, Settle, Workplace
+from pitstop.steps.workplace import MaskedStream, OnOutput, Settle, StoredOutput, Workplace
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
 
@@ -81,6 +81,7 @@ def workplace_in(
     approvals: Approvals | None = None,
     on_output: OnOutput | None = None,
     settle: Settle | None = None,
+    stored_output: StoredOutput | None = None,
 ) -> KillableWorkplace:
     """What the steps of a run work with in a workspace, with its secrets kept out of sight."""
     masker = new_masker(secrets) if secrets else None
@@ -96,6 +97,7 @@ def workplace_in(
         approvals=approvals or Approvals(),
         on_output=on_output,
         settle=settle,
+        stored_output=stored_output,
     )
 
 

@@ -76,6 +76,9 @@ async def _run_to_end(workplace: Workplace, activation: Activation, command: Com
     offset = 0
     try:
         await executor.start(workplace.workspace, command)
+        if activation.takes_result and listener is not None and workplace.stored_output is not None:
+            ended = await executor.wait(ref)
+            listener.skip(await workplace.stored_output(activation.occurrence, ended.started_at))
         async for chunk in executor.logs(ref):
             offset = chunk.end
             tail.add(chunk.data)

@@ -12,6 +12,7 @@ from pitstop.steps.failures import CannotWrite, NothingMatches, OutsideWorkspace
 
 # What tells a file that was written again from one that was not: inode, size, time of the last change
 Traces = Mapping[str, tuple[int, int, int]]
+COARSE_SECONDS = 0.01  # how far the time of a change may lag behind the clock
 
 
 class FoundFiles(msgspec.Struct, frozen=True):
@@ -42,6 +43,12 @@ def only_written(found: FoundFiles, before: Traces) -> FoundFiles:
     """Without the files that are as they were before."""
     written = tuple(file for file in found.files if before.get(file.path) != _trace(file))
     return FoundFiles(written, found.unmatched)
+
+
+def without_newer(traces: Traces, since: float) -> Traces:
+    """Without the files that changed since then."""
+    begin_ns = int((since - COARSE_SECONDS) * 1e9)
+    return {path: trace for path, trace in traces.items() if trace[2] < begin_ns}
 
 
 async def collect_files(files: WorkspaceFiles, found: FoundFiles, limits: Limits) -> list[dict[str, object]]:

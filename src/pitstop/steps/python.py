@@ -50,6 +50,9 @@ class PythonStep:
     def __init__(self, workplace: Workplace) -> None:
         self._workplace = workplace
 
+    async def has_ended(self, activation: Activation) -> bool:
+        return await self._workplace.has_ended(activation)
+
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
         workplace = self._workplace
         form = read_config(self.name, PythonConfig, config, workplace.mask)
@@ -60,7 +63,7 @@ class PythonStep:
                 request["enter"] = await stack.enter_async_context(entrance(workplace, activation, form.call))
             key = workplace.next_key(activation)
             request_file = await stack.enter_async_context(workplace.control_file(key, "request", json.dumps(request)))
-            answer_file = await stack.enter_async_context(workplace.control_file(key, "answer"))
+            answer_file = workplace.result_file(key, "answer")
             argv = (*form.interpreter, CALLER, request_file.path, answer_file.path)
             command = Command(key=key, argv=argv, env=env)
             ended = await run_to_end(workplace, activation, command)

@@ -17,7 +17,16 @@ from pitstop.limits import Limits
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, script_mode, why_it_ended
 from pitstop.steps.failures import BadReport, CommandFailed, NotAvailable, NothingMatches
-from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, only_written, require_all, trace_files
+from pitstop.steps.files import (
+    FoundFiles,
+    Traces,
+    collect_files,
+    find_files,
+    only_written,
+    require_all,
+    trace_files,
+    without_newer,
+)
 from pitstop.steps.script_outputs import read_outputs
 from pitstop.steps.workplace import SH, Workplace
 
@@ -68,6 +77,9 @@ class RunStep:
     def __init__(self, workplace: Workplace) -> None:
         self._workplace = workplace
 
+    async def has_ended(self, activation: Activation) -> bool:
+        return await self._workplace.has_ended(activation)
+
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
         workplace = self._workplace
         form = self._read(config)
@@ -78,11 +90,9 @@ class RunStep:
             env = workplace.without_own_home(env)
         async with AsyncExitStack() as files:
             key = workplace.next_key(activation)
-            output_file = await files.enter_async_context(
-                workplace.control_file(key, "output")
-                if form.container.user is None
-                else workplace.control_file(key, "output", "", mode=0o666)  # any user may write to it
-            )
+            output_file = workplace.result_file(key, "output")
+            if form.container.user is not None and not activation.takes_result:
+                await workplace.files.write("control", output_file.name, b"", mode=0o666)  # any user may write to it
             command = Command(
                 key=key,
                 cwd=form.working_directory,
@@ -93,6 +103,8 @@ class RunStep:
                 **await self._what_to_run(form, key, files),
             )
             ended = await run_to_end(workplace, activation, command)
+            if activation.takes_result:  # then the reports were there already
+                before = without_newer(before, ended.result.started_at)
             outputs, problems = await self._gather(activation, form, ended.result, output_file.name, before)
             refused = await workplace.tell_refused_artifacts(activation)
             if refused and "artifacts" in outputs:

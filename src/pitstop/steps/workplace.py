@@ -1,19 +1,17 @@
 """What the steps of one run work with: a workspace, the executor that it is in, and who listens."""
 
 import asyncio
-import hashlib
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, Self
-from urllib.parse import quote
 
 import msgspec
 
 from pitstop.engine.executor import CommandRef, Executor, LogChunk, Placement, Stream, WorkspaceRef
 from pitstop.engine.frame import Activation
-from pitstop.engine.workspace_files import COMMAND_FILES, NewScan, WorkspaceFiles
-from pitstop.errors import FileProblem, WorkspaceLost
+from pitstop.engine.workspace_files import COMMAND_FILES, NewScan, WorkspaceFiles, command_file_name
+from pitstop.errors import FileProblem, Unavailable, WorkspaceLost
 from pitstop.plan.expressions import render
 from pitstop.plan.scope import Values
 from pitstop.steps.approvals import Approvals
@@ -23,11 +21,11 @@ from pitstop.steps.failures import BadConfig
 BASH = ("bash", "-eo", "pipefail")
 SH = ("sh", "-e")
 
-LONGEST_NAME = 150  # of a control file, of the 255 bytes that a file system allows
 SETTLE_BYTES = 4 * 1024 * 1024  # of what one command wrote, until those who keep it are waited for
 
 OnOutput = Callable[[str, LogChunk], None]
 Settle = Callable[[], Awaitable[None]]
+StoredOutput = Callable[[str, float], Awaitable[Mapping[Stream, int]]]
 
 
 class MaskedStream(Protocol):
@@ -46,7 +44,8 @@ def default_shell() -> tuple[str, ...]:
 class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of one run work with.
 
-    `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored.
+    `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored, and
+    `stored_output` tells how many bytes of each stream an occurrence has stored since a time.
     """
 
     executor: Executor
@@ -62,6 +61,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     approvals: Approvals = msgspec.field(default_factory=Approvals)
     on_output: OnOutput | None = None
     settle: Settle | None = None
+    stored_output: StoredOutput | None = None
     _started: dict[str, int] = msgspec.field(default_factory=dict)  # commands, by execution
     _told: dict[str, str] = msgspec.field(default_factory=dict)  # of artifacts that are refused
     _homes: dict[str, Self] = msgspec.field(default_factory=dict)
@@ -115,23 +115,34 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
         number = self._started.get(execution)
         return None if number is None else CommandRef(self.workspace.id, f"{execution}:{number}")
 
+    async def has_ended(self, activation: Activation) -> bool:
+        """Whether the first command of the step ended before this process had the workspace."""
+        try:
+            found = await self.executor.find_ended(self.workspace, f"{self._execution(activation)}:1")
+        except (WorkspaceLost, Unavailable):
+            return False
+        return found is not None
+
     def _execution(self, activation: Activation) -> str:
         return f"{self.run}:{activation.occurrence}:r{activation.rewinds}"
 
     @asynccontextmanager
     async def control_file(
-        self, key: str, kind: str, content: str | None = None, *, mode: int = 0o600
+        self, key: str, kind: str, content: str, *, mode: int = 0o600
     ) -> AsyncIterator["ControlFile"]:
-        """A file for the command with this execution key, until this is left; without content the command makes it."""
-        name = f"{COMMAND_FILES}/{_file_name(key)}.{kind}"
-        if content is not None:
-            data = content.encode(errors="surrogateescape")
-            await self.files.write("control", name, data, mode=mode)
+        """A file for the command with this execution key, until this is left."""
+        file = self.result_file(key, kind)
+        await self.files.write("control", file.name, content.encode(errors="surrogateescape"), mode=mode)
         try:
-            yield ControlFile(name, f"{self.workspace.control}/{name}")
+            yield file
         finally:
             with suppress(WorkspaceLost, FileProblem):  # it goes with the workspace
-                await self.files.remove("control", name)
+                await self.files.remove("control", file.name)
+
+    def result_file(self, key: str, kind: str) -> "ControlFile":
+        """A file that the command makes. It stays: another server may take the result before the log has it."""
+        name = f"{COMMAND_FILES}/{command_file_name(key)}.{kind}"
+        return ControlFile(name, f"{self.workspace.control}/{name}")
 
     async def environment(self, activation: Activation, own: Mapping[str, Any]) -> dict[str, str]:
         """The variables of a command: listed secrets, the run's, the flow's, its parents', its own, and ours."""
@@ -220,7 +231,12 @@ class Listener:
         self._settle = settle
         self._unsettled_bytes = 0
         self._streams: dict[Stream, MaskedStream] = {}
+        self._to_skip: dict[Stream, int] = {}
         self._last: LogChunk | None = None
+
+    def skip(self, sizes: Mapping[Stream, int]) -> None:
+        """Do not pass on the first bytes of each stream, after masking: they are stored already."""
+        self._to_skip = dict(sizes)
 
     async def hear(self, chunk: LogChunk) -> None:
         """Waits now and then, until what was passed on is kept."""
@@ -233,7 +249,7 @@ class Listener:
     def hear_now(self, chunk: LogChunk) -> None:
         """For whoever cannot wait."""
         if self._masked_stream is None:
-            self._on_output(self._occurrence, chunk)
+            self._pass_on(chunk.stream, chunk.offset, chunk.time, chunk.data)
             return
         if chunk.stream not in self._streams:
             self._streams[chunk.stream] = self._masked_stream()
@@ -247,16 +263,12 @@ class Listener:
                 self._pass_on(stream, self._last.end, self._last.time, masked.finish())
 
     def _pass_on(self, stream: Stream, offset: int, time: float, data: bytes) -> None:
+        if self._to_skip.get(stream):
+            skipped = min(self._to_skip[stream], len(data))
+            self._to_skip[stream] -= skipped
+            offset, data = offset + skipped, data[skipped:]
         if data:
             self._on_output(self._occurrence, LogChunk(stream, offset, time, data))
-
-
-def _file_name(key: str) -> str:
-    """The name of a file that no other key has."""
-    name = quote(key, safe="")
-    if len(name) <= LONGEST_NAME:
-        return name
-    return f"{name[:LONGEST_NAME]}-{hashlib.blake2b(key.encode(), digest_size=8).hexdigest()}"
 
 
 async def _copy_artifacts(source: WorkspaceFiles, target: WorkspaceFiles) -> None:

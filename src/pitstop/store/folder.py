@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,13 @@ from urllib.parse import quote
 
 import msgspec
 
-from pitstop.engine.executor import LogChunk
+from pitstop.engine.executor import LogChunk, Stream
 from pitstop.engine.workspace_files import FoundFile
 from pitstop.errors import NotRunning, UnknownArtifact, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.artifact_files import each_file
 from pitstop.store.folder_log import FolderLog
-from pitstop.store.folder_output import FolderOutput, read_bytes, read_end, read_lines
+from pitstop.store.folder_output import FolderOutput, read_bytes, read_end, read_lines, read_sizes
 from pitstop.store.folder_records import (
     PINNED,
     forget_old_runs,
@@ -126,6 +126,9 @@ class FolderRun:
     async def output_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
         for block in read_bytes(self._log_file(occurrence), READ_BYTES):
             yield block
+
+    async def output_sizes(self, occurrence: str, since: float) -> Mapping[Stream, int]:
+        return read_sizes(self._log_file(occurrence), since)
 
     def _log_file(self, occurrence: str) -> Path:
         return self.path / "logs" / f"{file_name(occurrence)}.log"

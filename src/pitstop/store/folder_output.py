@@ -7,7 +7,8 @@ little more than to write it.
 import os
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -94,6 +95,17 @@ def read_lines(file: Path, after: int, search: str | None, counts: list[int]) ->
             counts[number + 1 : number + 2] = [before + piece.line_count]
             if counts[number + 1] > after and (lines := piece.lines(before + 1, after, search)):
                 yield lines
+
+
+def read_sizes(file: Path, since: float) -> Mapping[Stream, int]:
+    """How many bytes of each stream came since then."""
+    sizes: Counter[Stream] = Counter()
+    with suppress(FileNotFoundError), _index_of(file).open("rb") as index:
+        count = os.fstat(index.fileno()).st_size // _ENTRY.size
+        for entry in _entries(index.fileno(), 0, count):
+            if entry.time >= since:
+                sizes[STREAMS[entry.stream]] += entry.size
+    return sizes
 
 
 def read_end(file: Path, most_bytes: int) -> bytes:

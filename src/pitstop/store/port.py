@@ -147,6 +147,10 @@ class KeptRun(Protocol):
         """All that it wrote, byte for byte."""
         ...
 
+    async def output_sizes(self, occurrence: str, since: float) -> Mapping[Stream, int]:
+        """How many bytes that it wrote since then are stored, of each stream."""
+        ...
+
     async def keep_artifacts(self, files: AsyncIterator[FileChunk]) -> None:
         """Keep every file that is not kept yet or has changed. One that comes in several chunks is seen when complete.
 

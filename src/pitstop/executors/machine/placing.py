@@ -53,6 +53,7 @@ class PlacingExecutor:
         self.orphans = processes.orphans
         self.kept = processes.kept
         self.remove_workspace = processes.remove_workspace
+        self.forget_ended = processes.forget_ended
         self.files = processes.files
         self.snapshots = processes.snapshots
 
@@ -84,9 +85,14 @@ class PlacingExecutor:
         image = command.image or self._image
         if image is None:
             return await self._processes.start(workspace, command)
-        self._processes.check_held(workspace)
+        if self._processes.knows(command.key):  # it was found: a container that ended before
+            return CommandRef(workspace.id, command.key)
+        self._processes.discard_end(workspace, command.key)
         await self._post_sentry(workspace)
-        return await self._containers.start(workspace, command, image)
+        return await self._containers.start(workspace, command, image, self._processes.store_end)
+
+    async def find_ended(self, workspace: WorkspaceRef, key: str) -> CommandRef | None:
+        return await self._processes.find_ended(workspace, key)
 
     def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
         return self._place_of(command).logs(command, offset)

@@ -1,11 +1,13 @@
 """What a step wrote, as blocks of lines in the database. A block is a list of pieces."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from sqlalchemy import Select, func, select
 
+from pitstop.engine.executor import Stream
 from pitstop.store.output_pieces import Piece
 from pitstop.store.port import OutputLine
 from pitstop.store.sql.database import Database
@@ -43,6 +45,16 @@ async def read_lines(
 async def read_bytes(database: Database, run: str, occurrence: str) -> AsyncIterator[bytes]:
     async for _, body in _read_blocks(database, run, occurrence, 0):
         yield _bytes_in(body)
+
+
+async def read_sizes(database: Database, run: str, occurrence: str, since: float) -> Mapping[Stream, int]:
+    """How many bytes of each stream came since then."""
+    sizes: Counter[Stream] = Counter()
+    async for _, body in _read_blocks(database, run, occurrence, 0):
+        for piece in _decode(body):
+            if piece.time >= since:
+                sizes[piece.stream] += len(piece.data)
+    return sizes
 
 
 async def read_end(database: Database, run: str, occurrence: str, most_bytes: int) -> bytes:

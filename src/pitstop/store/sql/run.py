@@ -1,16 +1,17 @@
 """One run in the database, opened to be written or read."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from pitstop.engine.executor import Stream
 from pitstop.store.port import Artifact, FileChunk, OutputLine, RunRecord
 from pitstop.store.sql.artifacts import keep_artifacts, list_artifacts, read_artifact
 from pitstop.store.sql.changes import Changes
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.log import SqlLog
 from pitstop.store.sql.news import News
-from pitstop.store.sql.output import read_bytes, read_end, read_lines
+from pitstop.store.sql.output import read_bytes, read_end, read_lines, read_sizes
 from pitstop.store.sql.records import checked_changes, read_record
 
 READ_AGAIN = 5  # times, when a step writes while the end of what it wrote is read
@@ -69,6 +70,9 @@ class SqlRun:
 
     def output_bytes(self, occurrence: str) -> AsyncIterator[bytes]:
         return read_bytes(self._database, self.id, occurrence)
+
+    async def output_sizes(self, occurrence: str, since: float) -> Mapping[Stream, int]:
+        return await read_sizes(self._database, self.id, occurrence, since)
 
     # Artifacts
 

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -12,6 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pitstop.engine.executor import LIVE_INPUT, Command, CommandResult, WorkspaceRef
+from pitstop.engine.workspace_files import command_file_name
+from pitstop.executors.machine.containers.attached import attach, drain, feed
 from pitstop.executors.machine.containers.config import ContainerRequest, container_config
 from pitstop.executors.machine.containers.engine import (
     NOT_THERE,
@@ -26,12 +28,19 @@ from pitstop.executors.machine.containers.images import Image, Images
 from pitstop.executors.machine.containers.labels import remove_container
 from pitstop.executors.machine.containers.log import CommandLog
 from pitstop.executors.machine.containers.ownership import keep_owner
-from pitstop.executors.machine.containers.result import TAIL_BYTES, Ending, NotRun, Seen, result_of, why_not_run
+from pitstop.executors.machine.containers.result import (
+    TAIL_BYTES,
+    Ending,
+    NotRun,
+    Seen,
+    ended_by_itself,
+    result_of,
+    why_not_run,
+)
 from pitstop.executors.machine.containers.services import Services, ServicesOfCommand
 from pitstop.executors.machine.processes.argv import argv_of
 
 DRAIN_SECONDS = 60.0  # for what the engine still passes on when the container has ended; most often that is nothing
-DRAINED_BYTES = 1024 * 1024
 RECONNECT_SECONDS = 30.0
 RETRY_SECONDS = 0.1
 KILL_AGAIN_SECONDS = 1.0
@@ -41,6 +50,9 @@ CUT_OFF = "the container engine did not deliver the end of the command's output"
 OUT_OF_TOUCH = "the container engine was unavailable for a moment: output of the command is missing here"
 NO_CONTAINER = {"Running": False}
 REMOVED = "its container was removed by another program"
+
+
+StoreEnd = Callable[[WorkspaceRef, str, CommandResult], Awaitable[None]]
 
 
 class Yard(Struct, frozen=True):
@@ -55,9 +67,12 @@ class Yard(Struct, frozen=True):
 class ContainerCommand:
     """A command that was started. `run` is its life, as a task of the executor; `ended` has its result."""
 
-    def __init__(self, command: Command, image: str, workspace: WorkspaceRef, labels: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Command, image: str, workspace: WorkspaceRef, labels: Mapping[str, str], store_end: StoreEnd
+    ) -> None:
         self.name = f"pitstop-{workspace.id}-{secrets.token_hex(4)}"
-        self.log = CommandLog(f"{workspace.control}/containers/{self.name}")
+        self.log = CommandLog(f"{workspace.control}/logs/{command_file_name(command.key)}")
+        self._store_end = store_end
         self.ended: asyncio.Future[CommandResult] = asyncio.get_running_loop().create_future()
         self._command = command
         self._image_name = image
@@ -130,6 +145,9 @@ class ContainerCommand:
                         await self._watch(yard, connection)
                     finally:
                         await self._keep_owner(yard)
+                    if ended_by_itself(self._seen):
+                        self._seen = replace(self._seen, ended_at=time.time())
+                        await self._store_end(self._workspace, self._command.key, result_of(self._seen))
         except EngineGone as error:
             if self._may_have_run:
                 self._seen = replace(self._seen, is_lost=True, problem=f"{ENGINE_GONE}: {error}")
@@ -158,7 +176,7 @@ class ContainerCommand:
             self.log.say(reason)
 
     def _finish(self) -> None:
-        self._seen = replace(self._seen, ended_at=time.time())
+        self._seen = replace(self._seen, ended_at=self._seen.ended_at or time.time())
         self.log.close()
         self._is_running = False
         self._is_settled.set()
@@ -368,24 +386,3 @@ async def make_container(yard: Yard, name: str, request: ContainerRequest, works
     await yard.engine.make("/containers/create", query, config)
     for network in request.networks[1:]:
         await yard.engine.ask("POST", f"/networks/{network}/connect", body={"Container": name})
-
-
-async def attach(engine: ContainerEngine, name: str, *, has_input: bool) -> socket.socket:
-    """A connection that carries what the container says from now on, and what it is told."""
-    query = {"stream": True, "stdout": True, "stderr": True, "stdin": has_input}
-    return await engine.take_over(f"/containers/{name}/attach", query)
-
-
-async def drain(connection: socket.socket) -> None:
-    """Read to the end, for nothing."""
-    with suppress(ConnectionError):
-        while await asyncio.get_running_loop().sock_recv(connection, DRAINED_BYTES):
-            pass
-
-
-async def feed(connection: socket.socket, chunks: AsyncIterator[bytes]) -> None:
-    """Give it its input, and the end of it."""
-    with suppress(ConnectionError):  # it does not want to read any more
-        async for data in chunks:
-            await asyncio.get_running_loop().sock_sendall(connection, data)
-        connection.shutdown(socket.SHUT_WR)

@@ -15,7 +15,8 @@ from pitstop.engine.executor import Command, CommandRef, CommandResult, LogChunk
 from pitstop.engine.threads import in_thread
 from pitstop.errors import NoShell, Unavailable
 from pitstop.executors.machine.containers import guard
-from pitstop.executors.machine.containers.command import ContainerCommand, Yard, attach, make_container
+from pitstop.executors.machine.containers.attached import attach
+from pitstop.executors.machine.containers.command import ContainerCommand, StoreEnd, Yard, make_container
 from pitstop.executors.machine.containers.config import ContainerRequest, folder_in_repo
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineInfo, EngineRefused
 from pitstop.executors.machine.containers.finding import find_engine
@@ -83,7 +84,7 @@ class ContainerLauncher:
         await asyncio.to_thread(shutil.rmtree, traces_of(workspace), ignore_errors=True)
 
     async def leave(self, workspace: WorkspaceRef) -> None:
-        """End what runs there. Its logs are gone afterwards."""
+        """End what runs there."""
         for shell in self._shells.pop(workspace.id, []):
             await shell.close()
         keys = self._keys_in(workspace.id)
@@ -119,12 +120,13 @@ class ContainerLauncher:
 
     # --- Commands
 
-    async def start(self, workspace: WorkspaceRef, command: Command, image: str) -> CommandRef:
-        """Start the command, at most once per key."""
+    async def start(self, workspace: WorkspaceRef, command: Command, image: str, store_end: StoreEnd) -> CommandRef:
+        """Start the command, at most once per key. `store_end` gets its result before others do."""
         ref = CommandRef(workspace.id, command.key)
         if command.key not in self._started:
             traces_of(workspace).mkdir(exist_ok=True)
-            started = ContainerCommand(command, image, workspace, labels_of(self._owner, workspace, command.key))
+            labels = labels_of(self._owner, workspace, command.key)
+            started = ContainerCommand(command, image, workspace, labels, store_end)
             self._started[command.key] = started
             loop = asyncio.get_running_loop()  # `leave` waits for it
             self._lives[command.key] = loop.create_task(self._live(started, workspace, command), name=started.name)

@@ -59,6 +59,11 @@ def result_of(seen: Seen) -> CommandResult:
     )
 
 
+def ended_by_itself(seen: Seen) -> bool:
+    """Whether its end is its own, so that it need not run again."""
+    return seen.exit_code is not None and not seen.ending and not seen.problem
+
+
 def why_not_run(exit_code: int, tail: bytes) -> tuple[int, str] | None:
     """The exit code and the reason, when the container had nothing to run; None when the command ran and ended."""
     found = _NOT_RUN.search(tail)

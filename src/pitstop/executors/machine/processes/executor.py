@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import to_builtins
 
 from pitstop.engine.executor import (
     LIVE_INPUT,
@@ -29,17 +29,18 @@ from pitstop.engine.executor import (
 from pitstop.engine.threads import in_thread
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.machine.processes.argv import argv_of
+from pitstop.executors.machine.processes.held_workspace import HeldWorkspace
 from pitstop.executors.machine.processes.keeper_process import KeeperProcess, spawn_keeper
 from pitstop.executors.machine.processes.live_input import LiveInput
 from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
-from pitstop.executors.machine.processes.result import result_of
+from pitstop.executors.machine.processes.result import result_of, stored_result
 from pitstop.executors.machine.processes.spawn import Request
-from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors, refused
+from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors, ended_before, refused
 from pitstop.executors.machine.spill import STDERR, SpillReader, write_all
 from pitstop.executors.machine.workspaces.files import LocalFiles
 from pitstop.executors.machine.workspaces.held import Workspaces
 from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
-from pitstop.executors.machine.workspaces.workspace import Workspace, path_in_repo
+from pitstop.executors.machine.workspaces.workspace import path_in_repo
 from pitstop.settings import environment_for_commands
 
 if TYPE_CHECKING:  # what a run without snapshots need not pay for
@@ -82,8 +83,9 @@ class ProcessExecutor:
         self._runner = runner
         self._labels: Labels = {"os": platform.system().lower(), "arch": _architecture(), **(labels or {})}
         self._env = _encoded(environment_for_commands(on_server=lease_seconds is not None) if env is None else env)
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, HeldWorkspace] = {}
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
+        self._found: dict[str, CommandResult] = {}  # of those that ended under a former holder of the workspace
         self._supervisors = Supervisors(lease_seconds, self._workspaces.notice_lapse, new_keeper)
         self._not_read_only: str | None = None  # why there is no read-only view here; empty if there is
         self._before_release: list[BeforeRelease] = []
@@ -121,7 +123,7 @@ class ProcessExecutor:
             "PITSTOP_ARTIFACTS": str(workspace.artifacts),
             EPOCH_VARIABLE: epoch.name,
         }
-        self._held[workspace.id] = _Held(workspace, {**self._env, **_encoded(given)})
+        self._held[workspace.id] = HeldWorkspace(workspace, {**self._env, **_encoded(given)})
         return workspace.ref(self._runner)
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
@@ -141,7 +143,7 @@ class ProcessExecutor:
         """Call `end` with each workspace that is released, before its processes end."""
         self._before_release.append(end)
 
-    async def _end_all_in(self, held: "_Held") -> None:
+    async def _end_all_in(self, held: HeldWorkspace) -> None:
         for end in self._before_release:
             await end(held.workspace.ref(self._runner))
         for shell in held.shells:
@@ -152,8 +154,9 @@ class ProcessExecutor:
         for key, supervised in started.items():
             await supervised.wait_ended()
             del self._started[key]
+            self._found.pop(key, None)
 
-    async def _give_up(self, held: "_Held") -> None:
+    async def _give_up(self, held: HeldWorkspace) -> None:
         if self._has_lost(held):
             return  # it may be somebody else's by now
         with contextlib.suppress(WorkspaceLost):
@@ -188,9 +191,40 @@ class ProcessExecutor:
             raise Unavailable(f"could not start a supervisor for command {command.key!r}: {error}") from error
         return ref
 
-    def _start(self, held: "_Held", command: Command) -> Supervised:
-        held.started_count += 1
-        log = f"{held.workspace.logs}/{held.started_count}"
+    async def find_ended(self, workspace: WorkspaceRef, key: str) -> CommandRef | None:
+        ref = CommandRef(workspace.id, key)
+        if key in self._started:
+            return ref if self._started[key][1].ended.done() else None
+        place = self._find(workspace).workspace
+        end = place.end_of(key)
+        if end is None:
+            return None
+        self._started[key], self._found[key] = (ref, ended_before(place.log_of(key))), stored_result(end)
+        return ref
+
+    async def forget_ended(self, workspace: WorkspaceRef) -> None:
+        held = self._find(workspace)
+        if held.workspace.named:  # else it is removed when it is released
+            await in_thread(held.workspace.clear_commands)
+
+    def knows(self, key: str) -> bool:
+        """Whether it was started or found here."""
+        return key in self._started
+
+    def discard_end(self, workspace: WorkspaceRef, key: str) -> None:
+        """Let a command that ended under a former holder run again. Raises WorkspaceLost."""
+        self._find(workspace).workspace.discard_end_of(key)
+
+    async def store_end(self, workspace: WorkspaceRef, key: str, result: CommandResult) -> None:
+        """Store the result of a command that ran beside the processes, unless the workspace is another's by now."""
+        held = self._held.get(workspace.id)
+        if held is not None:
+            with contextlib.suppress(WorkspaceLost, OSError):
+                await in_thread(lambda: held.workspace.store_end(key, {"result": to_builtins(result)}))
+
+    def _start(self, held: HeldWorkspace, command: Command) -> Supervised:
+        held.workspace.discard_end_of(command.key)
+        log = held.workspace.log_of(command.key)
         if command.image is not None:
             return refused(log, f"image {command.image}: this executor cannot run containers")
         try:
@@ -202,6 +236,7 @@ class ProcessExecutor:
             argv=[os.fsencode(argument) for argument in argv_of(command, log)],
             env={**held.env, b"PITSTOP_EXECUTION_KEY": os.fsencode(command.key), **_encoded(command.env)},
             cwd=os.fsencode(cwd),
+            stores_end=held.workspace.named,
         )
         if command.stdin is None:
             return self._supervisors.start(request)
@@ -245,6 +280,8 @@ class ProcessExecutor:
     async def wait(self, command: CommandRef) -> CommandResult:
         if command.key not in self._started:
             return CommandResult(state="lost", reason="this executor does not know it")
+        if command.key in self._found:
+            return self._found[command.key]
         end = await self._started[command.key][1].wait_ended()
         held = self._held.get(command.workspace)
         if end is None and held is not None and self._has_lost(held):
@@ -290,10 +327,10 @@ class ProcessExecutor:
         held.shells.append(shell)
         return shell
 
-    async def _check_read_only(self, workspace: WorkspaceRef, held: "_Held") -> None:
+    async def _check_read_only(self, workspace: WorkspaceRef, held: HeldWorkspace) -> None:
         """Raises NoRunner if this machine cannot show a workspace read-only. Tried once."""
         if self._not_read_only is None:
-            log = f"{held.workspace.logs}/read-only"
+            log = f"{held.workspace.logs}/.read-only"
             argv = read_only_argv(held.roots(), b"/", [b"true"])
             try:
                 supervised = self._supervisors.start(Request(log=log, argv=argv, env=held.env, cwd=b"/"))
@@ -326,7 +363,7 @@ class ProcessExecutor:
         """Raises WorkspaceLost if it is not this executor's, or not any more."""
         self._find(workspace)
 
-    def _find(self, workspace: WorkspaceRef) -> "_Held":
+    def _find(self, workspace: WorkspaceRef) -> HeldWorkspace:
         held = self._held.get(workspace.id)
         if held is None or held.is_left:
             raise WorkspaceLost(workspace.id, "it was released, or belongs to another executor")
@@ -334,7 +371,7 @@ class ProcessExecutor:
             raise WorkspaceLost(workspace.id, self._why_lost())
         return held
 
-    def _has_lost(self, held: "_Held") -> bool:
+    def _has_lost(self, held: HeldWorkspace) -> bool:
         """Is the epoch over in which it was acquired? The keeper's message may not have arrived yet."""
         self._workspaces.notice_lapse()
         return not self._workspaces.is_in(held.workspace.epoch)
@@ -343,23 +380,6 @@ class ProcessExecutor:
         if self._lease_seconds is None:
             return f"the contents of {self._workspaces.folder} were removed"
         return LAPSED.format(seconds=self._lease_seconds)
-
-
-class _Held(Struct):
-    """A workspace that somebody acquired, and what runs in it. When it `is_left`, nothing more may begin there."""
-
-    workspace: Workspace
-    env: dict[bytes, bytes]
-    started_count: int = 0
-    shells: list[Shell] = field(default_factory=list)
-    is_left: bool = False
-    is_kept: bool = False
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def roots(self) -> list[bytes]:
-        """All that belongs to the workspace."""
-        folder = self.workspace.folder
-        return [os.fsencode(path) for path in (self.workspace.root, folder) if path is not None]
 
 
 def _text_of(log: str) -> str:

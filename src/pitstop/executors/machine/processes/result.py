@@ -2,6 +2,7 @@
 
 import os
 import signal
+from typing import Any
 
 from pitstop.engine.executor import CommandResult, CommandState
 from pitstop.executors.machine.processes.supervisor import End
@@ -25,6 +26,11 @@ def result_of(end: End | None) -> CommandResult:
         ended_at=end.ended_at,
         duration_seconds=end.duration_seconds,
     )
+
+
+def stored_result(stored: dict[str, Any]) -> CommandResult:
+    """The result that was stored with the log of a command: what its supervisor saw, or the result of a container."""
+    return CommandResult(**stored["result"]) if "result" in stored else result_of(End(**stored))
 
 
 def _state(end: End, exit_code: int | None) -> CommandState:

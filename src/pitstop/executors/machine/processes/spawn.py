@@ -28,14 +28,27 @@ FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
 
 
 class Request:
-    """What a supervisor is to start. With `terminal`, the name of a terminal's inner side, there are no pipes."""
+    """What a supervisor is to start. With `terminal`, the name of a terminal's inner side, there are no pipes.
 
-    def __init__(self, *, log: str, argv: list[bytes], env: dict[bytes, bytes], cwd: bytes, terminal: str = "") -> None:
+    With `stores_end` the supervisor stores how the command ended before it reports that.
+    """
+
+    def __init__(
+        self,
+        *,
+        log: str,
+        argv: list[bytes],
+        env: dict[bytes, bytes],
+        cwd: bytes,
+        terminal: str = "",
+        stores_end: bool = False,
+    ) -> None:
         self.log = log
         self.argv = argv
         self.env = env
         self.cwd = cwd
         self.terminal = terminal
+        self.stores_end = stores_end
 
     def packed(self) -> bytes:
         return marshal.dumps(vars(self))

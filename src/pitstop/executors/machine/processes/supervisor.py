@@ -8,7 +8,8 @@ A supervisor is a process of its own, forked by the keeper. It speaks with Pitst
     to Pitstop            ("grew",)                   the log has something new
                           ("ended", end)              nothing of the command is left
 
-When the socket is closed, by Pitstop or by its death, everything is killed at once.
+When the socket is closed, by Pitstop or by its death, everything is killed at once. How a command ended by itself is
+stored before it is reported (`stored_ends.py`): the report may find no reader.
 """
 
 import fcntl
@@ -27,6 +28,7 @@ from pitstop.executors.machine.process_table import (
 from pitstop.executors.machine.processes.spawn import NotStarted, Request, start_on_terminal, start_with_pipes
 from pitstop.executors.machine.spill import STDERR, SpillWriter
 from pitstop.executors.machine.workspaces.epoch import Epoch
+from pitstop.executors.machine.workspaces.stored_ends import store_end
 
 TYPE_CHECKING = False  # that of `typing`: the keeper need not wait for it
 if TYPE_CHECKING:
@@ -77,6 +79,9 @@ def supervise(control: socket.socket, epoch: Epoch, slot: int) -> None:
         request, inherited = received
         supervision = _Supervision(control, child_signals, kills, request)
         end = supervision.run(inherited, on_start=lambda pid: epoch.note(slot, pid))
+        if request.stores_end and supervision.ended_by_itself:
+            with suppress(OSError):  # a full disk: the command would run again if the report were lost
+                store_end(request.log, vars(end))
         epoch.note(slot, 0)
         try:
             control.send(marshal.dumps(("ended", vars(end))))
@@ -134,6 +139,12 @@ class _Supervision:
             ended_at=time.time(),
             duration_seconds=time.monotonic() - started,
         )
+
+    @property
+    def ended_by_itself(self) -> bool:
+        """Whether its end is its own, and all that it wrote is in the log."""
+        was_killed = self._killed and self._status == signal.SIGKILL
+        return self._log_works and not self._ending and not was_killed
 
     def _start(self, inherited: list[int]) -> int | None:
         """None, or the exit code of a command that could not be started."""

@@ -83,6 +83,14 @@ def refused(log: str, reason: str) -> Supervised:
     return command
 
 
+def ended_before(log: str) -> Supervised:
+    """A command that ended under a former holder of the workspace."""
+    command = Supervised(log)
+    command.notice_growth()
+    command.notice_end(None)
+    return command
+
+
 class Supervisors:
     """The keeper, and the supervisors that it forked for us.
 

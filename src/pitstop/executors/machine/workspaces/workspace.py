@@ -5,7 +5,7 @@
                  <id>/repo        the checkout; in place, the user's own folder is used instead, and never removed
                       home        HOME, so that caches survive from step to step
                       artifacts   what steps hand on
-                      .pitstop    outputs, logs, and the record of its state
+                      .pitstop    outputs, logs, ends of commands (`stored_ends.py`), and the record of its state
 
 Its record names the epoch in which it is used (`epoch.py`). One whose record says that it is in use, in an epoch that
 is over, is an orphan. An orphan that somebody gave its id can be taken up again by that id; any other is only cleaned
@@ -18,22 +18,23 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from pitstop.engine.executor import WorkspaceRef
-from pitstop.engine.workspace_files import COMMAND_FILES
+from pitstop.engine.workspace_files import COMMAND_FILES, command_file_name
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.process_table import start_of_process
 from pitstop.executors.machine.workspaces.epoch import SUFFIX, lasts
 from pitstop.executors.machine.workspaces.leftovers import sweep_epoch
+from pitstop.executors.machine.workspaces.stored_ends import discard_end, is_of, names_of_ended, read_end, store_end
 
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
-CONTAINER_LOGS = "containers"
 FEW_LOGS = 100  # no more are removed without a thread
 KEPT, IN_USE = "ready", "in_use"  # the states that a record can have
 ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}"
@@ -78,9 +79,9 @@ class Workspace:
         self.control = root / ".pitstop"
         self.logs = self.control / "logs"
         self.command_files = self.control / COMMAND_FILES
-        self.container_logs = self.control / CONTAINER_LOGS
         self.named = named
         self.epoch = ""  # in which it is used
+        self._ended: Set[str] = frozenset()  # the names of commands that ended before it was taken up
 
     def ref(self, runner: str) -> WorkspaceRef:
         folders = (self.repo, self.home, self.artifacts, self.control)
@@ -102,8 +103,6 @@ class Workspace:
         """Remove the raw logs of commands, and what they were given."""
         remove_tree(self.logs)
         remove_tree(self.command_files)
-        for log in self.container_logs.glob("*"):  # the folder itself says that there may be containers
-            log.unlink(missing_ok=True)
 
     def destroy(self) -> None:
         """Remove what was made for it, which the user's own folder was not."""
@@ -140,6 +139,37 @@ class Workspace:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder)  # noqa: PTH102 (a server takes up thousands at once)
 
+    def clear_unended(self) -> None:
+        """Remove the logs and files of its last user's commands, except of those whose ends are stored."""
+        self._ended = names_of_ended(_names_in(self.logs))
+        self.clear_commands(self._ended)
+
+    def clear_commands(self, besides: Set[str] = frozenset()) -> None:
+        """Remove the logs and files of all commands but those with these names."""
+        for folder in (self.logs, self.command_files):
+            for name in _names_in(folder):
+                if not is_of(name, besides):
+                    _remove(folder / name)
+
+    def log_of(self, key: str) -> str:
+        """The file for what the command with this execution key writes."""
+        return f"{self.logs}/{command_file_name(key)}"
+
+    def end_of(self, key: str) -> dict[str, Any] | None:
+        """How the command ended, if that was before the workspace was taken up."""
+        return read_end(self.log_of(key)) if self._ended and command_file_name(key) in self._ended else None
+
+    def store_end(self, key: str, end: dict[str, Any]) -> None:
+        """Store how a command ended. Raises WorkspaceLost if the workspace is another's by now, and OSError."""
+        with self._locked_and_ours():
+            store_end(self.log_of(key), end)
+
+    def discard_end_of(self, key: str) -> None:
+        """Let the command run again: what it did before the workspace was taken up does not count."""
+        name = command_file_name(key)
+        if name in self._ended:
+            discard_end(self.log_of(key), str(self.command_files), name)
+
     def _record(self, state: str) -> None:
         record = {
             "state": state,
@@ -163,8 +193,8 @@ def path_in_repo(repo: Path, relative: str) -> Path:
 
 
 def traces_of(workspace: WorkspaceRef) -> Path:
-    """The folder with the logs of its containers, which exists if there may be containers."""
-    return Path(workspace.control, CONTAINER_LOGS)
+    """The folder that exists if there may be containers of it."""
+    return Path(workspace.control, "containers")
 
 
 def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: Path | None = None) -> Workspace:
@@ -182,7 +212,9 @@ def open_workspace(workspaces: Path, epoch: str, id: str | None = None, folder: 
             folder = _same_folder(root.name, record, folder and folder.resolve())
             _check_free(root, record)
             workspace = Workspace(root, folder=folder, named=id is not None)
-            _clear_way(root, record)
+            _end_what_is_left(root, record)
+            remove_tree(_removing(root))
+            workspace.clear_unended()
             workspace.make_folders()
             workspace.use(epoch)
     except OSError as error:
@@ -199,16 +231,6 @@ def takes_long(workspaces: Path, id: str) -> bool:
     if record.epoch and os.path.exists(_epoch_file(root, record)):  # noqa: PTH110 (a server asks of thousands at once)
         return True
     return _removing(root).exists() or len(_names_in(Workspace(root).logs)) > FEW_LOGS
-
-
-def _clear_way(root: Path, record: Record | None) -> None:
-    """End what its last user left running, and remove its logs and files, and the rest of an earlier workspace."""
-    _end_what_is_left(root, record)
-    remove_tree(_removing(root))
-    workspace = Workspace(root)
-    for folder in (workspace.logs, workspace.command_files):
-        if _names_in(folder):
-            remove_tree(folder)
 
 
 def _end_what_is_left(root: Path, record: Record | None) -> None:
@@ -237,9 +259,9 @@ def remove_workspace(workspaces: Path, id: str) -> None:
 
 
 def clean_orphans(workspaces: Path) -> list[str]:
-    """Remove the orphans without an id that somebody gave them, and return their ids; of others, the raw logs.
+    """Remove the orphans that were given no id, and return their ids; of others, the raw logs that are not needed.
 
-    One that cannot be removed is left for another time: it holds up nobody.
+    Those of commands that have ended are, as long as a server may resume the run. What cannot be removed is left.
     """
     cleaned = []
     for lock_file in sorted(workspaces.glob("*.lock")):
@@ -247,10 +269,12 @@ def clean_orphans(workspaces: Path) -> list[str]:
         with contextlib.suppress(Unavailable, OSError), _locked(root):
             record = _read_record(root)
             _check_free(root, record)
+            workspace = Workspace(root)
             if _is_named(root, record):
-                Workspace(root).remove_command_files()
+                is_kept = record is not None and record.state == KEPT
+                workspace.remove_command_files() if is_kept else workspace.clear_unended()
             else:
-                Workspace(root).destroy_locked()
+                workspace.destroy_locked()
                 cleaned.append(root.name)
     return cleaned
 
@@ -267,6 +291,13 @@ def find_workspaces(workspaces: Path, *, kept: bool) -> list[str]:
             if root.is_dir() and is_kept is kept and _is_named(root, record):
                 found.append(root.name)
     return found
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def remove_tree(folder: Path) -> None:
