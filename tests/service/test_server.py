@@ -194,6 +194,21 @@ async def test_a_paused_session_comes_back_at_the_same_stop_with_its_edits(serve
     assert server.done() == ["first", "edited"]
 
 
+async def test_a_step_that_is_not_to_be_repeated_undecided_fails_where_the_session_was_detached(server: Server) -> None:
+    text = WAITS.replace("id: second,", "id: second, on_interrupt: pause,")
+    async with server.open() as service:
+        started = await service.runs.start(LOCAL, server.request(text, debug=DebugRequest(stop_on_error=False)))
+        await wait_until(lambda: server.done() == ["first", "second"])
+        await service.debugging.say(LOCAL, started.id, verbs.Detach())
+
+    (server.folder / "go").touch()
+    async with server.open() as service:
+        summary = await (await service.runs.get(LOCAL, started.id)).wait()
+
+    assert (summary.status, server.done()) == ("failed", ["first", "second"])
+    assert "no debugger is attached" in str(summary.error)
+
+
 async def test_a_clock_that_jumps_ends_nothing_and_holds_nothing_up(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

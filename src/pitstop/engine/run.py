@@ -120,7 +120,7 @@ class Run:
     def can_pause(self) -> bool:
         if self._call_hook is not None and self.hook is None:
             self._call_hook()
-        return self._call_hook is not None or (self.hook is not None and self.hook.can_pause())
+        return self.hook is not None and self.hook.can_pause()
 
     def hold_steps(self) -> None:
         """Begin no further step; those that run already go on to their ends."""
