@@ -660,6 +660,54 @@ async def test_a_step_that_asks_for_it_is_paused_before() -> None:
         assert (await run.end()).status is Status.PASSED, "that it is to run was said already"
 
 
+@pytest.mark.parametrize("verb", ["continue_", "step_over", "step_into", "step_out"])
+async def test_a_step_that_is_repeated_is_not_stopped_at_again_where_it_was_resumed(verb: str) -> None:
+    plan = flow(leaf("a"), leaf("b", takes(0.01)), leaf("c"), leaf("d"))
+    session = breaking("b", "d")
+    async with debugging(plan, {}, session) as run:
+        await getattr(run.session, verb)(await run.stop())
+        await run.event(StepStarted, occurrence="b")
+        log = killed(run)
+    for _ in range(2):  # it is killed in the same step again
+        async with debugging(plan, {}, Session(), log=log) as run:
+            await run.event(StepStarted, occurrence="b")
+            log = killed(run)
+    async with debugging(plan, {}, Session(), log=log) as run:
+        stop = await run.stop()
+        expected = ("before c", ("step",)) if verb in ("step_over", "step_into") else ("before d", ("breakpoint",))
+        assert (at(stop), stop.reasons) == expected
+        assert run.session.breakpoints[0].hit_count == 1
+        await run.session.detach()
+        await run.end()
+
+    assert run.does.ran == ["b", "c", "d"]
+
+
+async def test_a_step_that_asks_for_it_is_paused_before_though_it_was_resumed_from_a_breakpoint() -> None:
+    plan = flow(leaf("b", takes(0.01), on_interrupt="pause"))
+    async with debugging(plan, {}, breaking("b")) as run:
+        await run.session.continue_(await run.stop())
+        await run.event(StepStarted, occurrence="b")
+        log = killed(run)
+    async with debugging(plan, {}, Session(), log=log) as run:
+        assert (await run.stop()).reasons == ("interrupted",)
+
+
+async def test_a_breakpoint_stops_again_after_going_back_to_before_a_repeated_step() -> None:
+    plan = flow(leaf("a"), leaf("b", takes(0.01)), leaf("c"))
+    async with debugging(plan, {}, breaking("b", "c")) as run:
+        await run.session.continue_(await run.stop())
+        await run.event(StepStarted, occurrence="b")
+        log = killed(run)
+    async with debugging(plan, {}, Session(), log=log) as run:
+        stop = await run.stop()
+        assert at(stop) == "before c"
+        await run.session.restart_frame(stop)
+        first = await run.stop()
+        assert at(first) == "before a"
+        assert at(await run.on(first)) == "before b"
+
+
 async def test_detached_nobody_is_asked_and_it_fails() -> None:
     plan = flow(leaf("a"), leaf("b", takes(60), on_interrupt="pause"))
     async with debugging(plan, {}, Session(stop_on_error=False)) as run:

@@ -1,4 +1,4 @@
-"""The debugger's eleven invariants, under random plans, random commands and seeded schedules.
+"""The debugger's twelve invariants, under random plans, random commands and seeded schedules.
 
 A seed that fails is told with its failure: `python -m pytest tests/simulation --seed N` runs it alone.
 """
@@ -30,6 +30,7 @@ from tests.simulation.driver import (
 from tests.simulation.flows import Flows
 from tests.simulation.loop import run_seeded
 from tests.simulation.model import Model
+from tests.simulation.resumed import check_resumed_stay_resumed
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -212,6 +213,7 @@ def killed_and_resumed(
         driver = Driver(session, plan, chance, may_edit, may_go_back, commands=100)
         ended = run_seeded(driver.run(MemoryLog(kept)), seed + life)
         check_stops_came_back(kept, ended, driver)
+        check_resumed_stay_resumed(ended.events, cut)
         check_log(ended.events)
         if not any(isinstance(event, Rewound) for event in ended.events[cut:]):
             again = finished_leaves(kept) & set(ended.ran)

@@ -70,12 +70,13 @@ class Gatekeeper(Returning):
         hit: list[Breakpoint] = []
         problems: list[str] = []
         is_passed = self._passed.pop(here, None) is not None
+        was_passed = is_passed or here in self._begun
         if has_arrived:
             del self._arrivals[here]
             reasons.add("step")
             problem, self._running().workspace_problem = self._running().workspace_problem, None
             problems += [problem] if problem is not None else []
-        elif not point.is_repeated and not is_passed:
+        elif not point.is_repeated and not was_passed:
             hit, problems = await self._hit_breakpoints(point)
             if self._is_detached:
                 return PROCEED
@@ -88,7 +89,7 @@ class Gatekeeper(Returning):
             is_undecided = point.is_interrupted and not is_passed and not point.is_repeated
             if is_undecided and activation.step.on_interrupt == "pause":
                 reasons.add("interrupted")
-            if point.position == "before" and not is_passed and self._rests(activation):
+            if point.position == "before" and not was_passed and self._rests(activation):
                 reasons.add("step")
             is_stopped = activation.occurrence in self._stopped_steps
             if point.position == "error" and (activation.step.is_injected or is_stopped):

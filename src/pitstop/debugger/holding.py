@@ -74,6 +74,7 @@ class Holding:
         self._returning: dict[Place, Remembered] = {}  # the stops that last, until their frames are there again
         self._revisits: dict[Place, list[Remembered]] = {}  # those that were let go, until their frames come past
         self._passed: dict[Place, str] = {}
+        self._begun: dict[Place, str] = {}  # those before steps that began afterwards, and are repeated now
         self._reopening: dict[str, str] = {}  # the frames that were open, or done, and the states they were in
         self._forked: set[str] = set()  # those of them whose opening has had its effect on the steps on their way
 

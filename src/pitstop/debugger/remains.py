@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from pitstop.debugger.stepping import Goal, StepVerb, after_frame, at_fork, goal_of, is_ended_by
 from pitstop.engine.frame import MAIN
 from pitstop.events.counting import frames_after, frames_again
+from pitstop.events.outcome import Status
 from pitstop.events.types import (
     Aborted,
     AllContinued,
@@ -86,6 +87,7 @@ class Remains(Struct, eq=False):
     lasting: dict[int, Remembered] = field(default_factory=dict)
     past: list[Remembered] = field(default_factory=list)
     passed: dict[Place, tuple[str, int]] = field(default_factory=dict)  # gone on from, with nothing begun there yet
+    begun: dict[Place, tuple[str, int]] = field(default_factory=dict)  # the same of steps that began, and did not end
     counted: dict[Place, set[int]] = field(default_factory=dict)  # the breakpoints that have counted their hit there
     told: list[dict[str, Any]] = field(default_factory=list)  # every breakpoint as it ever was
     goals: list[Goal] = field(default_factory=list)
@@ -116,11 +118,14 @@ class Remains(Struct, eq=False):
         self.view.apply(event)
         match event:
             case StepStarted():
-                self.passed.pop((event.occurrence, "before"), None)
-                self.counted.pop((event.occurrence, "before"), None)
+                if (event.occurrence, "before") in self.passed:
+                    self.begun[event.occurrence, "before"] = self.passed.pop((event.occurrence, "before"))
             case StepFinished():
                 if event.outcome.is_failure:
                     self.failures.add(event.occurrence)
+                if event.outcome.status is not Status.CANCELLED:  # such a step begins again
+                    self.begun.pop((event.occurrence, "before"), None)
+                    self.counted.pop((event.occurrence, "before"), None)
             case FrameEnded():
                 parent = self.view.frames[event.frame].parent
                 moved = [after_frame(goal, event.frame, parent) for goal in self.goals]
@@ -224,9 +229,8 @@ class Remains(Struct, eq=False):
         cut = frames_after(opened, event.point_frame, event.frame, event.after)
         under = frames_again(opened, event.frame, event.since)
         self.past = [each for each in self.past if each.event.frame not in cut or each.number < event.after]
-        self.passed = {
-            place: gone for place, gone in self.passed.items() if gone[0] not in cut or gone[1] <= event.after
-        }
+        self.passed = _before(event.after, self.passed, cut)
+        self.begun = _before(event.after, self.begun, cut)
         self.counted.clear()
         self.arrivals = {place: frame for place, frame in self.arrivals.items() if frame not in under}
         self.arrivals[event.occurrence, event.position] = event.point_frame
@@ -262,6 +266,11 @@ class Remains(Struct, eq=False):
         for stop in self._backs:
             self.arrivals[stop.place] = stop.event.frame
         self.known_frames &= set(self.view.frames) | self._reopening
+
+
+def _before(number: int, passed: dict[Place, tuple[str, int]], cut: set[str]) -> dict[Place, tuple[str, int]]:
+    """Without what came after that event in the frames that are cut."""
+    return {place: gone for place, gone in passed.items() if gone[0] not in cut or gone[1] <= number}
 
 
 def remains_of(events: Sequence[AnyEvent], carried_over: int = 0) -> Remains | None:

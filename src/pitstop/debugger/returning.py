@@ -37,6 +37,7 @@ class Returning(Holding):
         self._pausing = {name for name, state in self._reopening.items() if state == "pausing"}
         self._goals, self._arrivals = remains.goals, remains.arrivals
         self._passed = {place: frame for place, (frame, _) in remains.passed.items()}
+        self._begun = {place: frame for place, (frame, _) in remains.begun.items()}
         self._forked = remains.known_frames
         run.asked_failures |= remains.failures
         self._returning = {stop.place: stop for stop in remains.lasting.values()}
@@ -78,6 +79,7 @@ class Returning(Holding):
         for place, stops in list(self._revisits.items()):
             self._revisits[place] = [each for each in stops if each.event.frame not in cut or each.number < after]
         self._passed = {place: frame for place, frame in self._passed.items() if frame not in cut}
+        self._begun = {place: frame for place, frame in self._begun.items() if frame not in cut}
         if self._remains is not None:
             self._remains.counted.clear()
 
