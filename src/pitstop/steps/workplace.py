@@ -82,7 +82,13 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
             if home not in self._homes:
                 workspace = await self.executor.acquire(Placement())
                 self._homes[home] = msgspec.structs.replace(
-                    self, workspace=workspace, _started={}, _told={}, _homes={}, _home_lock=asyncio.Lock()
+                    self,
+                    workspace=workspace,
+                    artifact_scan=None if self.new_scan is None else ArtifactScan(self.new_scan),
+                    _started={},
+                    _told={},
+                    _homes={},
+                    _home_lock=asyncio.Lock(),
                 )
             return self._homes[home]
 
