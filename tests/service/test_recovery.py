@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from pitstop.errors import StoreUnavailable
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.requests import kept_request
 from pitstop.runs.run_maker import RunMaker
@@ -118,6 +119,22 @@ async def test_a_server_is_ready_while_it_resumes(server: Server, monkeypatch: p
         assert len(await ended_runs(service, 2)) == 2
 
 
+async def test_a_run_whose_end_cannot_be_stored_now_is_resumed_later(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def find_the_store_away(self: LiveRun, *args: Any) -> None:
+        raise StoreUnavailable("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LiveRun, "_finish", find_the_store_away)
+        async with server.open() as service:
+            run = await service.runs.start(LOCAL, server.request("steps: [{run: 'true'}]"))
+            with pytest.raises(StoreUnavailable):
+                await run.wait()
+    async with server.open() as service:
+        assert await ended_runs(service, 1) == {run.id: None}
+
+
 async def test_a_run_whose_end_cannot_be_made_fails_and_is_not_tried_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,5 +146,6 @@ async def test_a_run_whose_end_cannot_be_made_fails_and_is_not_tried_again(
         await service.runs.start(LOCAL, server.request("steps: [{run: 'true'}]"))
 
         (reason,) = (await ended_runs(service, 1)).values()
+        assert str(reason).startswith("cannot execute it: ")
         assert "MemoryError('no more')" in str(reason)
         assert await service.owned._store.claim("other", 1.0, 10) == []

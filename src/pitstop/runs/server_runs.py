@@ -203,11 +203,10 @@ class ServerRuns:
                 await run.execute()
         except LogLost:
             log.info("run %s was taken over by another server", run.id)
-        except StoreProblem:  # its lease expires, and it is resumed
-            log.exception("run %s could not be executed", run.id)
         except Exception as error:  # the trouble of one run is not that of the others
             log.exception("run %s could not be executed", run.id)
-            await self._give_up(run.id, error)
+            if not _is_of_store(error):  # then its lease expires, and it is resumed
+                await self._give_up(run.id, "execute", error)
         finally:
             del self._owners[run.id]
             self._known.forget(run)
@@ -294,7 +293,7 @@ class ServerRuns:
             raise
         except Exception as error:  # noqa: BLE001 - the trouble of one run is not that of the others
             if len(claims) == 1:
-                await self._give_up(claims[0].record.id, error)
+                await self._give_up(claims[0].record.id, "resume", error)
                 return [None]
             return [kept for claim in claims for kept in await self._open([claim])]
 
@@ -313,15 +312,15 @@ class ServerRuns:
             with suppress(LogLost):
                 kept.log.append(RunEnded(self._clock.now(), Outcome(Status.FAILED, error=error_of(error, ""))))
             await kept.close()
-            await self._give_up(record.id, error)
+            await self._give_up(record.id, "resume", error)
 
-    async def _give_up(self, run: str, error: Exception) -> None:
+    async def _give_up(self, run: str, what: str, error: Exception) -> None:
         """Store that a run has failed: it would fail in the same way the next time."""
         reason = str(error) if isinstance(error, PitstopError) else repr(error)
-        log.warning("run %s has failed: %s", run, reason)
+        log.warning("cannot %s run %s: %s", what, run, reason)
         with suppress(StoreProblem, UnknownRun):  # what cannot be stored is tried again, when its lease expires
             kept = await self._store.open(run, events=False)
-            await kept.update(status="failed", ended_at=self._clock.now(), error=f"cannot resume it: {reason}")
+            await kept.update(status="failed", ended_at=self._clock.now(), error=f"cannot {what} it: {reason}")
 
     async def _keep_leases(self) -> None:
         while True:
@@ -382,3 +381,10 @@ class ServerRuns:
 
     def _count_event(self) -> None:
         self.events_appended += 1
+
+
+def _is_of_store(error: Exception) -> bool:
+    """Whether the store is the reason, which may be in the group of a TaskGroup."""
+    if isinstance(error, ExceptionGroup):
+        return error.subgroup(StoreProblem) is not None
+    return isinstance(error, StoreProblem)
