@@ -56,7 +56,7 @@ def test_a_good_file_is_said_to_be_good(cli: CommandLine) -> None:
     ("name", "content", "reason"),
     [
         ("empty", b"", "the file is empty"),
-        ("huge", b"# " + b"x" * (11 * 1024**2), "limit: 10 MB"),
+        ("huge", b"# " + b"x" * (11 * 1024**2), "limit: 4 MB"),
         ("deep", b"[" * 10_000, "levels deep"),
         ("binary", b"\xff\xfe\x00steps", "UTF-8"),
         ("tabs", b"steps:\n\t- run: make\n", "tab"),
@@ -86,7 +86,7 @@ def test_a_file_that_is_no_flow_is_refused_with_a_place_and_a_reason(
 
 def test_a_file_that_is_not_there_or_is_a_folder_is_told(cli: CommandLine) -> None:
     assert "missing.yaml:1:1: cannot read the file: No such file" in cli.run("check", "missing.yaml").out
-    assert "Is a directory" in cli.run("run", ".").err
+    assert "it is a folder, not a regular file" in cli.run("run", ".").err
 
 
 def test_jq_is_judged_wherever_it_stands_with_places_in_what_was_written(cli: CommandLine) -> None:
