@@ -789,3 +789,23 @@ async def test_breakpoints_are_muted_before_the_run_and_all_are_cleared() -> Non
     session = session_with(stop_on_error=True)
     session.clear_breakpoints()
     assert session.breakpoints == []
+
+
+async def test_two_names_of_one_step_are_hit_in_the_order_they_were_added() -> None:
+    session = Session(stop_on_error=False)
+    added = [session.add_breakpoint(name) for name in ("s.x", "x", "elsewhere", "s.x", "x")]
+
+    async with debugging(NESTED, {}, session) as run:
+        stop = await run.stop()
+        assert stop.breakpoints == tuple(each.id for each in added if each.step != "elsewhere")
+        await run.session.continue_(stop)
+        await run.end()
+
+
+async def test_the_log_shows_a_breakpoint_as_it_is_when_the_run_starts() -> None:
+    session = session_with("s.x")
+    (breakpoint,) = session.breakpoints
+    breakpoint.enabled = False
+    await trail(NESTED, session)
+
+    assert [each["enabled"] for each in fold(session.log.read()).breakpoints.values()] == [False]

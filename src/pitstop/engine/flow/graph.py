@@ -143,8 +143,9 @@ class _GraphRun:
             node = nodes[name]
             path = node.path
             state = layer.values
-            is_named = hooked and path in paths  # gate
-            if not node.is_plain or (hooked and is_named and not gate.passes(path, frame_id, "before", state)):  # gate
+            if not node.is_plain or (  # gate
+                hooked and path in paths and not gate.passes(path, frame_id, "before", state)
+            ):
                 return self._leave(turn, (name,))
             given = state.copy()
             if append is not None:
@@ -166,7 +167,7 @@ class _GraphRun:
                     moment = now()  # when this node ended and the next one begins
                     append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
                 if hooked and (  # gate
-                    gate.epoch != epoch or (is_named and not gate.passes(path, frame_id, "after", merged))
+                    gate.epoch != epoch or (path in paths and not gate.passes(path, frame_id, "after", merged))
                 ):
                     await self._finish(frame, scope, node, occurrence, Outcome(passed, update), is_logged=True)  # gate
                     moment, paths, epoch = 0.0, gate.paths, gate.epoch  # gate
