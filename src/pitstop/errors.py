@@ -93,6 +93,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from pitstop.program import program
+
 
 class PitstopError(Exception):
     """The base of every error that Pitstop raises. `code` is stable, for programs to compare with."""
@@ -683,7 +685,7 @@ class UnknownRun(Unknown):
     code = "unknown.run"
 
     def __init__(self, run: str) -> None:
-        super().__init__("run", run, "`pitstop runs` lists all runs")
+        super().__init__("run", run, f"`{program()} runs` lists all runs")
 
 
 class UnknownFlow(Unknown):
@@ -828,7 +830,8 @@ class NotKnown(AccessDenied):
     code = "access.not_known"
 
     def __init__(self) -> None:
-        super().__init__("authentication required: use a valid token, or a login link from `pitstop login`")
+        login = f"`{program()} login`"
+        super().__init__(f"authentication required: use a valid token, or a login link from {login}")
 
 
 class NotPermitted(AccessDenied):
@@ -865,7 +868,7 @@ class ServerUnreachable(ServerTrouble):
     code = "server.unreachable"
 
     def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"cannot reach a server at {url} ({reason}): is it running? `pitstop up` starts one")
+        super().__init__(f"cannot reach a server at {url} ({reason}): is it running? `{program()} up` starts one")
         self.url = url
         self.reason = reason
 

@@ -114,7 +114,8 @@ def test_a_server_that_runs_can_be_asked_for_another_link(tmp_path: Path) -> Non
 
     gone = subprocess.run([*PITSTOP, "login"], env=house.environment, capture_output=True, text=True, check=False)
     assert gone.returncode == 1
-    assert "no server is running here: start one with pitstop up" in gone.stderr
+    assert "no server is running here: start one with `" in gone.stderr
+    assert "pitstop up`, or pass --server" in gone.stderr
 
 
 @pytest.mark.needs("curl")

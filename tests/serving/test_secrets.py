@@ -91,4 +91,4 @@ def test_what_cannot_be_stored_is_told_before_the_value_is_read(tmp_path: Path) 
 def test_without_a_server_it_says_which_to_start_or_name(tmp_path: Path) -> None:
     ended = pitstop(tmp_path, "secrets", "ls")
     assert ended.returncode == 1
-    assert "start one with pitstop up, or pass --server" in ended.stderr
+    assert "pitstop up`, or pass --server" in ended.stderr

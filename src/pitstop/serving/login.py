@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pitstop.errors import PitstopError
+from pitstop.program import program
 from pitstop.service.wire import LoginLink
 from pitstop.settings import Settings, read_settings
 
@@ -26,7 +27,7 @@ class NoServer(PitstopError):
     code = "server.none"
 
     def __init__(self) -> None:
-        super().__init__("no server is running here: start one with pitstop up, or pass --server")
+        super().__init__(f"no server is running here: start one with `{program()} up`, or pass --server")
 
 
 def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:

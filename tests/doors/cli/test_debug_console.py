@@ -18,6 +18,7 @@ from pitstop.doors.cli.debug.actions import carry_out
 from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.prompt import Prompt
 from pitstop.doors.cli.debug.screen import Screen
+from pitstop.doors.cli.debug.script import ScriptLine
 from pitstop.doors.cli.debug.steering import run_script
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.service.caller import Caller
@@ -96,7 +97,7 @@ async def test_a_command_is_carried_out_when_all_was_told_that_had_happened_by_t
     async with desk.start(desk.write(BRANCHES), debug=BOTH) as run:
         tell_events_late(run, lambda: next_stop(desk.opened, run, after=1), monkeypatch)
         async with told.by(desk, run, told=run.carried_over) as console:
-            await run_script(console, ["frames", "q"])
+            await run_script(console, [ScriptLine("frames", "-c 1"), ScriptLine("q", "-c 2")])
 
     order = ("● stop 1", "● stop 2", "(checks.lint) frames", "(checks.tests) frames")
     assert [line for line in told.lines if line in order][:2] == ["● stop 1", "● stop 2"]

@@ -53,6 +53,18 @@ def test_saved_breakpoints_are_used_and_changed_by_a_script_only_if_it_says_so(s
     assert later.startswith("0 saved breakpoints and 1 watches")
 
 
+def test_a_wrong_command_is_named_before_the_run_starts(shop: Folder) -> None:
+    (shop.path / "script").write_text("# first\ncontinue\n\nbrake tests\n")
+
+    typed = shop.run("-c", "n", "-c", "contineu")
+    read = shop.run("-x", "script")
+
+    assert (typed.returncode, typed.stdout) == (2, "")
+    assert typed.stderr == ("pitstop debug: -c 2: contineu: unknown command 'contineu': did you mean 'continue'?\n")
+    assert (read.returncode, read.stdout) == (2, "")
+    assert "script:4: brake tests: unknown command 'brake': did you mean 'break'?" in read.stderr
+
+
 def test_a_verb_without_a_command_of_its_own_is_said_with_its_fields(shop: Folder) -> None:
     said = shop.script("b tests", "c", "scope", "cancel_frame", "q", code=2)
 
@@ -76,10 +88,12 @@ def test_when_the_commands_are_done_the_run_goes_on_to_its_end(shop: Folder) -> 
     assert "✘ the run failed" in said
 
 
-def test_a_bad_command_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -> None:
-    said = shop.script("n", "nonsense", "c", code=2)
+def test_a_command_that_fails_ends_the_run_and_is_told_by_the_exit_code(shop: Folder) -> None:
+    said = shop.script("n", "b nowhere", "c", code=2)
 
-    assert "✘ unknown command 'nonsense'" in said
+    assert "✘ the flow has no step 'nowhere'" in said
+    assert "-c 2: b nowhere: the command failed, so the run is cancelled" in said
+    assert "■ the run was cancelled" in said
     assert "(main) c" not in said
     assert "tidy │ tidying up" in said
 

@@ -1,20 +1,17 @@
 """The end of a run, told: what failed, where, the end of its log, and the command that goes on from there."""
 
 import shlex
-import shutil
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
-from pathlib import Path
 
 from msgspec import Struct, field
 
 from pitstop.doors.cli.choosing import server_of
 from pitstop.doors.cli.exit_codes import FAILED, PASSED
 from pitstop.doors.cli.run_options import FRESH
+from pitstop.program import program
 from pitstop.service.runs import ActiveRun, Failure, RunSummary
 
-NAME = "pitstop"
 SHOWN_FAILURES = 3
 SHOWN_LOG_LINES = 10
 
@@ -95,18 +92,7 @@ def debug_command(options: Namespace, run: str, step: str) -> str:
         words = ["debug", flow, "--from", step]
         words += ["--workspace", options.workspace] if options.workspace != "." else []
     words += [word for each in options.secret for word in ("--secret", each.partition("=")[0])]
-    return shlex.join([*own_words(), *words])
-
-
-def own_words() -> list[str]:
-    """`pitstop` if that is what a shell would find, else the way it was started."""
-    started = sys.argv[0]
-    if Path(started).name == "__main__.py":
-        return [sys.orig_argv[0], "-m", NAME]
-    found = shutil.which(NAME)
-    if found is not None and Path(started).exists() and Path(found).samefile(started):
-        return [NAME]
-    return [started if Path(started).name == NAME else NAME]
+    return f"{program()} {shlex.join(words)}"
 
 
 def format_seconds(seconds: float) -> str:

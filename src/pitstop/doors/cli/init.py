@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.exit_codes import BAD_USAGE, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
+from pitstop.program import program
 
 PLACE = Path(".pitstop/flows/ci.yaml")
 TESTS_OF_PYTHON = ("test_*.py", "tests/**/test_*.py", "tests/**/*_test.py")
@@ -39,7 +40,7 @@ def init_command(words: Sequence[str], open_service: OpenService, interrupts: In
     except FileExistsError:
         print(f"pitstop: {PLACE} already exists, so it was not changed", file=sys.stderr)
         return BAD_USAGE
-    print(f"wrote {PLACE}; run it with: pitstop run {PLACE}")
+    print(f"wrote {PLACE}; run it with: {program()} run {PLACE}")
     return PASSED
 
 

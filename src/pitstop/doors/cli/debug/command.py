@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pitstop.doors.cli.app import Opening, OpenService
 from pitstop.doors.cli.choosing import add_server_option, elsewhere_of, in_another_process, open_chosen, server_of
+from pitstop.doors.cli.debug.script import ScriptLine, check_script
 from pitstop.doors.cli.exit_codes import BAD_USAGE, DETACHED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import (
@@ -22,7 +23,8 @@ from pitstop.doors.cli.run_options import (
     read_request,
     read_secrets,
 )
-from pitstop.errors import NotRunning, UnknownRun
+from pitstop.errors import BadCommand, NotRunning, UnknownRun
+from pitstop.program import program
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, verbs
 
@@ -32,9 +34,9 @@ if TYPE_CHECKING:  # what `--help` need not pay for
 
 EPILOG = """\
 -c and -x run commands of the prompt (`help` lists them there) in order, and need no terminal. A command that resumes
-the run waits for its next stop. Then, in a terminal, the prompt opens; otherwise the run continues to its end.
-Breakpoints and watches that you set are saved with the flow and active again the next time. With -c or -x, saved ones
-are neither used nor changed, unless you pass --saved.
+the run waits for its next stop; one that fails cancels the run, with exit code 2. Then, in a terminal, the prompt
+opens; otherwise the run continues to its end. Breakpoints and watches that you set are saved with the flow and active
+again the next time. With -c or -x, saved ones are neither used nor changed, unless you pass --saved.
 
   pitstop debug ci.yaml
   pitstop debug ci.yaml -c 'break tests' -c continue -c 'p .vars' -c quit
@@ -48,12 +50,16 @@ FLOW_ENDINGS = (".yaml", ".yml")
 def debug_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     options = _parser().parse_args(words)
     try:
-        commands = [line for source in options.sources for line in source()]
+        commands = [line for number, source in enumerate(options.sources, 1) for line in source(number)]
+        check_script(commands)
     except OSError as error:
         print(f"pitstop debug: -x {error.filename}: {error.strerror}", file=sys.stderr)
         return BAD_USAGE
+    except BadCommand as error:
+        print(f"pitstop debug: {error}", file=sys.stderr)
+        return BAD_USAGE
     if options.shell is not None:
-        commands.append(options.shell)
+        commands.append(ScriptLine(options.shell, f"--{options.shell}"))
     if not has_terminal() and (not commands or options.shell is not None):
         print(_no_terminal(options.flow), file=sys.stderr)
         return DETACHED
@@ -81,7 +87,7 @@ async def _debug(
     opening: Opening,
     options: argparse.Namespace,
     interrupts: Interrupts,
-    commands: Sequence[str],
+    commands: Sequence[ScriptLine],
     elsewhere: str | None,
 ) -> int:
     async with opening as service:
@@ -162,10 +168,11 @@ async def _take_up(service: "Service", run: "ActiveRun", options: argparse.Names
     )
 
 
-def read_commands(file: Path) -> list[str]:
+def read_commands(file: Path) -> list[ScriptLine]:
     """The commands in a file: one per line, without comments and empty lines."""
-    lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+    stripped = (ScriptLine(line.strip(), f"{file}:{number}") for number, line in lines)
+    return [line for line in stripped if line.text and not line.text.startswith("#")]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -185,7 +192,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         dest="sources",
-        type=lambda line: lambda: [line],
+        type=lambda line: lambda number: [ScriptLine(line, f"-c {number}")],
         help="run a debugger command",
     )
     parser.add_argument(
@@ -194,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         dest="sources",
-        type=lambda file: lambda: read_commands(Path(file)),
+        type=lambda file: lambda number: read_commands(Path(file)),
         help="run the debugger commands in a file, one per line",
     )
     parser.add_argument(
@@ -223,9 +230,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _no_terminal(flow: str) -> str:
+    name = program()
     return (
         f"pitstop debug: there is no terminal to debug {flow} in. Pass debugger commands, for example:\n"
-        f"  pitstop debug {flow} -c continue -c where -c vars -c quit    pause at the first failure and inspect it\n"
-        f"  pitstop debug {flow} -c 'break STEP' -c continue -c 'p .vars' -c quit\n"
-        f"  pitstop run {flow}    run it without a debugger"
+        f"  {name} debug {flow} -c continue -c where -c vars -c quit    pause at the first failure and inspect it\n"
+        f"  {name} debug {flow} -c 'break STEP' -c continue -c 'p .vars' -c quit\n"
+        f"  {name} run {flow}    run it without a debugger"
     )

@@ -8,6 +8,7 @@ from pitstop.doors.cli.debug.actions import carry_out
 from pitstop.doors.cli.debug.console import Console
 from pitstop.doors.cli.debug.listings import summary_lines
 from pitstop.doors.cli.debug.screen import Screen
+from pitstop.doors.cli.debug.script import ScriptLine
 from pitstop.doors.cli.exit_codes import BAD_USAGE, FAILED, INTERRUPTED, PASSED
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import has_terminal
@@ -24,7 +25,7 @@ async def steer(
     service: Service,
     run: ActiveRun,
     interrupts: Interrupts,
-    commands: Sequence[str] = (),
+    commands: Sequence[ScriptLine] = (),
     *,
     elsewhere: str | None = None,
     record: ShellRecord | None = None,
@@ -53,16 +54,18 @@ async def steer(
     return BAD_USAGE if not is_good else exit_code(summary, has_quit=console.has_quit)
 
 
-async def run_script(console: Console, commands: Sequence[str]) -> bool:
-    """Carry commands out in order, a move up to its stop. False when one was refused: then the run is ended."""
+async def run_script(console: Console, commands: Sequence[ScriptLine]) -> bool:
+    """Execute commands in order, a move up to its stop. False when one was refused: then the run is cancelled."""
     for number, line in enumerate(commands):
         await console.wait_settled()
         if console.is_ending:
-            left = ", ".join(commands[number:])
+            left = ", ".join(line.text for line in commands[number:])
             console.screen.say(Text(f"the run ended before these commands: {left}", style="yellow"))
             return True
-        console.screen.say(f"({console.frame}) {line}")
-        if not await carry_out(console, line):
+        console.screen.say(f"({console.frame}) {line.text}")
+        if not await carry_out(console, line.text):
+            why = f"{line.place}: {line.text}: the command failed, so the run is cancelled"
+            console.screen.say(Text(why, style="yellow"))
             await carry_out(console, "quit")
             return False
         if console.has_quit:

@@ -19,6 +19,7 @@ from pitstop.doors.http.routes.parameters import RunId
 from pitstop.doors.http.routes.reading import invalid, read_text, read_value
 from pitstop.doors.http.routes.route import api_router
 from pitstop.doors.http.routes.verb_schemas import is_about_breakpoints, status_of
+from pitstop.program import program
 from pitstop.service import debugging
 from pitstop.service.debugging import (
     VERBS,
@@ -53,7 +54,7 @@ async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limit
         case ContextInfo():
             scheme = "https" if connection.url.scheme in ("https", "wss") else "http"
             url = str(connection.base_url.replace(scheme=scheme))
-            join = f"pitstop debug {debugger.run} --server {url.rstrip('/')}"
+            join = f"{program(anywhere=True)} debug {debugger.run} --server {url.rstrip('/')}"
             return msgspec.structs.replace(said, join=f"{join} --shell", join_sidecar=f"{join} --sidecar")
     return said
 

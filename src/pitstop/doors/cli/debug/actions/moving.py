@@ -13,6 +13,7 @@ from pitstop.doors.cli.debug.commands import find
 from pitstop.doors.cli.debug.console import Action, Console
 from pitstop.doors.cli.debug.listings import help_lines, history_list
 from pitstop.errors import BadCommand, ExternalEffects
+from pitstop.program import program
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Request, verbs
 
@@ -104,7 +105,7 @@ async def detach(console: Console, _: None) -> None:
     await console.debugger.say(verbs.Detach())
     where = ""
     if console.elsewhere is not None:
-        where = f": `pitstop logs {console.run.id} --follow{console.elsewhere}` follows it"
+        where = f": `{program()} logs {console.run.id} --follow{console.elsewhere}` follows it"
     console.screen.say(Text(f"detached: the run continues without pausing{where}", style="dim"))
     if console.elsewhere is not None:
         console.leave()
@@ -113,7 +114,7 @@ async def detach(console: Console, _: None) -> None:
 async def leave(console: Console, _: None) -> None:
     if console.elsewhere is None:
         raise BadCommand("this run belongs to this process: `quit` cancels it, `detach` lets it finish")
-    command = f"pitstop debug {console.run.id}{console.elsewhere}"
+    command = f"{program()} debug {console.run.id}{console.elsewhere}"
     console.screen.say(Text(f"left paused: `{command}` returns to it", style="dim"))
     console.leave()
 
