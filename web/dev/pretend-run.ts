@@ -264,7 +264,9 @@ export class PretendRun {
               error: "the script ended with exit code 3",
               paused_seconds: 0,
             },
+      notes: [],
       allowed: [...MOVE, ...verbs, ...LOOK],
+      positions: position === "before" ? ["before", "after"] : ["after"],
       will_run: true,
       is_cleanup: step.is_cleanup,
       is_injected: false,
@@ -355,6 +357,7 @@ export class PretendRun {
       file: null,
       line: null,
       position: "before",
+      note: null,
       condition: null,
       hits: null,
       log: null,
@@ -427,6 +430,8 @@ export class PretendRun {
       interventions: this.#interventions,
       last_event: this.events.length,
       is_ended: this.endedAt !== null,
+      injected: [],
+      is_muted: false,
     };
   }
 
