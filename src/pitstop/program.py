@@ -15,7 +15,7 @@ def program(*, anywhere: bool = False) -> str:
     from pathlib import Path
 
     started = Path(sys.argv[0])
-    if started.name == "__main__.py":
+    if started.parts[-2:] == (NAME, "__main__.py"):
         return shlex.join([sys.executable if anywhere else sys.orig_argv[0], "-m", NAME])
     found = shutil.which(NAME)
     is_found = found is not None and started.exists() and Path(found).samefile(started)

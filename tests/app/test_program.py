@@ -37,3 +37,5 @@ def test_a_module_is_called_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "orig_argv", ["python3", "-m", "pitstop", "up"])
 
     assert program() == "python3 -m pitstop"
+    monkeypatch.setattr(sys, "argv", ["/somewhere/other/__main__.py"])  # a program that uses Pitstop
+    assert program() == "pitstop"
