@@ -34,6 +34,7 @@
     │   ├── BadBreakpoint        its parts do not make a breakpoint
     │   ├── BadEdit              the path cannot be set in that layer
     │   ├── NothingToUndo        the stop has no edit left
+    │   ├── NoFuture             there is nothing to return to after going back
     │   ├── ExternalEffects      going back would repeat what cannot be undone, without consent
     │   ├── WorkspaceInUse       going back would change files under the hands of frames that run
     │   ├── NotAsked             the answer belongs to no question that is open
@@ -451,6 +452,18 @@ class NothingToUndo(CommandRefused):
 
     def __init__(self, stop: int) -> None:
         super().__init__(f"stop {stop} has no edit to undo")
+        self.stop = stop
+
+
+class NoFuture(CommandRefused):
+    """The run has not gone back, or a step has finished since."""
+
+    code = "refused.no_future"
+
+    def __init__(self, stop: int) -> None:
+        super().__init__(
+            f"there is nothing to return to from stop {stop}: its frame has not gone back, or has finished a step since"
+        )
         self.stop = stop
 
 

@@ -181,11 +181,11 @@ async def test_after_detach_a_run_can_be_aborted_and_nothing_can_be_paused() -> 
     ("place", "refused"),
     [
         ("before", {"retry", "step_back", "undo"}),
-        ("after", {"skip", "step_back", "undo", "inject"}),
-        ("error", {"skip", "step_back", "undo", "inject"}),
+        ("after", {"skip", "undo", "inject"}),
+        ("error", {"skip", "undo", "inject"}),
         (
             "completed",
-            set(AT_A_STOP) - {"continue", "rewind", "restart", "evaluate", "evaluate_all", "preview"},
+            set(AT_A_STOP) - {"continue", "step_back", "rewind", "restart", "evaluate", "evaluate_all", "preview"},
         ),
     ],
 )

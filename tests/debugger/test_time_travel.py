@@ -86,8 +86,9 @@ async def test_a_step_back_takes_as_much_in_a_long_run_as_in_a_short_one(positio
                 stop = await run.back(stop)
             finally:
                 sys.setprofile(None)
-            assert at(stop) == f"{position} s{steps - 2}"
-            assert list(stop.scope["steps"]) == [f"s{number}" for number in range(steps - 1 - (position == "before"))]
+            target = steps - 2 if position == "before" else steps - 1
+            assert at(stop) == f"before s{target}"
+            assert list(stop.scope["steps"]) == [f"s{number}" for number in range(target)]
         return calls
 
     short, long = await calls_of(10), await calls_of(500)
@@ -147,6 +148,8 @@ async def test_edits_of_what_is_before_the_step_stay_when_it_is_gone_back_over()
         assert (at(stop), stop.scope["vars"]["n"]) == ("before sub.c", 7)
         stop = await run.back(stop)
         assert (at(stop), stop.scope["vars"]["n"]) == ("before sub.b", 1)
+        stop = await run.back(stop)
+        assert (at(stop), stop.scope["vars"]["n"]) == ("before sub", 5)
         stop = await run.back(stop)
         assert (at(stop), stop.scope["vars"]["n"]) == ("before a", 0)
 
@@ -608,7 +611,7 @@ async def test_going_back_over_effects_outside_asks_first() -> None:
 
         await run.session.step_back(stop, external=True)
         stop = await run.stop()
-        assert at(stop) == "before a"
+        assert at(stop) == "before mail"
         await run.session.detach()
         await run.end()
     assert sent == ["mail", "mail"]

@@ -154,6 +154,18 @@ async def stop_and_unpause(session: Session) -> None:
     await session.force(slow, "passed")
 
 
+async def go_back_and_return(session: Session) -> None:
+    """Go back over the branches, return to where it was, and go on."""
+    session.add_breakpoint(step="package")
+    stop = await _next(session)
+    await session.step_back(stop)
+    stop = await _next(session)
+    await session.set(stop, ".vars.region", "west")
+    await session.forward(stop)
+    stop = await _next(session)
+    await session.continue_(stop)
+
+
 async def go_on_after_restart(session: Session) -> None:
     """The process ended at two stops; a new one takes the run up where it was."""
     stop = await _next(session)
@@ -177,6 +189,7 @@ RECORDINGS: dict[str, tuple[str, Script]] = {
     "shell": ("shop.yaml", open_shell),
     "aborted": ("shop.yaml", abort),
     "stopped-step": ("hanging.yaml", stop_and_unpause),
+    "returned": ("shop.yaml", go_back_and_return),
     "restarted": ("shop.yaml", go_on_after_restart),
     "combinations": ("combinations.yaml", watch_only),
 }

@@ -136,8 +136,20 @@ class Driver:
         assert late == self.view
 
     def _choose(self) -> str:
-        moving = ["continue", "continue_all", "into", "over", "out", "to", "pause", "evaluate", "stale", "bad"]
-        travelling = ["back", "rewind", "restart"]
+        moving = [
+            "continue",
+            "continue_all",
+            "into",
+            "over",
+            "out",
+            "to",
+            "pause",
+            "cancel_pause",
+            "evaluate",
+            "stale",
+            "bad",
+        ]
+        travelling = ["back", "rewind", "restart", "forward", "forward"]
         editing = ["set", "unset", "undo", "skip", "force", "retry", "inject", "config", "goto"]
         if self.may_edit:
             return self.random.choice(moving + travelling + editing)
@@ -157,6 +169,7 @@ class Driver:
             "out": lambda: session.step_out(stop),
             "to": lambda: session.run_to(stop, chance.choice(steps)),
             "pause": lambda: session.pause(chance.choice([None, stop.frame])),
+            "cancel_pause": lambda: session.cancel_pause(chance.choice([None, stop.frame])),
             "evaluate": lambda: session.evaluate(stop, ".vars.n"),
             "stale": lambda: session.continue_(chance.randint(-1, stop.id - 1)),
             "set": lambda: session.set(stop, ".vars.n", chance.randint(0, 9)),
@@ -171,6 +184,7 @@ class Driver:
             "back": lambda: session.step_back(stop),
             "rewind": lambda: session.rewind(stop, chance.choice(session.history())),
             "restart": lambda: session.restart_frame(stop),
+            "forward": lambda: session.forward(stop),
             "goto": lambda: session.goto(stop, chance.choice(steps)),
             "config": lambda: session.override_config(stop, {"yields": 1}),
         }

@@ -152,7 +152,7 @@ def test_a_session_that_joins_at_any_moment_changes_nothing_and_can_go_back(seed
 @each_seed
 def test_back_leads_to_the_stop_before_as_it_was(seed: int) -> None:
     plan = plan_of(seed, kinds=("sequence", "repeat", "call", "conditional"))
-    session = Session(stop_at_entry=True)
+    session = Session(stop_at_entry=True, stop_on_error=False)  # a failure stops a step command before its time
     chance = random.Random(f"road {seed}")
 
     run_seeded(walk_back_and_forth(session, plan, chance, MemoryLog()), seed)

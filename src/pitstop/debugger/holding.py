@@ -5,11 +5,14 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from pitstop.debugger.breakpoints import EVERYWHERE, Breakpoint, BreakpointTable
 from pitstop.debugger.matching import Watched, passes
 from pitstop.debugger.remains import LEASE_LIMIT_SECONDS, Place, Remains, Remembered
 from pitstop.debugger.stepping import Goal
 from pitstop.debugger.stops import Held, Stop
+from pitstop.debugger.time_travel import previous_step
 from pitstop.engine.frame import Frame, Gate, RunContext, never_passes
 from pitstop.engine.verdict import Position, Verdict
 from pitstop.errors import NotRunning
@@ -19,6 +22,13 @@ from pitstop.events.view import is_intervention
 from pitstop.plan.scope import Edit, Scope
 
 LeasePolicy = Literal["abort", "continue"]
+
+
+class Abandoned(Struct, frozen=True):
+    """What a session has forgotten because the run went back."""
+
+    past: Mapping[str, list[Stop]]
+    edits: list[tuple[int, str, Edit, Scope]]
 
 
 class Holding:
@@ -62,6 +72,7 @@ class Holding:
         self._live_frames = 0
         self._waiting: dict[str, set[str]] = {}  # frames that wait for those they opened
         self._edits: list[tuple[int, str, Edit, Scope]] = []  # each with its number in the log and its frame
+        self._abandoned: dict[int, Abandoned] = {}  # by the stop that the run went back from
         self._last_stop = 0
         self._last_timed_out = 0
         self._last_injected = 0
@@ -81,13 +92,15 @@ class Holding:
     async def _keep(self, held: Held, lease_seconds: float, at_least_seconds: float = 0.0) -> Verdict:
         run, stop, activation = self._running(), held.stop, held.point.activation
         frame = activation.frame
-        if self._previous(stop) is not None:
+        counting = run.what_counts()  # now, so that going back from here does not wait for all that led here to be read
+        if previous_step(counting, stop) is not None:
             stop.allowed = (*stop.allowed, "step_back")
+        if counting.future_of(stop.frame) is not None:
+            stop.allowed = (*stop.allowed, "forward")
         self._held[stop.id] = held
         self._is_entry_due = False
         self._pausing.discard(frame.id)
         self._past.setdefault(frame.id, []).append(stop)
-        run.what_counts()  # now, so that going back from here does not wait for all that led here to be read
         activation.hold()
         self._lease(held, lease_seconds, at_least_seconds)
         self._refresh_gate()

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from pitstop.debugger.stepping import Goal, StepVerb, after_frame, at_fork, goal_of, is_ended_by
 from pitstop.engine.frame import MAIN
-from pitstop.events.counting import frames_after, frames_again
+from pitstop.events.counting import FORWARD, GOING_BACK, frames_after, frames_again
 from pitstop.events.outcome import Status
 from pitstop.events.types import (
     Aborted,
@@ -26,6 +26,7 @@ from pitstop.events.types import (
     LeaseExtended,
     OutcomeForced,
     Resumed,
+    RewindUndone,
     Rewound,
     RunEnded,
     RunStarted,
@@ -47,7 +48,6 @@ Place = tuple[str, str]  # an occurrence and a position
 LEASE_LIMIT_SECONDS = 4 * 3600.0
 _STEPPING: dict[str, StepVerb] = {"step_into": "into", "step_over": "over", "step_out": "out", "run_to": "to"}
 PASS = "pass"  # gone on from as if nobody had stopped there: the steps that the stop has ended are on their way again
-GOING_BACK = ("step_back", "rewind", "goto")  # the last of them may go ahead as well: then it has a target
 _ATTEMPT = re.compile(r"#\d+$")
 _TURNS = re.compile(r"(\[\d+\]|#\d+)+$")
 
@@ -101,14 +101,18 @@ class Remains(Struct, eq=False):
     _configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     _reopening: set[str] = field(default_factory=set)
     _opening: list[FrameOpened] = field(default_factory=list)
+    _undone: dict[int, list[Remembered]] = field(default_factory=dict)  # the stops that each rewind has undone
 
     def apply(self, number: int, event: AnyEvent) -> None:
         if isinstance(event, RunStarted):
             self._opening = []  # what was opened last is opened anew, perhaps with others, and has its effect then
         elif not isinstance(event, FrameOpened) or not self._is_opened_with(event):
             self._fork()
-        if isinstance(event, Rewound):
+        if isinstance(event, RewindUndone):
+            self.past = sorted([*self.past, *self._undone.pop(event.undoes, ())], key=lambda each: each.number)
             self._go_back(event)
+        elif isinstance(event, Rewound):
+            self._undone[number] = self._go_back(event)
         elif isinstance(event, RunStarted):
             self._reopening |= set(self.view.frames) & self.known_frames
         elif isinstance(event, FrameOpened) and event.frame in self._reopening:
@@ -211,7 +215,7 @@ class Remains(Struct, eq=False):
         if stop is None:
             return
         self.past.append(stop)
-        if event.verb in GOING_BACK and not event.targets:
+        if event.verb in (*GOING_BACK, FORWARD) and not event.targets:
             self._backs.append(stop)
             return
         if event.verb == "goto":
@@ -224,11 +228,13 @@ class Remains(Struct, eq=False):
             around = _TURNS.sub("", base.rpartition(".")[0])
             self.goals.append(goal_of(_STEPPING[event.verb], event.frame, base, around, event.targets))
 
-    def _go_back(self, event: Rewound) -> None:
+    def _go_back(self, event: Rewound) -> list[Remembered]:
+        """Forget what the rewind undoes; returns the stops that it had."""
         opened = self.view.opened
         cut = frames_after(opened, event.point_frame, event.frame, event.after)
         under = frames_again(opened, event.frame, event.since)
-        self.past = [each for each in self.past if each.event.frame not in cut or each.number < event.after]
+        undone = [each for each in self.past if each.event.frame in cut and each.number >= event.after]
+        self.past = [each for each in self.past if each not in undone]
         self.passed = _before(event.after, self.passed, cut)
         self.begun = _before(event.after, self.begun, cut)
         self.counted.clear()
@@ -239,6 +245,7 @@ class Remains(Struct, eq=False):
         self._reopening -= under
         if event.frame == MAIN and not event.since:
             self.aborts = 0
+        return undone
 
     def _is_opened_with(self, event: FrameOpened) -> bool:
         """Whether it was opened by the same call as those before it: all of them are made before any runs."""

@@ -55,6 +55,16 @@ class Stop(Struct, eq=False):
         return ("before", "after") if self.position == "before" else ("after",)
 
 
+class Way(Struct, frozen=True):
+    """Where a command that goes back, or one that undoes that, leads."""
+
+    step: str
+    occurrence: str
+    position: Position
+    steps: int  # how many executions of steps it undoes, or lets count again
+    restores_files: bool
+
+
 class FrameInfo(Struct, frozen=True):
     """A frame as doors show it."""
 

@@ -1,13 +1,15 @@
 """Points of the past: which there are, what going back to one would undo, and how a scope was there."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from pitstop.debugger.breakpoints import EVERYWHERE
-from pitstop.debugger.stops import Stop
+from pitstop.debugger.stepping import is_under
+from pitstop.debugger.stops import Stop, Way
 from pitstop.engine.body import Start, restart_at
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.frame import Activation, Frame, Gate, Point, RunContext
@@ -15,7 +17,7 @@ from pitstop.engine.ports import Evaluator, Ports
 from pitstop.engine.run import Run
 from pitstop.engine.verdict import PROCEED, GoBack, Position, Verdict
 from pitstop.errors import UnknownPoint
-from pitstop.events.counting import Counting, events_that_count, frames_after
+from pitstop.events.counting import Counting, Future, events_that_count, frames_after
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
@@ -95,6 +97,41 @@ def point_of_stop(counting: Counting, stop: Stop) -> HistoryPoint:
     return HistoryPoint(stop.after_event, *where, 0.0, stop.after_event, stop=stop.id, snapshot=kept)
 
 
+_ATTEMPT = re.compile(r"#\d+$")
+_Step = StepStarted | StepFinished | OutcomeForced
+
+
+def first_attempt(occurrence: str) -> str:
+    """The address of the first attempt of an occurrence."""
+    return _ATTEMPT.sub("", occurrence)
+
+
+def previous_step(counting: Counting, stop: Stop) -> HistoryPoint | None:
+    """The point before the step that the frame ended or entered last; None at its first step."""
+    first: tuple[int, _Step] | None = None
+    step = ""
+    for number, event in reversed(counting.events):
+        if not isinstance(event, _Step) or event.frame != stop.frame or number > stop.after_event:
+            continue
+        if first is None:
+            is_current = stop.position == "before" and event.occurrence == stop.occurrence
+            is_not_run = isinstance(event, StepFinished) and event.outcome.status is Status.SKIPPED
+            first = None if is_current or is_not_run else (number, event)
+            step = first_attempt(event.occurrence)
+        elif not is_under(event.occurrence, step):
+            break
+        elif first_attempt(event.occurrence) == step:
+            first = (number, event)
+        if first is not None and isinstance(first[1], StepStarted) and first[1].occurrence == step:
+            break
+    if first is None:
+        return None
+    number, event = first
+    kept = counting.snapshot_at(event.occurrence, "before", number)
+    where = (stop.frame, event.step, event.occurrence)
+    return HistoryPoint(number, *where, "before", event.at, number - 1, snapshot=kept)
+
+
 def point_before(counting: Counting, frame: str, occurrence: str) -> HistoryPoint | None:
     """The point before an occurrence, whether it began or was passed by; None when the frame never came to it."""
     for number, event in counting.events:
@@ -141,7 +178,7 @@ def way_back(
     return GoBack(candidate.id, point.frame, point.occurrence, point.position, point.keeps, point.snapshot, restart)
 
 
-class Way(Struct, frozen=True):
+class Jump(Struct, frozen=True):
     """From a step to another one of the same sequence. `between` is what is passed by on the way ahead."""
 
     target: Step
@@ -152,7 +189,7 @@ class Way(Struct, frozen=True):
 _IN_ORDER = ("sequence", "call", "matrix", "repeat", "background")
 
 
-def way_to(plan: Plan, current: Step, paths: Sequence[str], *, has_ended: bool) -> Way:
+def way_to(plan: Plan, current: Step, paths: Sequence[str], *, has_ended: bool) -> Jump:
     """The way from a step to the one of these that is in the same sequence; ValueError says why there is none."""
     around = current.path.rpartition(".")[0]
     parent = plan.steps[around] if around else plan.root
@@ -166,13 +203,43 @@ def way_to(plan: Plan, current: Step, paths: Sequence[str], *, has_ended: bool) 
     if here == there and not has_ended:
         raise ValueError(f"it is already before {found.path!r}")
     if there <= here:
-        return Way(found, is_back=True)
-    return Way(found, False, row[here + 1 : there])
+        return Jump(found, is_back=True)
+    return Jump(found, False, row[here + 1 : there])
 
 
 def frames_cut(counting: Counting, back: GoBack) -> set[str]:
     """The frames whose events after the point would be undone."""
     return frames_after(counting.opened, back.point_frame, back.frame, back.after)
+
+
+def way_of(plan: Plan, counting: Counting, back: GoBack, step: str) -> Way:
+    """Where going back to a point of a step leads, and how much it undoes."""
+    cut = frames_cut(counting, back)
+    undone = (event for _, event in counting.after(back.after) if getattr(event, "frame", None) in cut)
+    return Way(step, back.occurrence, back.position, _steps_in(plan, undone), back.snapshot is not None)
+
+
+def way_to_future(plan: Plan, counting: Counting, future: Future) -> tuple[GoBack, Way]:
+    """What the engine has to do to undo a rewind, and where that leads."""
+    stop, last = future.stop, future.stop_number
+    taken = [
+        event.snapshot
+        for number, event in future.undone
+        if isinstance(event, SnapshotTaken) and number <= last and event.occurrence == stop.occurrence
+        if event.position == stop.position
+    ]
+    snapshot = taken[-1] if taken else counting.snapshot_at(stop.occurrence, stop.position, last)
+    position: Position = stop.position  # type: ignore[assignment]
+    where = (stop.occurrence, position, last, snapshot)
+    back = GoBack(future.event.frame, stop.frame, *where, undoes=future.number)
+    steps = _steps_in(plan, (event for number, event in future.undone if number <= last))
+    return back, Way(stop.step, stop.occurrence, position, steps, snapshot is not None)
+
+
+def _steps_in(plan: Plan, events: Iterable[AnyEvent]) -> int:
+    """How many executions of steps began in these events, without steps that combine others."""
+    begun = {event.occurrence: event.step for event in events if isinstance(event, StepStarted)}
+    return sum(path not in plan.steps or not plan.steps[path].children for path in begun.values())
 
 
 def external_steps(plan: Plan, counting: Counting, back: GoBack) -> list[str]:

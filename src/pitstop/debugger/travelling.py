@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from pitstop.debugger.holding import Abandoned
 from pitstop.debugger.steering import Steering
-from pitstop.debugger.stops import Held, Stop
+from pitstop.debugger.stops import Held, Stop, Way
 from pitstop.debugger.time_travel import (
     HistoryPoint,
     external_steps,
@@ -13,12 +14,16 @@ from pitstop.debugger.time_travel import (
     point_numbered,
     point_of_stop,
     points_in,
+    previous_step,
     way_back,
+    way_of,
     way_to,
+    way_to_future,
 )
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded
-from pitstop.errors import ExternalEffects, NotAllowed, UnknownPoint, UnknownStep, WorkspaceInUse
-from pitstop.events.counting import frames_again
+from pitstop.engine.verdict import GoBack
+from pitstop.errors import ExternalEffects, NoFuture, NotAllowed, UnknownPoint, UnknownStep, WorkspaceInUse
+from pitstop.events.counting import FORWARD, frames_again
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import OutcomeForced
 from pitstop.plan.addresses import occurrence_in
@@ -32,12 +37,60 @@ class Travelling(Steering):
     """
 
     async def step_back(self, stop: Stop | int, *, external: bool = False) -> None:
-        """Go back to the frame's previous stop, with everything as it was there."""
+        """Go back to before the frame's previous step, or to the last stop inside that step, as it was there."""
         held = self._at(stop, "step_back")
-        previous = self._previous(held.stop)
-        if previous is None:
-            raise NotAllowed("step_back", held.stop.id, "this is the first stop of its frame")
-        self._go_back(held, "step_back", point_of_stop(self._running().what_counts(), previous), external)
+        point = self._previous_point(held.stop)
+        if point is None:
+            raise NotAllowed("step_back", held.stop.id, "this is the first step of its frame")
+        self._go_back(held, "step_back", point, external)
+
+    def way_back(self, stop: Stop | int) -> Way | None:
+        """Where a step back from this stop would lead; None if it is not possible."""
+        held, run = self._held_at(stop), self._running()
+        point = None if held is None else self._previous_point(held.stop)
+        if held is None or point is None:
+            return None
+        back = way_back(held.point.activation.frame, self._frames, point)
+        return way_of(run.plan, run.what_counts(), back, point.step)
+
+    def _previous_point(self, stop: Stop) -> HistoryPoint | None:
+        counting = self._running().what_counts()
+        point = previous_step(counting, stop)
+        if point is None:
+            return None
+        for earlier in reversed(self._past.get(stop.frame, ())):
+            is_before_it = (earlier.occurrence, earlier.position) == (point.occurrence, "before")
+            if earlier.id < stop.id and (is_before_it or earlier.after_event > point.number):
+                return point_of_stop(counting, earlier)
+        return point
+
+    async def forward(self, stop: Stop | int) -> Way:
+        """Undo the last step back, rewind, restart or jump back. Possible until a step has finished since.
+
+        Changes that were made at the stop it returns to are not made again.
+        """
+        held, run = self._at(stop, "rewind"), self._running()
+        future = run.what_counts().future_of(held.stop.frame)
+        if future is None:
+            raise NoFuture(held.stop.id)
+        back, way = way_to_future(run.plan, run.what_counts(), future)
+        abandoned = self._abandoned.pop(future.stop.stop, None)
+        self._leave(held, FORWARD, back)
+        if abandoned is not None:
+            for frame, stops in abandoned.past.items():
+                self._past[frame] = [each for each in stops if each.after_event < back.after]
+            self._edits += [each for each in abandoned.edits if each[0] <= back.after]
+        return way
+
+    def way_forward(self, stop: Stop | int) -> Way | None:
+        """Where `forward` would lead from this stop; None if it is not possible."""
+        held, run = self._held_at(stop), self._running()
+        future = None if held is None else run.what_counts().future_of(held.stop.frame)
+        return None if future is None else way_to_future(run.plan, run.what_counts(), future)[1]
+
+    def _held_at(self, stop: Stop | int) -> Held | None:
+        held = self._held.get(stop if isinstance(stop, int) else stop.id)
+        return held if held is not None and "rewind" in held.stop.allowed else None
 
     def history(self) -> list[HistoryPoint]:
         """Every point of the run's past that still counts."""
@@ -106,11 +159,23 @@ class Travelling(Steering):
         counting, past = run.what_counts(), self._past.get(point.frame, ())
         stop = next((each for each in reversed(past) if each.id == point.stop), None)
         is_plain = not self._returning and run.abort_reason is None
+        own = held.stop.starts.get(point.occurrence)
+        if stop is None and point.occurrence == held.point.activation.base and own is not None:
+            stop = held.stop if own.after <= point.keeps else None  # its own step began there
         starts = stop.starts if stop is not None and is_plain else None
         back = way_back(held.point.activation.frame, self._frames, point, starts)
         undone = external_steps(run.plan, counting, back)
         if undone and not external:
             raise ExternalEffects(undone)
+        stops = {frame: list(each) for frame, each in self._past.items()}
+        edits = list(self._edits)
+        self._leave(held, verb, back)
+        kept = {each[0] for each in self._edits}
+        self._abandoned[held.stop.id] = Abandoned(stops, [each for each in edits if each[0] not in kept])
+
+    def _leave(self, held: Held, verb: str, back: GoBack) -> None:
+        """Let the frame go back, and forget what that undoes."""
+        counting = self._running().what_counts()
         cut, under = frames_cut(counting, back), counting.under(back.frame)
         busy = self._busy_beside(under) if back.snapshot is not None else []
         if busy:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pitstop.engine.frame import Frame, FrameRewound, RunContext
 from pitstop.engine.verdict import GoBack
 from pitstop.events.outcome import Outcome
-from pitstop.events.types import FrameEnded, FrameOpened, Rewound
+from pitstop.events.types import FrameEnded, FrameOpened, RewindUndone, Rewound
 from pitstop.plan.scope import Scope
 
 
@@ -55,7 +55,8 @@ async def live_frame(
 async def go_back(run: RunContext, frame: Frame, target: GoBack) -> None:
     """Cut the log, put the files back, and let the frame know what it need not do again."""
     where = (frame.id, target.point_frame, target.occurrence, target.position, target.after)
-    event = Rewound(run.now(), *where, target.snapshot, target.since)
+    what = (run.now(), *where, target.snapshot, target.since)
+    event = Rewound(*what) if target.undoes is None else RewindUndone(*what, target.undoes)
     run.rewinds[frame.id] += 1
     if run.log is not None:
         run.log.append(event)

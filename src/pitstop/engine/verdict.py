@@ -55,6 +55,7 @@ class GoBack(Struct, frozen=True):
     after: int
     snapshot: str | None = None  # of the workspace as it was there
     restart: Restart | None = None
+    undoes: int | None = None  # the number of the rewind that this undoes
 
     @property
     def since(self) -> int:

@@ -1,24 +1,64 @@
-"""What of a log still counts: all that happened, without what was undone by going back."""
+"""What of a log still counts: all that happened, without what was undone by going back, and with what was redone."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from pitstop.events.types import AnyEvent, FrameOpened, Rewound, SnapshotTaken
+from msgspec import Struct
+
+from pitstop.events.outcome import Status
+from pitstop.events.types import (
+    AnyEvent,
+    FrameOpened,
+    OutcomeForced,
+    Resumed,
+    RewindUndone,
+    Rewound,
+    SnapshotTaken,
+    StepFinished,
+    Stopped,
+)
 
 Numbered = tuple[int, AnyEvent]
+FORWARD = "forward"
+GOING_BACK = ("step_back", "rewind", "goto")  # the last of them may go ahead as well: then it has a target
+
+
+class Future(Struct, frozen=True):
+    """What a rewind has undone, and the stop that it was asked for at: where undoing the rewind leads."""
+
+    number: int  # of the rewind
+    event: Rewound
+    stop: Stopped
+    stop_number: int
+    undone: Sequence[Numbered]
+    opened: Mapping[str, tuple[int, str | None]]  # the frames that counted before it
 
 
 class Counting:
     """Follows a log. An event costs the same however long the log is, and so does going back over a part of it."""
 
-    __slots__ = ("_snapshots", "events", "last_event", "opened", "parents")
+    __slots__ = (
+        "_leaving",
+        "_returning",
+        "_snapshots",
+        "_stops",
+        "events",
+        "futures",
+        "last_event",
+        "opened",
+        "parents",
+    )
 
     def __init__(self) -> None:
         self.last_event = 0
         self.events: list[Numbered] = []  # those that count, each with its number
         self.opened: dict[str, tuple[int, str | None]] = {}  # frames that count: their first event, and parent
         self.parents: dict[str, str | None] = {}  # of all frames there ever were
+        self.futures: list[Future] = []  # that can be returned to: no step has finished since
         self._snapshots: dict[tuple[str, str], list[tuple[int, str]]] = {}  # by occurrence and position
+        self._stops: dict[int, tuple[int, Stopped]] = {}  # those that last, with their numbers
+        self._returning: dict[int, Future] = {}  # that a command returns to, by the number of the rewind
+        self._leaving: list[tuple[int, Stopped]] = []  # those that were left to go back, which has not come about yet
 
     def follow(self, events: Iterable[AnyEvent]) -> "Counting":
         """Take what has happened since."""
@@ -28,12 +68,54 @@ class Counting:
                 self.opened.setdefault(event.frame, (number, event.parent))
                 self.parents[event.frame] = event.parent
             elif isinstance(event, SnapshotTaken):
-                place = (event.occurrence, event.position)
-                self._snapshots.setdefault(place, []).append((number, event.snapshot))
+                self._add_snapshot(number, event)
+            elif isinstance(event, RewindUndone):
+                self._undo_rewind(event)
             elif isinstance(event, Rewound):
-                self._cut(event)
+                self._rewind(number, event)
+            else:
+                self._follow_stops(number, event)
             self.events.append((number, event))
         return self
+
+    def _follow_stops(self, number: int, event: AnyEvent) -> None:
+        if isinstance(event, Stopped):
+            self._stops[event.stop] = (number, event)
+        elif isinstance(event, Resumed):
+            left = self._stops.pop(event.stop, None)
+            future = self.future_of(event.frame)
+            if left is not None and event.verb in GOING_BACK and not event.targets:
+                self._leaving.append(left)
+            elif event.verb == FORWARD and future is not None:
+                self._returning[future.number] = future  # whatever ends until the frame returns
+        elif isinstance(event, OutcomeForced) or (
+            isinstance(event, StepFinished) and event.outcome.status is not Status.CANCELLED
+        ):
+            self.futures = [each for each in self.futures if event.frame not in self.under(each.event.frame)]
+
+    def _add_snapshot(self, number: int, event: SnapshotTaken) -> None:
+        self._snapshots.setdefault((event.occurrence, event.position), []).append((number, event.snapshot))
+
+    def _rewind(self, number: int, event: Rewound) -> None:
+        opened, under = self.opened, self.under(event.frame)
+        undone = self._cut(event)
+        left = next((each for each in reversed(self._leaving) if each[1].frame in under), None)
+        self._leaving = [each for each in self._leaving if each[1].frame not in under]
+        self.futures = [each for each in self.futures if each.event.frame == event.frame]
+        if left is not None:
+            self.futures.append(Future(number, event, left[1], left[0], undone, opened))
+
+    def _undo_rewind(self, event: RewindUndone) -> None:
+        future = self._returning.pop(event.undoes, None)
+        if future is None:
+            return
+        self.futures = [each for each in self.futures if each.number < future.number]
+        self.events = sorted([*self.events, *future.undone], key=lambda each: each[0])
+        for number, each in future.undone:
+            if isinstance(each, SnapshotTaken):
+                self._add_snapshot(number, each)
+        self.opened = {**self.opened, **future.opened}
+        self._cut(event)
 
     def after(self, number: int) -> Sequence[Numbered]:
         """Those with a number above this one."""
@@ -47,6 +129,10 @@ class Counting:
                 found.add(name)
         return found
 
+    def future_of(self, frame: str) -> Future | None:
+        """What a stop in this frame can return to."""
+        return next((each for each in reversed(self.futures) if frame in self.under(each.event.frame)), None)
+
     def snapshot_at(self, occurrence: str, position: str, number: int) -> str | None:
         """The last snapshot that was taken at a place, up to an event."""
         taken = self._snapshots.get((occurrence, position), ())
@@ -55,17 +141,22 @@ class Counting:
     def _index(self, number: int) -> int:
         return bisect_right(self.events, number, key=lambda each: each[0])
 
-    def _cut(self, event: Rewound) -> None:
+    def _cut(self, event: Rewound) -> list[Numbered]:
+        """Remove what does not count any more; returns it."""
         after = event.after
+        undone: list[Numbered] = []
         cut = frames_after(self.opened, event.point_frame, event.frame, after)
         index = self._index(after)
         tail, self.events[index:] = self.events[index:], ()
         for number, each in tail:
             if getattr(each, "frame", None) not in cut:
                 self.events.append((number, each))
-            elif isinstance(each, SnapshotTaken):
+                continue
+            undone.append((number, each))
+            if isinstance(each, SnapshotTaken):
                 self._snapshots[each.occurrence, each.position].remove((number, each.snapshot))
         self.opened = opened_still(self.opened, cut, event)
+        return undone
 
 
 def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, top: str, after: int) -> set[str]:

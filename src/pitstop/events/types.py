@@ -337,6 +337,15 @@ class Rewound(Event, frozen=True, gc=False, tag="debug.rewound"):
     since: int = 0
 
 
+class RewindUndone(Rewound, frozen=True, gc=False, tag="debug.rewind_undone"):
+    """A frame returned to where it went back from: what that rewind undid counts again, up to number `after`.
+
+    What happened since then in the frames that went back no longer counts.
+    """
+
+    undoes: int = 0  # the number of the rewind
+
+
 class WatchesChanged(Event, frozen=True, gc=False, tag="debug.watches_changed"):
     """The list of watched expressions changed."""
 
@@ -409,6 +418,7 @@ AnyEvent = (
     | ShellOpened
     | ShellClosed
     | Rewound
+    | RewindUndone
     | WatchesChanged
     | LeaseExtended
     | LeaseEnded

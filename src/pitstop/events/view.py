@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
+from msgspec.structs import replace as copy
 
 from pitstop.events.counting import frames_after, frames_again, opened_still
 from pitstop.events.durations import Clock, LiveFrame, paused_in
@@ -25,6 +26,7 @@ from pitstop.events.types import (
     PauseAsked,
     PauseCancelled,
     Resumed,
+    RewindUndone,
     Rewound,
     RunEnded,
     RunStarted,
@@ -114,6 +116,7 @@ class RunView(Struct):
     had_session: bool = False
     last_stop: int = 0
     timed_out_stop: int | None = None
+    _undone: dict[int, tuple[list[StepView], dict[str, tuple[int, str | None]]]] = field(default_factory=dict)
 
     @property
     def intervened(self) -> bool:
@@ -149,8 +152,11 @@ class RunView(Struct):
                 self.steps[event.occurrence].is_interrupted = True
             case OutcomeForced():
                 self._finish(event)
-            case Rewound():
+            case RewindUndone():
+                self._undo_rewind(event)
                 self._rewind(event)
+            case Rewound():
+                self._undone[self.last_event] = self._rewind(event)
             case _:
                 self._apply_debugger(event)
         if self.stops or self.has_paused:
@@ -312,9 +318,20 @@ class RunView(Struct):
         step.clock.end(event.at)
         step.ended_at, step.outcome, step.ended_event = event.at, event.outcome, self.last_event
 
-    def _rewind(self, event: Rewound) -> None:
+    def _undo_rewind(self, event: RewindUndone) -> None:
+        """Let what a rewind has undone count again."""
+        steps, opened = self._undone.pop(event.undoes, ((), {}))
+        steps_by_name = {**self.steps, **{step.occurrence: step for step in steps}}
+        self.steps = dict(sorted(steps_by_name.items(), key=lambda each: each[1].started_event))
+        self.opened = {**self.opened, **opened}
+
+    def _rewind(self, event: Rewound) -> tuple[list[StepView], dict[str, tuple[int, str | None]]]:
+        """Undo what does not count any more; returns it, as it was."""
+        undone, opened = [], self.opened
         cut = frames_after(self.opened, event.point_frame, event.frame, event.after)
         for name, step in list(self.steps.items()):
+            if step.frame in cut and max(step.started_event, step.ended_event) > event.after:
+                undone.append(copy(step, clock=copy(step.clock)))
             if step.frame in cut and step.started_event > event.after:
                 del self.steps[name]
             elif step.ended_event > event.after and (step.frame in cut or step.status == Status.CANCELLED):
@@ -328,6 +345,7 @@ class RunView(Struct):
             self.frames.pop(name, None)
             self.frames_before.pop(name, None)
         self.opened = opened_still(self.opened, cut, event)
+        return undone, opened
 
     def _reopen_step(self, step: StepView) -> None:
         """Put it among the open steps of its frame again, from the outermost to the innermost."""

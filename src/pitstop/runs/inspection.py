@@ -1,7 +1,7 @@
 """Looking into a debugged run: a method for each verb that changes nothing. No answer contains a secret."""
 
 import platform
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from pitstop.debugger.breakpoints import Breakpoint
@@ -32,7 +32,7 @@ from pitstop.runs.stop_formats import (
     format_stop,
     shown,
 )
-from pitstop.runs.stop_info import ContextInfo, DebugState, PointInfo
+from pitstop.runs.stop_info import ContextInfo, DebugState, PointInfo, StopInfo
 from pitstop.runs.telling import intervention_texts, without_secrets
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, Sort, VariablePage, WholeScope
 from pitstop.runs.variables import Children, Sizes, page_of
@@ -131,7 +131,7 @@ class Inspection:
         return DebugState(
             session=session_in(view) if session is None and is_ended else run.session_state,
             frames=frames_in(view),
-            stops=() if live is None else tuple(format_stop(stop, self._mask) for stop in live.stops),
+            stops=() if live is None else tuple(self._stops(live)),
             breakpoints=() if session is None else tuple(map(self.breakpoint, session.breakpoints)),
             watches=() if session is None else tuple(session.watches),
             edits=() if live is None else tuple(format_edit(stop, edit, self._mask) for stop, edit in live.edits()),
@@ -144,6 +144,10 @@ class Inspection:
             is_ended=is_ended,
             is_muted=view.is_muted,
         )
+
+    def _stops(self, session: Session) -> Iterator[StopInfo]:
+        for stop in session.stops:
+            yield format_stop(stop, self._mask, session.way_back(stop), session.way_forward(stop))
 
     async def breakpoints(self) -> tuple[BreakpointInfo, ...]:
         return (await self.state()).breakpoints

@@ -14,8 +14,8 @@ from pitstop.runs.inspection import Debugged, Inspection
 from pitstop.runs.jq_checks import check_breakpoints
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest, Request
 from pitstop.runs.sessions import parts_of
-from pitstop.runs.stop_formats import as_request
-from pitstop.runs.stop_info import InjectedState
+from pitstop.runs.stop_formats import as_request, format_way
+from pitstop.runs.stop_info import InjectedState, WayInfo
 from pitstop.runs.telling import MaskText, masked
 from pitstop.runs.verb_table import VERB_OF
 
@@ -52,6 +52,7 @@ class LocalDebugger:
             "step": _step,
             "config": Session.override_config,
             "restart": Session.restart_frame,
+            "forward": _forward,
             "inject": self._inject,
             "add_breakpoint": self._add_breakpoint,
             "change_breakpoint": self._change_breakpoint,
@@ -148,6 +149,10 @@ async def _step(session: Session, stop: int, kind: str, step: str | None, extern
             await session.run_to(stop, step or "")
         case "back":
             await session.step_back(stop, external=external)
+
+
+async def _forward(session: Session, stop: int) -> WayInfo:
+    return format_way(await session.forward(stop))
 
 
 def _is_change(name: str, value: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from pitstop.debugger.breakpoints import Breakpoint
-from pitstop.debugger.stops import Stop
+from pitstop.debugger.stops import Stop, Way
 from pitstop.events.outcome import Outcome
 from pitstop.events.types import StepInjected
 from pitstop.plan.plan import injected_again
@@ -14,7 +14,7 @@ from pitstop.plan.scope import Edit
 from pitstop.plan.values import Change, as_json
 from pitstop.runs.info import tell_steps
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest
-from pitstop.runs.stop_info import EditInfo, InjectedInfo, OutcomeInfo, StopInfo
+from pitstop.runs.stop_info import EditInfo, InjectedInfo, OutcomeInfo, StopInfo, WayInfo
 from pitstop.runs.telling import MaskText, masked
 from pitstop.runs.variable_info import ChangeInfo
 from pitstop.runs.variables import tell_value
@@ -25,7 +25,11 @@ def shown(value: Any, mask: MaskText) -> Any:
     return masked(as_json(value), mask)
 
 
-def format_stop(stop: Stop, mask: MaskText) -> StopInfo:
+def format_way(way: Way) -> WayInfo:
+    return WayInfo(**msgspec.structs.asdict(way))
+
+
+def format_stop(stop: Stop, mask: MaskText, back: Way | None = None, forward: Way | None = None) -> StopInfo:
     source = stop.source
     return StopInfo(
         id=stop.id,
@@ -49,6 +53,8 @@ def format_stop(stop: Stop, mask: MaskText) -> StopInfo:
         end_line=None if source is None else source.end_line,
         after_event=stop.after_event,
         lease_ends_at=stop.lease_ends_at,
+        back=None if back is None else format_way(back),
+        forward=None if forward is None else format_way(forward),
     )
 
 

@@ -33,11 +33,21 @@ class OutcomeInfo(Struct, frozen=True, kw_only=True):
     paused_seconds: float = 0.0
 
 
+class WayInfo(Struct, frozen=True, kw_only=True):
+    """Where a step back, or undoing one, leads, and how many steps it undoes, or lets count again."""
+
+    step: str
+    occurrence: str
+    position: BreakPosition
+    steps: int
+    restores_files: bool  # whether the workspace of then can be put back
+
+
 class StopInfo(Struct, frozen=True, kw_only=True):
     """A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`.
 
-    `positions` says where a step can be injected: before or after this one.
-    `after_event` is its number in the log: what a rewind to it keeps.
+    `positions` says where a step can be injected: before or after this one. `back` is what a step back would do, and
+    `forward` what undoing the last one would do. `after_event` is its number in the log: what a rewind to it keeps.
     """
 
     id: int
@@ -61,6 +71,8 @@ class StopInfo(Struct, frozen=True, kw_only=True):
     end_line: int | None = None
     after_event: int = 0
     lease_ends_at: float | None = None  # when it ends by itself; seconds since the epoch
+    back: WayInfo | None = None
+    forward: WayInfo | None = None
 
 
 class EditInfo(Struct, frozen=True, kw_only=True):

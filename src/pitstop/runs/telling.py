@@ -14,6 +14,7 @@ from pitstop.events.types import (
     Event,
     FrameCancelled,
     OutcomeForced,
+    RewindUndone,
     Rewound,
     RunStarted,
     ScopeEdited,
@@ -133,6 +134,8 @@ def intervention_text(event: Event, closed: Mapping[int, ShellClosed] = MappingP
             return f"injected {event.type} {event.position} {event.occurrence}"
         case ShellOpened():
             return f"shell opened at {event.occurrence}{_changed_text(closed.get(event.shell))}"
+        case RewindUndone():
+            return f"returned to {event.position} {event.occurrence}"
         case Rewound():
             return f"rewound to {event.position} {event.occurrence}"
         case StepRetried(by_hand=True):

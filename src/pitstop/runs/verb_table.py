@@ -91,6 +91,7 @@ VERBS = {
             {**_STOP, "config": {"script": "make test"}},
         ),
         Verb("rewind", verbs.Rewind, "Rewind to a point in the history", {**_STOP, "point": 12}),
+        Verb("forward", verbs.Forward, "Return to the abandoned future, after going back", _STOP),
         Verb("restart", verbs.Restart, "Restart the frame", _STOP),
         Verb("goto", verbs.Goto, "Jump to another step of the same sequence", {**_STOP, "step": "deploy"}),
         Verb("abort", verbs.Abort, "Cancel and clean up"),

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from pitstop.runs.file_changes import FileChanges, FileDiff
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest, Request, Text
-from pitstop.runs.stop_info import ContextInfo, DebugState, InjectedState, PointInfo
+from pitstop.runs.stop_info import ContextInfo, DebugState, InjectedState, PointInfo, WayInfo
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, Sort, VariablePage, WholeScope
 
 Stop = Annotated[int, Meta(ge=1, lt=2**53, description="The stop to act on; 409 if it has ended.")]
@@ -160,6 +160,15 @@ class Rewind(Request[None], frozen=True):
     stop: Stop
     point: Point
     external: External = False
+
+
+class Forward(Request[WayInfo], frozen=True):
+    """Undo the last step back, rewind, restart or jump back of the frame, until a step has finished since.
+
+    The answer says where it leads, and whether files are restored.
+    """
+
+    stop: Stop
 
 
 class Restart(Request[None], frozen=True):

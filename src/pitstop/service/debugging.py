@@ -13,6 +13,7 @@ from pitstop.runs.stop_info import (
     FrameInfo,
     PointInfo,
     StopInfo,
+    WayInfo,
 )
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariableInfo, VariablePage, WholeScope
 from pitstop.runs.verb_table import VERBS, Verb
@@ -37,6 +38,7 @@ __all__ = [
     "VariableInfo",
     "VariablePage",
     "Verb",
+    "WayInfo",
     "WholeScope",
     "verbs",
 ]

@@ -145,7 +145,9 @@ def test_what_is_no_command_is_told_in_one_line(line: str, said: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(("begun", "name"), [("ne", "next"), ("cont", "continue"), ("fo", "force"), ("his", "history")])
+@pytest.mark.parametrize(
+    ("begun", "name"), [("ne", "next"), ("cont", "continue"), ("forc", "force"), ("his", "history")]
+)
 def test_the_beginning_of_a_name_is_enough_where_it_can_be_no_other(begun: str, name: str) -> None:
     assert next(spec.name for spec in TABLE if spec.name.startswith(begun)) == name
     assert parse(f"{begun} passed" if name == "force" else begun)[0].name == name

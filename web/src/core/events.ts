@@ -54,6 +54,8 @@ export type Rewound = At & {
   since?: number; // not told by servers that always started the whole frame again
 };
 
+export type RewindUndone = Omit<Rewound, "kind"> & { kind: "debug.rewind_undone"; undoes: number };
+
 export type RunEvent =
   | (At & { kind: "run.started"; plan: string; inputs: Record<string, unknown>; left_at?: number | null })
   | (At & { kind: "run.ended"; outcome: Outcome })
@@ -92,6 +94,7 @@ export type RunEvent =
   | (At & OnStep & { kind: "debug.shell_opened"; shell: number; stop: number | null; by: string })
   | (At & { kind: "debug.shell_closed"; shell: number; changed: string[] | null; changed_count: number })
   | Rewound
+  | RewindUndone
   | (At & { kind: "debug.watches_changed"; watches: string[] })
   | (At & { kind: "debug.lease_extended"; seconds: number })
   | (At & { kind: "debug.lease_ended"; stop: number; policy: string })

@@ -1,7 +1,7 @@
 /** The state of a run: a fold over its events, and nothing else. The same fold as `events/view.py`. */
 
 import { type Clock, endClock, goOn, newClock, passTo, pausedIn, setPaused } from "@/core/durations";
-import type { Outcome, Rewound, RunEvent, StepInjected, StepStatus, Stopped } from "@/core/events";
+import type { Outcome, RewindUndone, Rewound, RunEvent, StepInjected, StepStatus, Stopped } from "@/core/events";
 
 /** One occurrence as the log tells it. Replaced, never changed, so that `===` tells whether it is the same. */
 export type StepView = {
@@ -34,6 +34,7 @@ export type FrameView = {
 
 export type RunStatus = "pending" | "running" | "passed" | "failed" | "cancelled" | "timed_out" | "skipped";
 
+type Undone = { steps: StepView[]; opened: Opened };
 type Opened = Map<string, { number: number; parent: string | null }>;
 
 const INTERVENTIONS = new Set<string>([
@@ -45,6 +46,7 @@ const INTERVENTIONS = new Set<string>([
   "debug.step_injected",
   "debug.shell_opened",
   "debug.rewound",
+  "debug.rewind_undone",
 ]);
 
 /**
@@ -85,6 +87,7 @@ export class RunView {
   #heldBefore = new Map<string, number>(); // seconds that each occurrence was paused before it
   #isOwn = false; // whether the events that follow are those of this run
   #hasPaused = false;
+  #undone = new Map<number, Undone>(); // by the number of each rewind
 
   constructor(readonly carried_over = 0) {}
 
@@ -156,6 +159,10 @@ export class RunView {
         break;
       }
       case "debug.rewound":
+        this.#undone.set(event.number, this.#rewind(event));
+        break;
+      case "debug.rewind_undone":
+        this.#undoRewind(event.undoes);
         this.#rewind(event);
         break;
       default:
@@ -410,9 +417,22 @@ export class RunView {
     });
   }
 
-  #rewind(event: Rewound): void {
+  /** Let what a rewind has undone count again. */
+  #undoRewind(number: number): void {
+    const undone = this.#undone.get(number);
+    if (!undone) return;
+    this.#undone.delete(number);
+    for (const step of undone.steps) this.steps.set(step.occurrence, step);
+    this.steps = new Map([...this.steps].sort(([, one], [, other]) => one.started_event - other.started_event));
+    this.#opened = new Map([...this.#opened, ...undone.opened]);
+  }
+
+  /** Undo what does not count any more; gives it as it was. */
+  #rewind(event: Rewound | RewindUndone): Undone {
+    const undone: Undone = { steps: [], opened: new Map(this.#opened) };
     const cut = framesAfter(this.#opened, event.point_frame, event.frame, event.after);
     for (const step of [...this.steps.values()]) {
+      if (cut.has(step.frame) && Math.max(step.started_event, step.ended_event) > event.after) undone.steps.push(step);
       if (cut.has(step.frame) && step.started_event > event.after) {
         this.steps.delete(step.occurrence);
       } else if (step.ended_event > event.after && (cut.has(step.frame) || step.status === "cancelled")) {
@@ -444,6 +464,7 @@ export class RunView {
     this.#turns.clear();
     for (const occurrence of this.steps.keys()) this.#noteTurns(occurrence);
     this.shape++;
+    return undone;
   }
 }
 

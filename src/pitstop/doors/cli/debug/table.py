@@ -278,11 +278,18 @@ inject after {"run": "make clean", "timeout": "1m"}  any step of a flow file, as
     _moving(
         "back",
         "step_back",
-        "Go back to the previous stop of this frame.",
+        "Go back to the previous step of this frame.",
         read.read_agreement,
         usage="back [!]",
         group=TIME,
         more="! confirms repeating steps with external effects that cannot be undone.",
+    ),
+    _moving(
+        "forward",
+        "forward",
+        "Undo the last back, rewind, restart or goto; until a step has finished since.",
+        read.read_nothing,
+        group=TIME,
     ),
     _moving(
         "rewind", "rewind", "Rewind to a point in the history.", read.read_point, usage="rewind POINT [!]", group=TIME

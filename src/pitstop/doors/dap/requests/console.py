@@ -210,6 +210,12 @@ async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     return f"{stop.occurrence} rewound"
 
 
+async def _forward(adapter: Adapter, rest: str, frame_id: int | None) -> str:
+    async with _moving(adapter, frame_id) as (debugger, stop):
+        way = await debugger.say(verbs.Forward(stop.id))
+    return f"returning to {way.occurrence}; files are {'restored' if way.restores_files else 'not restored'}"
+
+
 @asynccontextmanager
 async def _moving(adapter: Adapter, frame_id: int | None) -> AsyncIterator[tuple[Debugger, StopInfo]]:
     """For a command that resumes the branch, which stops again."""
@@ -258,5 +264,6 @@ COMMANDS = {
     "force": Command("force STATUS [JSON]", "Force the outcome of the step: passed, failed or skipped", _force),
     "stop": Command("stop STEP", "Stop a running step, and pause at its failure", _stop_step),
     "unpause": Command("unpause", "Take back a pending pause", _unpause),
+    "forward": Command("forward", "Undo the last step back, until a step has finished since", _forward),
     "back": Command("back [external]", "Step back; `external` confirms repeating external effects", _back),
 }

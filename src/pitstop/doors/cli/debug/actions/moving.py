@@ -46,6 +46,12 @@ def _travel(name: str, make: Make) -> Action:
     return travel
 
 
+async def forward(console: Console, _: None) -> None:
+    way = await console.debugger.say(verbs.Forward(console.stopped().id))
+    files = "restored" if way.restores_files else "not restored"
+    console.screen.say(Text(f"returning to {way.position} {way.occurrence}; files are {files}", style="dim"))
+
+
 async def continue_(console: Console, all_frames: bool) -> None:
     request = verbs.Continue(all=True) if all_frames else verbs.Continue(console.stopped().id)
     await console.debugger.say(request)
@@ -141,6 +147,7 @@ ACTIONS: dict[str, Action] = {
     "retry": _at_stop(lambda stop, _: verbs.Retry(stop)),
     "force": _at_stop(lambda stop, given: verbs.Force(stop, given.status, given.outputs)),
     "back": _travel("back", lambda stop, where: verbs.Step(stop, "back", external=where.external)),
+    "forward": forward,
     "restart": _travel("restart", lambda stop, where: verbs.Restart(stop, where.external)),
     "rewind": _travel("rewind", lambda stop, where: verbs.Rewind(stop, where.target, where.external)),
     "goto": _travel("goto", lambda stop, where: verbs.Goto(stop, where.target, where.external)),
