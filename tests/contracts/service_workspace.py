@@ -10,6 +10,7 @@ import pytest
 
 from pitstop.errors import (
     BadCommit,
+    BadFlow,
     CommandRefused,
     NoFiles,
     SeveralSteps,
@@ -413,6 +414,31 @@ class WorkspaceContract:
         for wrong in ("no-such-branch", "-x", "HEAD~99"):
             with pytest.raises(BadCommit, match="cannot use commit"):
                 await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(commit=wrong))
+
+    async def test_a_failure_is_debugged_with_the_flow_of_another_commit(self, desk: Desk) -> None:
+        commit(desk.folder, "before the flow")
+        desk.write("steps: [{id: build, run: echo built}, {id: tests, run: 'true'}]")
+        git(desk.folder, "add", "flow.yaml")
+        fixed = commit(desk.folder, "with tests that pass")
+        desk.write("steps: [{id: build, run: echo built}]")
+        git(desk.folder, "tag", "bare", commit(desk.folder, "without tests"))
+        run = await desk.run_to_end("steps: [{id: build, run: echo built}, {id: tests, run: exit 3}]")
+        debug = DebugRequest(breakpoints=(BreakpointRequest(step="tests"),))
+        wanted = RerunRequest(from_step="tests", commit=fixed, use_file=True, debug=debug)
+
+        again = await desk.service.runs.rerun(LOCAL, run.id, wanted)
+        stop = await next_stop(desk.service, again)
+
+        assert (stop.step, stop.position) == ("tests", "before")
+        told = (await again.info()).commit
+        assert told is not None
+        assert told.sha == fixed
+        await desk.debugger(again).say(verbs.Continue(stop.id))
+        assert (await again.wait()).status == "passed"
+        with pytest.raises(BadCommit, match="cannot use commit 'bare': the flow has no step 'tests' there"):
+            await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(from_step="tests", commit="bare", use_file=True))
+        with pytest.raises(BadFlow, match="it is not in commit"):
+            await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(commit=f"{fixed}~1", use_file=True))
 
     async def test_without_a_repository_there_is_no_commit_to_choose(self, desk: Desk) -> None:
         run = await desk.run_to_end("steps: [{run: 'true'}]")

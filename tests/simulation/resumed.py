@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pitstop.debugger.remains import GOING_BACK
+from pitstop.events.counting import GOING_BACK
 from pitstop.events.types import AnyEvent, Resumed, Rewound, Stopped
 
 ASKED_FOR = {"interrupted", "pause"}  # reasons to stop there all the same

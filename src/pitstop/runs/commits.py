@@ -1,8 +1,11 @@
 """The commit that a run works on: which one a folder is at, and a commit sent to a workspace."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import os
+import subprocess
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from errno import ENOENT, ETIMEDOUT
 from pathlib import Path
 
 from pitstop.engine.workspace_files import WorkspaceFiles
@@ -46,6 +49,30 @@ async def find_commit(folder: str, named: str) -> CommitInfo:
     message = (await _git(folder, "log", "-1", "--format=%s", sha)).strip()
     is_branch = bool((await _git(folder, "for-each-ref", "--count=1", f"refs/heads/{named}")).strip())
     return CommitInfo(sha=sha, message=message, branch=named if is_branch else None)
+
+
+def reader_at(folder: str, sha: str) -> Callable[[str], bytes]:
+    """What reads files of a repository as they are at a commit, by their paths; OSError. It blocks."""
+
+    def read(path: str) -> bytes:
+        inside = os.path.relpath(Path(path).resolve(), Path(folder).resolve())
+        words = ("git", *_PLAIN, "-C", folder, "show", f"{sha}:./{inside}")
+        try:
+            done = subprocess.run(
+                words,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=LOOK_SECONDS,
+                env=_environment(),
+            )
+        except subprocess.TimeoutExpired as error:
+            raise OSError(ETIMEDOUT, f"git timed out after {LOOK_SECONDS:g} s", path) from error
+        if done.returncode != 0:
+            raise FileNotFoundError(ENOENT, f"it is not in commit {sha[:12]}", path)
+        return done.stdout
+
+    return read
 
 
 async def check_out(folder: str, sha: str, files: WorkspaceFiles) -> None:
@@ -106,15 +133,18 @@ async def _git(folder: str, *words: str) -> str:
     return said.decode(errors="replace")
 
 
+def _environment() -> dict[str, str]:
+    return {**environment_for_commands(), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
 async def _start_git(folder: str, *words: str, asked: str) -> asyncio.subprocess.Process:
-    environment = {**environment_for_commands(), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         return await asyncio.create_subprocess_exec(
             *("git", *_PLAIN, "-C", folder, *words),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment,
+            env=_environment(),
         )
     except OSError as error:
         raise BadCommit(asked, f"cannot run git: {error.strerror}") from error

@@ -85,6 +85,10 @@ class FlowFiles:
     def _read_file(self, path: str, inputs: Mapping[str, Any] | None) -> PlannedFlow:
         return self._read(path, _first(path, read_file), inputs)
 
+    def plan_from(self, path: str, inputs: Mapping[str, Any] | None, read: ReadFile) -> PlannedFlow:
+        """The plan of the flow in a file that `read` reads, like all that it calls; BadFlow, BadInputs."""
+        return self._read(path, _first(path, read), inputs)
+
     def _plan_graph(self, path: str) -> PlannedFlow | None:
         """The plan of a graph, if the path names one."""
         if self._import_graph is None:

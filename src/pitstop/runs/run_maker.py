@@ -10,12 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pitstop.engine.ports import Evaluator
-from pitstop.errors import BadCommit, BadLog, UnknownRun
+from pitstop.engine.threads import in_thread
+from pitstop.errors import BadCommit, BadLog, UnknownRun, UnknownStep
 from pitstop.events.types import AnyEvent
 from pitstop.plan.addresses import occurrence_in
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
-from pitstop.runs.commits import commit_in, find_commit
+from pitstop.runs.commits import commit_in, find_commit, reader_at
 from pitstop.runs.flow_breakpoints import with_flow_breakpoints
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import read_target
@@ -95,11 +96,27 @@ class RunMaker:
             priority=request.priority,
             run_id=request.run_id,
         )
+        if request.use_file and again.commit is not None and again.folder is not None:
+            return await self._prepare_at_commit(again, old.file, again.commit, again.folder)
         if request.use_file:
             return await self._prepare(again, old.file, lambda inputs: self._files.plan(old.file, inputs), run)
         return await self._prepare(
             again, old.file, lambda inputs: self._files.plan_again(first.flow, old.texts, inputs), run
         )
+
+    async def _prepare_at_commit(self, request: RunRequest, file: str, named: str, folder: str) -> PreparedRun:
+        """A run again with the flow as it is at a commit; BadCommit if that does not fit what the run has done."""
+        read = reader_at(folder, (await find_commit(folder, named)).sha)
+
+        async def make_plan(inputs: Mapping[str, Any]) -> PlannedFlow:
+            return await in_thread(lambda: self._files.plan_from(file, inputs, read))
+
+        try:
+            return await self._prepare(request, file, make_plan, request.from_run)
+        except UnknownStep as error:
+            raise BadCommit(named, f"the flow has no step {error.step!r} there") from error
+        except BadLog as error:
+            raise BadCommit(named, f"the flow is another one there: {error}") from error
 
     async def recall(self, record: RunRecord, secrets: Mapping[str, str]) -> PreparedRun:
         """What was prepared for a run that is kept, from its record alone: it goes on with the flow it began with."""

@@ -107,7 +107,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A run again: its flow as it was then, unless `use_file` asks for the file as it is now.
+    """A run again: its flow as it was then, unless `use_file` asks for the file as it is now, or at the `commit`.
 
     `commit` is a commit, branch or tag of the repository that the run worked in: it is checked out into a workspace of
     the new run's own. Without it the new run works where the old one did, or with the files that its workspace had.

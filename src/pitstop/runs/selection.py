@@ -40,10 +40,18 @@ def events_before(plan: Plan, events: Sequence[AnyEvent], step: str) -> list[Any
         where = f"; it failed at {failures[0].step!r}" if failures else ""
         raise BadLog(f"the last run of this flow did not reach {step!r}{where}")
     kept = events_without(plan, events, targets)
+    unknown = [event for event in events if isinstance(event, StepStarted | StepFinished) and not _is_in(plan, event)]
+    if any(event.occurrence in targets for event in unknown):
+        raise UnknownStep(step, plan.nearest(step))
     for event in kept:
-        if isinstance(event, StepStarted | StepFinished) and event.step.partition("+")[0] not in plan.steps:
+        if isinstance(event, StepStarted | StepFinished) and not _is_in(plan, event):
             raise BadLog(f"the log has a step {event.step!r} that {plan.name!r} does not have")
     return kept
+
+
+def _is_in(plan: Plan, event: StepStarted | StepFinished) -> bool:
+    """Whether the plan has the step, or the one that it was injected at."""
+    return event.step.partition("+")[0] in plan.steps
 
 
 def paths_of(plan: Plan, step: str) -> list[str]:

@@ -125,7 +125,9 @@ class RunForm(_Starting):
 
 
 class RerunForm(_Starting):
-    use_file: bool = Field(False, description="Use the current flow file, not the version of the original run.")
+    use_file: bool = Field(
+        False, description="Use the current flow file, or that of `commit`, not the version of the run."
+    )
     commit: Text | None = Field(None, description="Check out this commit, branch or tag into a fresh workspace.")
 
     def to_request(self) -> RerunRequest:

@@ -46,7 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("run", metavar="RUN", help="the run ID, as `pitstop runs` shows it")
     add_given_options(parser)
-    parser.add_argument("--use-file", action="store_true", help="use the current version of the flow file")
+    parser.add_argument(
+        "--use-file", action="store_true", help="use the current version of the flow file, or that of the commit"
+    )
     add_commit_options(parser)
     add_break_option(parser)
     parser.add_argument("--debug", action="store_true", help="pause at the first step and at every failure")
