@@ -276,6 +276,8 @@ export class PretendRun {
       end_line: step.end_line,
       after_event: this.events.length,
       lease_ends_at: Date.now() / 1000 + 3600,
+      back: null,
+      forward: null,
     };
     const verdict = new Promise<Verdict>((decide) => this.#held.set(stop, { info, decide }));
     this.status = "paused";

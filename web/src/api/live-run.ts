@@ -284,6 +284,8 @@ function fromEvent(stop: Stopped): StopInfo {
     end_line: null,
     after_event: stop.number,
     lease_ends_at: null,
+    back: null,
+    forward: null,
   };
   fromEvents.set(stop, made);
   return made;

@@ -31,6 +31,8 @@ const stop: StopInfo = {
   end_line: null,
   after_event: 3,
   lease_ends_at: null,
+  back: null,
+  forward: null,
 };
 
 function stage(change: Partial<RunPageState> = {}) {
