@@ -328,6 +328,12 @@ export type ForceForm = {
   stop: number;
 };
 
+/** Undo the last step back, rewind, restart or jump back of the frame, until a step has finished since. The answer says where it leads, and whether files are restored. */
+export type ForwardForm = {
+  /** The stop to act on; 409 if it has ended. */
+  stop: number;
+};
+
 /** A line of execution. */
 export type FrameInfo = {
   id: string;
@@ -512,7 +518,7 @@ export type RerunForm = {
   inputs?: Record<string, unknown>;
   priority?: number;
   secrets?: Record<string, string>;
-  /** Use the current flow file, not the version of the original run. */
+  /** Use the current flow file, or that of `commit`, not the version of the run. */
   use_file?: boolean;
 };
 
@@ -705,14 +711,16 @@ export type StepTypeHelp = {
   usage: string;
 };
 
-/** A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`. `positions` says where a step can be injected: before or after this one. `after_event` is its number in the log: what a rewind to it keeps. */
+/** A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`. `positions` says where a step can be injected: before or after this one. `back` is what a step back would do, and `forward` what undoing the last one would do. `after_event` is its number in the log: what a rewind to it keeps. */
 export type StopInfo = {
   after_event: number;
   allowed: string[];
+  back: WayInfo | null;
   breakpoints: number[];
   column: number | null;
   end_line: number | null;
   file: string | null;
+  forward: WayInfo | null;
   frame: string;
   id: number;
   is_cleanup: boolean;
@@ -825,6 +833,15 @@ export type VariablePage = {
 
 export type WatchForm = {
   expression: string;
+};
+
+/** Where a step back, or undoing one, leads, and how many steps it undoes, or lets count again. */
+export type WayInfo = {
+  occurrence: string;
+  position: "after" | "before" | "error";
+  restores_files: boolean;
+  step: string;
+  steps: number;
 };
 
 /** All values of a scope. `cut` has the paths of values too large to send; read those page by page. */
