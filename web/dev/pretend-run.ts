@@ -247,10 +247,8 @@ export class PretendRun {
       step: step.path,
       occurrence,
       position,
-      positions: position === "before" ? ["before", "after"] : ["after"],
       reasons,
       breakpoints: stopping.map(({ id }) => id),
-      notes: [],
       problems: problems.map(
         ({ id, request }) => `breakpoint ${id}: ${request.condition}: syntax error, unexpected end of file`,
       ),
@@ -369,7 +367,6 @@ export class PretendRun {
       state: null,
       equals: null,
       has_equals: false,
-      note: null,
       ...request,
     };
     const info = { id, request: full, hit_count: this.#breakpoints.get(id)?.hit_count ?? 0, paths };
@@ -427,8 +424,6 @@ export class PretendRun {
       breakpoints: [...this.#breakpoints.values()],
       watches: this.#watches,
       edits: this.#edits,
-      injected: [],
-      is_muted: false,
       interventions: this.#interventions,
       last_event: this.events.length,
       is_ended: this.endedAt !== null,

@@ -93,16 +93,14 @@ class Workspace:
         self._record(IN_USE)
 
     def keep(self) -> None:
-        """Leave its files for the next user. What its commands wrote is removed: it may contain secrets."""
+        """Leave its files for the next user. The raw logs of commands that have not ended are removed.
+
+        Those of the others are needed as long as a server may resume the run: `clear_commands` is called at its end.
+        """
         with self._locked_and_ours():
-            self.remove_command_files()
+            self.clear_unended()
             self.epoch = ""
             self._record(KEPT)
-
-    def remove_command_files(self) -> None:
-        """Remove the raw logs of commands, and what they were given."""
-        remove_tree(self.logs)
-        remove_tree(self.command_files)
 
     def destroy(self) -> None:
         """Remove what was made for it, which the user's own folder was not."""
@@ -261,7 +259,7 @@ def remove_workspace(workspaces: Path, id: str) -> None:
 def clean_orphans(workspaces: Path) -> list[str]:
     """Remove the orphans that were given no id, and return their ids; of others, the raw logs that are not needed.
 
-    Those of commands that have ended are, as long as a server may resume the run. What cannot be removed is left.
+    What cannot be removed is left.
     """
     cleaned = []
     for lock_file in sorted(workspaces.glob("*.lock")):
@@ -271,8 +269,7 @@ def clean_orphans(workspaces: Path) -> list[str]:
             _check_free(root, record)
             workspace = Workspace(root)
             if _is_named(root, record):
-                is_kept = record is not None and record.state == KEPT
-                workspace.remove_command_files() if is_kept else workspace.clear_unended()
+                workspace.clear_unended()
             else:
                 workspace.destroy_locked()
                 cleaned.append(root.name)
