@@ -70,3 +70,24 @@ test("what throws work away asks first", async () => {
   await run.endsAs("cancelled");
   await run.close();
 });
+
+test("a step back says where it leads, and can be undone", async () => {
+  const run = await stage().openRun("shop", { breakpoints: [{ step: "checks" }, { step: "package" }] });
+  await run.stopsAt("Paused before checks");
+  await run.press("Continue");
+  await run.stopsAt("Paused before package");
+  await run.press("Step back");
+  const question = run.page.getByRole("alertdialog", { name: "Step back to checks?" });
+  await question.getByText(/Files are not restored/).waitFor(); // it works in the folder of the flow
+  await question.getByRole("button", { name: "Step back" }).click();
+  await run.stopsAt("Paused before checks");
+  await run.boxIs("checks", "paused");
+
+  await run.press("Undo step back");
+  await run.page.getByRole("alertdialog").getByRole("button", { name: "Return" }).click();
+  await run.stopsAt("Paused before package");
+  await run.boxIs("checks", "passed");
+  await run.press("Continue");
+  await run.endsAs("passed");
+  await run.close();
+});

@@ -141,7 +141,14 @@ export const api = {
     (await post<{ values: unknown[] }>(urlOf(runPath(run, "/debug/evaluate")), { stop, expression })).values,
   variables: (
     run: string,
-    query: { stop: number; path?: string; cursor?: number; limit?: number; search?: string },
+    query: {
+      stop: number;
+      path?: string;
+      cursor?: number;
+      limit?: number;
+      search?: string;
+      sort?: "order" | "bytes";
+    },
     signal?: AbortSignal,
   ) => ask<VariablePage>(urlOf(runPath(run, "/debug/variables"), query), { signal }),
   config: (run: string, stop: number) => ask<ConfigInfo>(urlOf(runPath(run, "/debug/config"), { stop })),

@@ -51,6 +51,9 @@ export type RunPageState = RunSnapshot & {
   /** Ask first, then act. */
   confirm: (asking: Confirmation) => void;
   askToCancel: () => void;
+  /** Go back one step of the frame, or return from there; what is more than a step, or loses files, is asked first. */
+  stepBack: () => void;
+  stepForward: () => void;
   panels: Panels;
   show: (panels: Partial<Panels>) => void;
   shells: readonly Shell[];

@@ -38,6 +38,7 @@ export type {
   TestedRun,
   VariableInfo,
   VariablePage,
+  WayInfo,
 } from "@/api/generated";
 
 export type RunStatus = server.RunInfo["status"];
@@ -70,6 +71,7 @@ export type DebugVerbs = {
   undo: server.UndoForm;
   config: server.ConfigForm;
   rewind: server.RewindForm;
+  forward: server.ForwardForm;
   restart: server.RestartForm;
   goto: server.GotoForm;
   abort: server.AbortForm;

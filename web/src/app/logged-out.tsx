@@ -9,6 +9,11 @@ import { Button } from "@/ui/button";
 export function LoggedOut() {
   const client = useQueryClient();
   const [isAsking, setAsking] = useState(false);
+  const [command, setCommand] = useState("pitstop login");
+  useEffect(() => {
+    const read = ({ message }: Error) => setCommand(/`([^`]+ login)`/.exec(message)?.[1] ?? "pitstop login");
+    void api.me().catch(read); // the server says how it was started
+  }, []);
   const isExpired = new URLSearchParams(location.search).get("login") === "expired";
   usePageTitle("Sign in");
 
@@ -42,7 +47,7 @@ export function LoggedOut() {
         <ol className="mt-4 list-decimal space-y-2 pl-5">
           <li>
             Run this on the machine of the server:
-            <pre className="mt-1 rounded-md bg-sunken px-2 py-1.5 font-mono text-sm">pitstop login</pre>
+            <pre className="mt-1 rounded-md bg-sunken px-2 py-1.5 font-mono text-sm">{command}</pre>
           </li>
           <li>Open the printed link in this browser. It works once and expires in five minutes.</li>
         </ol>

@@ -30,6 +30,8 @@ export const COMMANDS_NEED = [
   "confirm",
   "show",
   "openShell",
+  "stepBack",
+  "stepForward",
   "isLive",
 ] as const;
 
@@ -64,8 +66,14 @@ export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[numb
       id: "back",
       title: "Step back",
       shortcut: "back",
-      isPossible: can("step_back") || can("rewind"),
-      run: step("back"),
+      isPossible: Boolean(stop?.back) && page.pending === null,
+      run: page.stepBack,
+    },
+    {
+      id: "forward",
+      title: "Undo step back",
+      isPossible: Boolean(stop?.forward) && page.pending === null,
+      run: page.stepForward,
     },
     {
       id: "pause",

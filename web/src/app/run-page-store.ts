@@ -7,6 +7,7 @@ import {
   type RunPageState,
   type Shell,
   shellPlaceOf,
+  stepOf,
 } from "@/api/run-context";
 import type {
   BreakpointInfo,
@@ -16,6 +17,7 @@ import type {
   InjectedInfo,
   RunDetail,
   StepInfo,
+  WayInfo,
 } from "@/api/types";
 import { nextAttempt } from "@/core/addresses";
 import type { StepView } from "@/core/run-view";
@@ -180,6 +182,10 @@ export class RunPageStore {
     });
   }
 
+  #titleOf(step: string): string {
+    return stepOf(this.#state.detail, step)?.title ?? (step || "the end of the run");
+  }
+
   async #cancel(): Promise<void> {
     try {
       await api.cancel(this.run.id);
@@ -218,6 +224,35 @@ export class RunPageStore {
         dismiss: "Keep running",
         onConfirm: () => void this.#cancel(),
       }),
+    stepBack: (): void => {
+      const { stop } = this.#state;
+      if (!stop?.back) return;
+      const { back } = stop;
+      const steps = back.steps === 1 ? "One step is undone" : `${back.steps} steps are undone`;
+      const go = () => void this.act("step", { stop: stop.id, kind: "back" });
+      if (back.steps <= 1 && back.restores_files) go();
+      else
+        this.#acts.confirm({
+          title: `Step back to ${this.#titleOf(back.step)}?`,
+          text: `${steps}. ${filesText(back)} You can return until a step has finished on the new path.`,
+          action: "Step back",
+          onConfirm: go,
+        });
+    },
+    stepForward: (): void => {
+      const { stop } = this.#state;
+      if (!stop?.forward) return;
+      const { forward } = stop;
+      const go = () => void this.act("forward", { stop: stop.id });
+      if (forward.restores_files) go();
+      else
+        this.#acts.confirm({
+          title: `Return to ${this.#titleOf(forward.step)}?`,
+          text: `What was done before the step back counts again. ${filesText(forward)}`,
+          action: "Return",
+          onConfirm: go,
+        });
+    },
     show: (panels: Partial<Panels>): void => {
       const area = panels.dock ? "output" : panels.side ? "step" : panels.view ? "flow" : this.#panels.area;
       this.#panels = { ...this.#panels, area, ...panels };
@@ -242,6 +277,12 @@ export class RunPageStore {
       this.#update();
     },
   };
+}
+
+function filesText({ restores_files }: WayInfo): string {
+  return restores_files
+    ? "The files of the workspace are restored."
+    : "Files are not restored: there are no snapshots of this workspace.";
 }
 
 const FIRST_PANELS: Panels = { area: "flow", view: "graph", side: "step", dock: "log" };
@@ -272,7 +313,17 @@ function isAt(breakpoint: BreakpointInfo, step: StepInfo): boolean {
 /** The frame that is steered, and the last stop there was when the user let it go; null before that. */
 type Steering = { frame: string | null; after: number | null };
 
-const LETS_GO = new Set<DebugVerb>(["continue", "step", "skip", "retry", "force", "rewind", "restart", "goto"]);
+const LETS_GO = new Set<DebugVerb>([
+  "continue",
+  "step",
+  "skip",
+  "retry",
+  "force",
+  "rewind",
+  "forward",
+  "restart",
+  "goto",
+]);
 
 function lastStop(run: LiveRun): number {
   return Math.max(0, ...run.snapshot().stops.map((stop) => stop.id));

@@ -46,6 +46,8 @@ export function Button({
 
 type IconButtonProps = Omit<ButtonProps, "children" | "icon"> & {
   label: string;
+  /** More about what it does now, for the tooltip. */
+  hint?: string | null;
   keys?: string;
   /** For one that switches something: whether that is on. */
   isPressed?: boolean;
@@ -55,6 +57,7 @@ type IconButtonProps = Omit<ButtonProps, "children" | "icon"> & {
 /** A button that is only a picture: its label is told to everybody, in a tooltip and to screen readers. */
 export function IconButton({
   label,
+  hint,
   keys,
   isPressed,
   look = "quiet",
@@ -69,7 +72,7 @@ export function IconButton({
     <button
       type="button"
       {...rest}
-      {...tip(label, keys)}
+      {...tip(hint ? `${label} ${hint}` : label, keys)}
       aria-label={label}
       aria-keyshortcuts={keys}
       aria-disabled={disabled || isBusy || undefined}

@@ -58,6 +58,8 @@ function stage(change: Partial<RunPageState> = {}) {
     editBreakpoint: vi.fn(),
     confirm: vi.fn(),
     askToCancel: vi.fn(),
+    stepBack: vi.fn(),
+    stepForward: vi.fn(),
     panels: { area: "flow", view: "graph", side: "step", dock: "log" },
     show: vi.fn(),
     shells: [],

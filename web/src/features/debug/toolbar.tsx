@@ -4,12 +4,13 @@ import {
   FastForward,
   Pause,
   Play,
+  Redo2,
   RedoDot,
   RotateCcw,
   SkipForward,
   Undo2,
 } from "lucide-react";
-import { useRun } from "@/api/run-context";
+import { stepOf, useRun } from "@/api/run-context";
 import type { StepKind } from "@/api/types";
 import { keysOf } from "@/core/keys";
 import { FrameSelector } from "@/features/debug/frame-selector";
@@ -18,7 +19,10 @@ import { Button, IconButton } from "@/ui/button";
 
 /** The debugger in one row. The buttons come first and are always there, so that none of them ever moves. */
 export function DebugToolbar() {
-  const { frames, stops, pending, frame, selectFrame, stop, act, isLive } = useRun(
+  const { frames, stops, pending, frame, selectFrame, stop, act, stepBack, stepForward, detail, isLive } = useRun(
+    "stepBack",
+    "stepForward",
+    "detail",
     "frames",
     "stops",
     "pending",
@@ -31,6 +35,8 @@ export function DebugToolbar() {
   const isPausing = frames.some((each) => each.state === "pausing");
   const canPause = frames.some((each) => each.state === "running");
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && pending === null;
+  const { back, forward } = stop ?? {};
+  const titleOf = (path: string) => stepOf(detail, path)?.title ?? (path || "the end of the run");
   const step = (kind: StepKind) => stop && act("step", { stop: stop.id, kind });
   const others = stops.filter((each) => each.frame !== frame);
   if (!isLive) return null;
@@ -78,11 +84,21 @@ export function DebugToolbar() {
       </IconButton>
       <IconButton
         label="Step back"
+        hint={back && `to ${titleOf(back.step)}${back.steps > 1 ? `, ${back.steps} steps` : ""}`}
         keys={keysOf("back")}
-        disabled={!can("step_back") && !can("rewind")}
-        onClick={() => step("back")}
+        disabled={!back || pending !== null}
+        onClick={stepBack}
       >
         <Undo2 className="size-4" />
+      </IconButton>
+      <IconButton
+        label="Undo step back"
+        hint={forward && `return to ${titleOf(forward.step)}`}
+        disabled={!forward || pending !== null}
+        isBusy={pending === "forward"}
+        onClick={stepForward}
+      >
+        <Redo2 className="size-4" />
       </IconButton>
       <span className="mx-1 h-5 w-px bg-line" />
       <IconButton

@@ -11,7 +11,7 @@ const PAGE = 100;
 const MOST_AT_ONCE = 40; // levels that are fetched together
 
 /** The scope of a stop as rows: each level is fetched when it is opened, and all that is open again after an edit. */
-export function useVariableTree(run: string, stop: number, edited: number) {
+export function useVariableTree(run: string, stop: number, edited: number, sort: "order" | "bytes" = "order") {
   const [levels, setLevels] = useState<ReadonlyMap<string, Level>>(new Map());
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set([".vars", ".steps"]));
   const [error, setError] = useState<Error | null>(null);
@@ -23,7 +23,7 @@ export function useVariableTree(run: string, stop: number, edited: number) {
     async (path: string, cursor: number) => {
       const { signal } = leaving.current;
       try {
-        const page = await api.variables(run, { stop, path, cursor, limit: PAGE }, signal);
+        const page = await api.variables(run, { stop, path, cursor, limit: PAGE, sort }, signal);
         if (signal.aborted) return;
         setLevels((now) => {
           const before = now.get(path)?.variables.slice(0, cursor) ?? [];
@@ -38,7 +38,7 @@ export function useVariableTree(run: string, stop: number, edited: number) {
         if (!signal.aborted && path === ".") setError(problem as Error);
       }
     },
-    [run, stop],
+    [run, stop, sort],
   );
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: after an edit everything that is open is asked for again

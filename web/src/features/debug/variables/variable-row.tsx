@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight, Copy, Pencil } from "lucide-react";
 import { memo } from "react";
 import type { VariableInfo } from "@/api/types";
+import { formatBytes } from "@/core/time";
 import type { TreeRow } from "@/features/debug/variables/use-variable-tree";
 import { ValueEditor } from "@/features/debug/variables/value-editor";
 import { classNames } from "@/ui/class-names";
@@ -95,6 +96,9 @@ export const VariableRow = memo(function VariableRow({
           <span className="min-w-0 flex-1 truncate">
             <InlineValue type={variable.type} text={variable.preview} />
           </span>
+          {isContainer && variable.bytes !== null && (
+            <span className="hidden shrink-0 text-faint text-xs tabular @xs:inline">{formatBytes(variable.bytes)}</span>
+          )}
           {variable.set_by && <span className="hidden shrink-0 text-faint text-xs @sm:inline">{variable.set_by}</span>}
           {canEdit && (
             <RowButton label={`Edit ${variable.path}`} onPress={() => on.edit(variable)}>

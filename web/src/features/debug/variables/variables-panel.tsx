@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { ChevronsDownUp, ChevronsUpDown, GitCompare, Undo2 } from "lucide-react";
+import { ArrowDownWideNarrow, ChevronsDownUp, ChevronsUpDown, GitCompare, Undo2 } from "lucide-react";
 import { type KeyboardEvent, useMemo, useState } from "react";
 import { api } from "@/api/client";
 import { useRun } from "@/api/run-context";
@@ -39,7 +39,8 @@ function Tree({ stop }: { stop: StopInfo }) {
   const [edit, setEditing] = useState<{ stop: number; path: string; isLarge: boolean } | null>(null);
   const editing = edit?.stop === stop.id ? edit : null; // what is written at one stop is not set at the next
   const [chosen, setChosen] = useState({ key: "", at: 0 });
-  const tree = useVariableTree(run.id, stop.id, edited);
+  const [bySize, setBySize] = useState(false);
+  const tree = useVariableTree(run.id, stop.id, edited, bySize ? "bytes" : "order");
   const { found, prepareSearch } = useValueSearch(run.id, stop.id, edited, wanted);
   const changes = useQuery({
     queryKey: ["diff", run.id, stop.id, edited],
@@ -132,6 +133,9 @@ function Tree({ stop }: { stop: StopInfo }) {
         </IconButton>
         <IconButton size="sm" label="Expand one level" onClick={tree.openMore}>
           <ChevronsUpDown className="size-3.5" />
+        </IconButton>
+        <IconButton size="sm" label="Sort by size" isPressed={bySize} onClick={() => setBySize(!bySize)}>
+          <ArrowDownWideNarrow className="size-3.5" />
         </IconButton>
         <IconButton size="sm" label="Collapse all" onClick={tree.collapseAll}>
           <ChevronsDownUp className="size-3.5" />
