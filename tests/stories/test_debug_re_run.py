@@ -2,7 +2,7 @@
 
 Nobody had switched debugging on. The run begins again at its third step, with the first two taken from its log and the
 files as they were. A shell is opened where the step works, the file is repaired, `@retry` passes, the fourth step runs.
-Going back twice brings the files of then back too, and the step fails again.
+Going back three times brings the files of then back too, and the step fails again.
 """
 
 from pathlib import Path
@@ -68,6 +68,8 @@ def debug_the_release(clone: Clone, url: str, flow: str, first_process: str, ima
         person.enters("files")
         person.reads("- repo/built.txt", "+ repo/published.txt", "(main)")
 
+        person.enters("back")
+        person.reads("before publish", "(main)")
         person.enters("back")
         person.reads("error tests", "(main)")
         person.enters("back")

@@ -18,7 +18,7 @@ async def test_step_back_leads_to_the_stop_before(adapter: AdapterClient) -> Non
     stop = await adapter.stopped()
     assert (stop["reason"], (await adapter.stack(stop))[0]["name"]) == ("step", "version")
     assert await adapter.evaluate(".steps.version") == "null"
-    assert "first stop" in (await adapter.refusal("stepBack", threadId=1)).message
+    assert "first step" in (await adapter.refusal("stepBack", threadId=1)).message
     await adapter.ask("continue", threadId=1)
     assert await adapter.ended() == 0
 

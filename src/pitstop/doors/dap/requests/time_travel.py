@@ -14,7 +14,7 @@ from pitstop.service.debugging import Debugger, PointInfo, StopInfo, verbs
 async def step_back(adapter: Adapter, arguments: given.MoveArguments) -> None:
     async with _travel(adapter, arguments.thread_id, "step") as (debugger, stop):
         if "step_back" not in stop.allowed:
-            raise RequestFailed("cannot step back: this is the first stop of its frame")
+            raise RequestFailed("cannot step back: this is the first step of its frame")
         await debugger.say(verbs.Step(stop.id, "back"))
 
 
