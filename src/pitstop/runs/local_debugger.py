@@ -45,7 +45,7 @@ class LocalDebugger:
     def __init__(self, run: Debugged, new_evaluator: Callable[[], Evaluator], save: Save | None = None) -> None:
         self._run = run
         self._new_evaluator = new_evaluator
-        self._save = save if save is not None else _save_nothing
+        self._save = save
         self._inspection = Inspection(run, new_evaluator)
         self._translated: Mapping[str, Callable[..., Any]] = {
             "continue": _continue,
@@ -69,13 +69,13 @@ class LocalDebugger:
             return await getattr(self._inspection, verb.name)(**given)  # type: ignore[no-any-return]
         session = self._inspection.session
         act = self._translated.get(verb.name)
-        is_setting_up = verb.name in _SETTING_UP
-        before = _setup_of(session, self._run.mask_text) if is_setting_up else Setup()
+        save = self._save if verb.name in _SETTING_UP else None
+        before = Setup() if save is None else _setup_of(session, self._run.mask_text)
         answer = getattr(session, verb.name)(**given) if act is None else act(session, **given)
         if isinstance(answer, Awaitable):
             answer = await answer
-        if is_setting_up:
-            await self._save(before, _setup_of(session, self._run.mask_text))
+        if save is not None:
+            await save(before, _setup_of(session, self._run.mask_text))
         await self._wait_stored()
         return answer  # type: ignore[no-any-return]
 
@@ -124,10 +124,6 @@ def _setup_of(session: Session, mask: MaskText) -> Setup:
         if not each.once and each.group != "default" and not callable(each.condition)
     ]
     return msgspec.convert(masked(msgspec.to_builtins(Setup(tuple(stored), session.watches)), mask), Setup)
-
-
-async def _save_nothing(before: Setup, after: Setup) -> None:
-    """Of a run that is over, nothing can be set up any more."""
 
 
 async def _continue(session: Session, stop: int | None, all: bool, keeps_step: bool) -> None:
