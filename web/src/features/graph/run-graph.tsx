@@ -71,11 +71,11 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
     return [...next.values()];
   }, [seen, states, actions]);
 
-  const isTouched = useRef(false);
+  const isMoved = useRef(false);
   const { width, height } = layout;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: until the user moves it, a growing graph is fitted again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: until it is moved, by the user or to a stop, a growing graph is fitted again
   useEffect(() => {
-    if (!isTouched.current) void flow.setViewport(firstViewport(layout, size));
+    if (!isMoved.current) void flow.setViewport(firstViewport(layout, size));
   }, [width, height]);
 
   const show = useCallback(
@@ -85,6 +85,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
       const at = { x: box.x * zoom + left, y: box.y * zoom + top };
       const isSeen = at.x > 0 && at.y > 0 && at.x < width - 120 && at.y < height - 60;
       if (isSeen && zoom >= ZOOM_FOR_CANVAS) return;
+      isMoved.current = true;
       const to = { x: box.x + box.width / 2, y: box.y + Math.min(box.height, 40) / 2 };
       void flow.setCenter(to.x, to.y, { zoom: Math.max(zoom, 0.8), duration: 180 });
     },
@@ -160,7 +161,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
             edgesFocusable={false}
             disableKeyboardA11y
             onMoveStart={(event) => {
-              isTouched.current ||= event !== null;
+              isMoved.current ||= event !== null;
             }}
             onNodeClick={(_, node) => select(node.data.box.occurrence)}
             onPaneClick={clickPane}
