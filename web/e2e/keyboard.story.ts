@@ -52,6 +52,8 @@ test("a run is stepped, edited, taken back and ended by keys alone", async () =>
   await run.stopsAt("Paused before release");
   await run.boxIs("package", "passed");
   await keyboard.press("Shift+F10");
+  await run.tabTo(page.getByRole("alertdialog").getByRole("button", { name: "Step back" }));
+  await keyboard.press("Enter");
   await run.stopsAt("Paused before package");
   await run.boxIs("package", "paused");
 

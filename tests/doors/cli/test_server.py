@@ -101,4 +101,4 @@ async def test_leaving_a_run_says_how_to_return_to_it_on_its_server(server: Benc
     _, lines = await say(server, "debug", "-c", command)
 
     (run,) = (await server.get("/runs"))["runs"]
-    assert f"`{hint.format(run['id'])} --server {server.url}`" in " ".join(lines)
+    assert f"{hint.format(run['id'])} --server {server.url}`" in " ".join(lines)

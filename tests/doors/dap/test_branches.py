@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.doors.dap.adapter_client import AdapterClient, written
 from tests.doors.dap.flows import BRANCHES, line_of
 from tests.patience import PATIENCE_SECONDS
@@ -321,16 +323,18 @@ async def test_threads_are_told_at_any_time(adapter: AdapterClient) -> None:
 
 
 async def test_of_very_many_branches_only_some_are_listed_and_always_the_stopped_one(
-    adapter: AdapterClient, folder: Path
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PITSTOP_MATRIX_LIMIT", "2000")
     items = ", ".join(map(str, range(1100)))
     flow = f"name: wide\nsteps:\n  - matrix: {{n: [{items}]}}\n    parallel: true\n    steps:\n      - sleep: 1ms\n"
     (folder / "wide.yaml").write_text(flow)
     wanted = [{"line": 6, "condition": ".matrix.n == 1099"}]
-    await adapter.launch("wide.yaml", breakpoints=wanted)
-    stop = await adapter.stopped()
+    async with AdapterClient(folder) as adapter:
+        await adapter.launch("wide.yaml", breakpoints=wanted)
+        stop = await adapter.stopped()
+        listed = (await adapter.ask("threads"))["threads"]
 
-    listed = (await adapter.ask("threads"))["threads"]
     assert stop["threadId"] in [each["id"] for each in listed]
     assert len(listed) <= 1025
 

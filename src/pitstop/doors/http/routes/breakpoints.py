@@ -45,7 +45,7 @@ def flow_routes(service: Service) -> APIRouter:
 
     @router.put(
         "/{name:path}/breakpoints",
-        responses=problem_responses(404, 412),
+        responses=problem_responses(404, 409, 412),
         openapi_extra={"requestBody": _GIVEN, "responses": {"200": _LISTED}},
     )
     async def keep_flow_breakpoints(

@@ -42,6 +42,7 @@ export const VariableRow = memo(function VariableRow({
 }: VariableRowProps) {
   const { variable, depth, isOpen } = row;
   const isContainer = variable.size !== null && variable.name !== variable.path;
+  const size = isContainer && variable.bytes !== null ? formatBytes(variable.bytes) : "";
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
@@ -53,7 +54,7 @@ export const VariableRow = memo(function VariableRow({
       aria-level={depth + 1}
       aria-expanded={isContainer ? isOpen : undefined}
       aria-selected={isActive}
-      aria-label={`${variable.name}: ${variable.preview} ${variable.set_by ?? ""}${isChanged ? ", changed" : ""}`}
+      aria-label={`${variable.name}: ${variable.preview} ${size} ${variable.set_by ?? ""}${isChanged ? ", changed" : ""}`}
       onClick={() => on.activate(variable.path, index)}
       onDoubleClick={() => canEdit && on.edit(variable)}
       className={classNames(
@@ -96,9 +97,7 @@ export const VariableRow = memo(function VariableRow({
           <span className="min-w-0 flex-1 truncate">
             <InlineValue type={variable.type} text={variable.preview} />
           </span>
-          {isContainer && variable.bytes !== null && (
-            <span className="hidden shrink-0 text-faint text-xs tabular @xs:inline">{formatBytes(variable.bytes)}</span>
-          )}
+          {size && <span className="hidden shrink-0 text-faint text-xs tabular @xs:inline">{size} </span>}
           {variable.set_by && <span className="hidden shrink-0 text-faint text-xs @sm:inline">{variable.set_by}</span>}
           {canEdit && (
             <RowButton label={`Edit ${variable.path}`} onPress={() => on.edit(variable)}>
