@@ -14,7 +14,7 @@ SET_UP := PYTHON="$(PYTHON)" sh tests/set_up.sh
 # Where the machine's Node is too old, web/build.py has put another into .venv-node.
 PYTEST := PATH="$(CURDIR)/.venv-node/bin:$$PATH" $(VENV)/bin/python -m pytest -n $(PYTEST_WORKERS)
 SOAK := PITSTOP_TESTS=soak $(PYTEST)
-COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal --python-version 3.11 \
+COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal --no-strip-extras --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet --python $(PYTHON)
 
 .DEFAULT_GOAL := help
