@@ -151,7 +151,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `completed` is exit code 0; `failed` is any other, a signal that nobody here sent, or a command that could not be
     run, whose exit code is then the shell's: 127 not found, 126 cannot be run. `cancelled` and `timeout` were ended by
-    `cancel`; `lost` is one whose end nobody saw. `reason` is for people, and empty when the command completed;
+    `cancel`; `lost` is one whose end was not seen. `reason` is for people, and empty when the command completed;
     `hint` is what else was seen that may explain a failure, such as a service that has ended.
     `out_of_memory` is True only where it is known. `image_digest` names the very image that it ran in, if in any.
     """
@@ -235,7 +235,7 @@ class Executor(Protocol):
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
         """Give the workspace up: what still runs in it is ended, and it is removed unless it is kept.
 
-        One that is kept can be acquired again by its id, whether or not somebody gave it that.
+        One that is kept can be acquired again by its id, even if the id was made up here.
         """
         ...
 

@@ -37,7 +37,7 @@ def socket_of(settings: Settings, run: str) -> Path:
 
 
 def newest_attachable(settings: Settings) -> str | None:
-    """The newest run that can be attached to; the socket of a process that was killed accepts nobody."""
+    """The newest run that can be attached to; the socket of a process that was killed accepts no connection."""
     runs = sorted((file.parent.name for file in settings.runs.glob(f"*/{SOCKET}")), reverse=True)
     return next((run for run in runs if is_attachable(settings, run)), None)
 

@@ -54,7 +54,7 @@ async def _wait_left(server: HttpServer) -> None:
 
 @contextmanager
 def _listening(file: Path) -> Iterator[socket.socket]:
-    """A socket that only this user can open: nobody can connect until it has its mode and listens."""
+    """A socket that only this user can open: it has its mode before it listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         with short_name(file) as name:
             listening.bind(name)

@@ -63,7 +63,7 @@ class RunSocket(msgspec.Struct, frozen=True):
 
 
 class Connection:
-    """One server, as somebody with a token. ServerUnreachable for what is no address at all.
+    """One server, for a client with a token. ServerUnreachable for an invalid address.
 
     With `socket` it is the process of a run, for which `url` is only a name; NotAttachable when that is gone.
     """

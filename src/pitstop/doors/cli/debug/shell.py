@@ -92,7 +92,7 @@ async def join_terminals(shell: Terminal, stdin: int, stdout: int, size: tuple[i
     with _raw(stdin):
         loop.add_reader(stdin, lambda: typed.put_nowait(_read(stdin)))
         loop.add_signal_handler(signal.SIGWINCH, lambda: shell.resize(*terminal_size()))
-        if terminal_size() != size:  # nobody heard of that while the shell was opened
+        if terminal_size() != size:  # it was resized while the shell was opened
             shell.resize(*terminal_size())
         try:
             async with asyncio.TaskGroup() as group:

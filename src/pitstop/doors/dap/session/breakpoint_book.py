@@ -16,7 +16,7 @@ Key = tuple[Kind, str]  # the kind, and the file of those that are at lines
 
 
 class Draft(Struct, frozen=True):
-    """What somebody wants. A line may be that of several steps, so there may be several requests, or none.
+    """What the client wants. A line may be that of several steps, so there may be several requests, or none.
 
     `log` is a log message as it was written.
     """

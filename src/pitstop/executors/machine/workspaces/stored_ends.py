@@ -1,4 +1,4 @@
-"""How commands ended, stored next to their logs: whoever takes the workspace up need not run them again.
+"""How commands ended, stored next to their logs: the next user of the workspace need not run them again.
 
     <workspace>/.pitstop/logs/<name>         what the command wrote, with <name>.index
                               <name>.end     how it ended, if it ended by itself
