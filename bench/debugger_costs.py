@@ -23,14 +23,15 @@ BUSY_NODES = 300
 
 
 def busy_loops() -> int:
-    """How many additions take NODE_SECONDS here."""
-    tried = 100_000
+    """How many additions take NODE_SECONDS here, tried with about so many: sums of large numbers take longer each."""
+    tried, times = 1200, 200
     seconds = []
-    for _ in range(5):
+    for _ in range(10):
         start = time.process_time()
-        sum(range(tried))
+        for _ in range(times):
+            sum(range(tried))
         seconds.append(time.process_time() - start)
-    return max(1, int(tried * NODE_SECONDS / min(seconds)))
+    return max(1, int(tried * times * NODE_SECONDS / min(seconds)))
 
 
 def busy_chain(name: str, loops: int, *, is_debugged: bool) -> Contender:

@@ -2,12 +2,14 @@
 
 import inspect
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET, Struct, field
 
+from pitstop.engine.frame import Paths
 from pitstop.engine.verdict import Position
 from pitstop.errors import BadBreakpoint, BadExpression, CommandRefused, UnknownBreakpoint
 from pitstop.plan.addresses import has_marks, occurrence_in
@@ -138,6 +140,9 @@ class Everywhere:
     def __contains__(self, path: object) -> bool:
         return True
 
+    def __len__(self) -> int:
+        return sys.maxsize
+
 
 EVERYWHERE = Everywhere()
 
@@ -239,7 +244,7 @@ class BreakpointTable:
             with suppress(CommandRefused):  # of another plan: it matches nothing here
                 self._find_paths(breakpoint)
 
-    def gate(self) -> Container[str]:
+    def gate(self) -> Paths:
         """The steps before or after which somebody wants to be asked. The set is alive: it follows what is added."""
         if self.is_muted:
             return frozenset()

@@ -6,7 +6,7 @@ activations. `RunContext` is what all of them may use of a run.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence, Sized
 from typing import Any, Literal, Optional, Protocol, runtime_checkable
 
 import msgspec
@@ -270,6 +270,10 @@ def never_passes(path: str, frame: str, position: Position, values: Mapping[str,
     return False
 
 
+class Paths(Container[str], Sized, Protocol):
+    """The paths of steps."""
+
+
 class Gate:
     """What a hook wants to be asked about, so cheap to look at that every node can.
 
@@ -282,7 +286,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.epoch = 0
-        self.paths: Container[str] = frozenset()
+        self.paths: Paths = frozenset()
         self.passes: Passes = never_passes
 
 

@@ -15,6 +15,7 @@ from pitstop.events.types import (
     Rewound,
     SnapshotTaken,
     StepFinished,
+    StepStarted,
     Stopped,
 )
 
@@ -64,34 +65,38 @@ class Counting:
         """Take what has happened since."""
         for number, event in enumerate(events, self.last_event + 1):
             self.last_event = number
-            if isinstance(event, FrameOpened):
-                self.opened.setdefault(event.frame, (number, event.parent))
-                self.parents[event.frame] = event.parent
-            elif isinstance(event, SnapshotTaken):
-                self._add_snapshot(number, event)
-            elif isinstance(event, RewindUndone):
-                self._undo_rewind(event)
-            elif isinstance(event, Rewound):
-                self._rewind(number, event)
-            else:
-                self._follow_stops(number, event)
+            match event:
+                case StepStarted():
+                    pass  # the most frequent
+                case StepFinished() | OutcomeForced():
+                    if event.outcome.status is not Status.CANCELLED:
+                        self._end_futures(event.frame)
+                case Stopped():
+                    self._stops[event.stop] = (number, event)
+                case Resumed():
+                    self._leave_stop(event)
+                case SnapshotTaken():
+                    self._add_snapshot(number, event)
+                case FrameOpened():
+                    self.opened.setdefault(event.frame, (number, event.parent))
+                    self.parents[event.frame] = event.parent
+                case RewindUndone():
+                    self._undo_rewind(event)
+                case Rewound():
+                    self._rewind(number, event)
             self.events.append((number, event))
         return self
 
-    def _follow_stops(self, number: int, event: AnyEvent) -> None:
-        if isinstance(event, Stopped):
-            self._stops[event.stop] = (number, event)
-        elif isinstance(event, Resumed):
-            left = self._stops.pop(event.stop, None)
-            future = self.future_of(event.frame)
-            if left is not None and event.verb in GOING_BACK and not event.targets:
-                self._leaving.append(left)
-            elif event.verb == FORWARD and future is not None:
-                self._returning[future.number] = future  # whatever ends until the frame returns
-        elif isinstance(event, OutcomeForced) or (
-            isinstance(event, StepFinished) and event.outcome.status is not Status.CANCELLED
-        ):
-            self.futures = [each for each in self.futures if event.frame not in self.under(each.event.frame)]
+    def _end_futures(self, frame: str) -> None:
+        """A step of the frame has finished."""
+        self.futures = [each for each in self.futures if frame not in self.under(each.event.frame)]
+
+    def _leave_stop(self, event: Resumed) -> None:
+        left = self._stops.pop(event.stop, None)
+        if left is not None and event.verb in GOING_BACK and not event.targets:
+            self._leaving.append(left)
+        elif event.verb == FORWARD and (future := self.future_of(event.frame)) is not None:
+            self._returning[future.number] = future  # whatever ends until the frame returns
 
     def _add_snapshot(self, number: int, event: SnapshotTaken) -> None:
         self._snapshots.setdefault((event.occurrence, event.position), []).append((number, event.snapshot))

@@ -83,6 +83,7 @@ def create_app(
     app.state.streams = streams
     app.state.idempotency = idempotency
     for router in (
+        debug.routes(service, limits),  # the first that a request is compared with, because steps are taken by it
         tokens.routes(service.access),
         secrets.routes(service.secrets),
         audit.routes(service.audit),
@@ -105,7 +106,6 @@ def _service_routes(service: Service, streams: Streams, limits: Limits) -> tuple
         runs.routes(service, streams),
         events.routes(service, streams),
         logs.routes(service, limits),
-        debug.routes(service, limits),
         breakpoints.flow_routes(service),
         flows.routes(service),
         steps.routes(service),

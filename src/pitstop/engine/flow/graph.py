@@ -144,7 +144,7 @@ class _GraphRun:
             path = node.path
             state = layer.values
             if not node.is_plain or (  # gate
-                hooked and path in paths and not gate.passes(path, frame_id, "before", state)
+                hooked and paths and path in paths and not gate.passes(path, frame_id, "before", state)
             ):
                 return self._leave(turn, (name,))
             given = state.copy()
@@ -167,7 +167,8 @@ class _GraphRun:
                     moment = now()  # when this node ended and the next one begins
                     append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
                 if hooked and (  # gate
-                    gate.epoch != epoch or (path in paths and not gate.passes(path, frame_id, "after", merged))
+                    gate.epoch != epoch
+                    or (paths and path in paths and not gate.passes(path, frame_id, "after", merged))
                 ):
                     await self._finish(frame, scope, node, occurrence, Outcome(passed, update), is_logged=True)  # gate
                     moment, paths, epoch = 0.0, gate.paths, gate.epoch  # gate
