@@ -14,12 +14,13 @@ import pytest
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, ShellRequest, WorkspaceRef
 from pitstop.errors import NoRunner, PitstopError, WorkspaceLost
+from pitstop.executors.machine.processes import terminal
 from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.processes.read_only import read_only_argv
 from pitstop.executors.machine.snapshots.store import SnapshotStore
 from pitstop.steps.commands import why_it_ended
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
-from tests.patience import wait_until
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 
 class Bench:
@@ -406,6 +407,21 @@ async def test_closing_a_shell_ends_all_that_was_started_in_it(bench: Bench) -> 
     await shell.close()
 
     assert processes_with(bench.mark) == {}
+
+
+async def test_what_a_closed_shell_runs_to_clean_up_is_not_ended_with_it(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleaned = tmp_path / "cleaned"
+    monkeypatch.setattr(terminal, "CLOSE_GRACE_SECONDS", PATIENCE_SECONDS)
+    clean_up = f"(echo up; until [ -e ended ]; do sleep 0.01; done; touch {cleaned}) &"
+    script = f"trap '' HUP; trap 'touch ended' TERM; {clean_up} wait; wait"
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(argv=("sh", "-c", script)))
+    await read_until(shell, b"up")
+
+    await shell.close()
+
+    assert cleaned.exists()
 
 
 async def test_a_shell_that_cannot_be_started_says_why_on_its_terminal(bench: Bench) -> None:

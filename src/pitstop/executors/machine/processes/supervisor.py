@@ -231,7 +231,9 @@ class _Supervision:
         """Signal the command's group and every child: its leftovers become children as soon as their parents end."""
         kill = time.monotonic() >= self._kill_at
         if self._status is None and (kill or self._pid not in self._told):
-            self._signal(self._pid, os.killpg, kill)
+            # A shell that was hung up may already run its EXIT trap, in its own group: that gets the grace period, too
+            spare_group = self._request.terminal and not kill
+            self._signal(self._pid, os.kill if spare_group else os.killpg, kill)
             self._killed = kill
         children = children_of_this_process()
         for pid in children - {self._pid} if kill else children - self._told:
