@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 
 from tests.amounts import IS_SOAK, amount
 from tests.chaos.world import Servers
+from tests.containers import BOX, Docker
 from tests.databases import postgres, postgres_url  # noqa: F401 - fixtures
 from tests.patience import wait_until
 
@@ -64,13 +65,15 @@ class World:
         place.mkdir()
         body = {"flow": {"text": flow(place), "name": "flow.yaml"}}
         run = (await self.ask(self.first, "POST", "/runs", json=body)).json()["id"]
-        await wait_until(lambda: len(list(place.glob("began.*"))) == AT_ONCE)
+        places = (place, self.workspaces / run / "repo")  # a container sees the second one
+        await wait_until(lambda: len(found("began.*", places)) == AT_ONCE)
         self.stop()
-        (place / "go").touch()
+        for each in places:
+            (each / "go").touch()
         logs = self.workspaces / run / ".pitstop" / "logs"
         await wait_until(lambda: len(list(logs.glob("*.end"))) == AT_ONCE)
         await come_back()
-        await self._check(run, place)
+        await self._check(run, places)
 
     def stop(self) -> None:
         os.kill(self.servers.pids[self.first], signal.SIGSTOP)
@@ -78,14 +81,14 @@ class World:
     def resume(self) -> None:
         os.kill(self.servers.pids[self.first], signal.SIGCONT)
 
-    async def _check(self, run: str, place: Path) -> None:
+    async def _check(self, run: str, places: Sequence[Path]) -> None:
         async def ended() -> Any:
             info = (await self.ask(self.last, "GET", f"/runs/{run}")).json()
             return info if info["status"] not in ("pending", "running") else None
 
         info = await wait_until(ended)
         assert (info["status"], info["error"]) == ("passed", None)
-        assert executions_in(place) == [1] * AT_ONCE
+        assert [path.read_text().count("once") for path in found("ended.*", places)] == [1] * AT_ONCE
         stream = await self.ask(self.last, "GET", f"/runs/{run}/events")
         events = [json.loads(line[6:]) for line in stream.text.splitlines() if line.startswith('data: {"')]
         assert [each["kind"] for each in events].count("step.interrupted") == 0
@@ -98,13 +101,14 @@ class World:
 
 
 def flow(place: Path) -> str:
-    steps = [f"      - {{id: s{number}, run: '{COMMAND}'}}" for number in range(AT_ONCE)]
+    """Steps of which every second one runs in a container."""
+    places = ["", f"image: {BOX}, env: {{PLACE: .}}, "]
+    steps = [f"      - {{id: s{number}, {places[number % 2]}run: '{COMMAND}'}}" for number in range(AT_ONCE)]
     return "\n".join(["name: f", f"env: {{PLACE: {place}}}", "steps:", "  - parallel:", *steps])
 
 
-def executions_in(place: Path) -> list[int]:
-    """How often each command has run to its end."""
-    return [path.read_text().count("once") for path in place.glob("ended.*")]
+def found(pattern: str, places: Sequence[Path]) -> list[Path]:
+    return [path for place in places for path in place.glob(pattern)]
 
 
 def token_in(home: Path) -> str | None:
@@ -120,7 +124,10 @@ async def living(folder: Path, database: str, servers: int) -> AsyncIterator[Wor
 
 
 @pytest.mark.timeout(1800)
-async def test_no_command_that_ended_runs_again_after_its_server_was_killed_or_stopped(tmp_path: Path) -> None:
+async def test_no_command_that_ended_runs_again_after_its_server_was_killed_or_stopped(
+    tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", docker.host)
     async with living(tmp_path, "", 1) as world:
 
         async def killed() -> None:
@@ -143,9 +150,9 @@ if IS_SOAK:
 
     @pytest.mark.timeout(1800)
     async def test_another_server_takes_the_results_of_one_that_was_killed_or_stopped(
-        tmp_path: Path,
-        postgres_url: str,
+        tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch, postgres_url: str
     ) -> None:
+        monkeypatch.setenv("DOCKER_HOST", docker.host)
         async with living(tmp_path, postgres_url, 2) as world:
 
             async def stays_stopped() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -15,8 +14,8 @@ from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Placement
 from pitstop.errors import Unavailable
 from pitstop.executors.machine.containers import command as container_command
+from pitstop.executors.machine.containers import recorder
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineRefused
-from pitstop.executors.machine.containers.log import CommandLog
 from pitstop.steps.commands import why_it_ended
 from tests.containers import BARE, BOX, OTHER_ARCH, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, new_executor, open_bench
@@ -300,12 +299,11 @@ async def test_a_flood_of_output_is_kept_to_the_last_byte(bench: Bench) -> None:
 
 
 async def test_the_end_of_the_output_that_does_not_come_is_not_waited_for_for_ever_and_missed(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def hear_nothing(self: CommandLog, connection: socket.socket) -> None:
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(CommandLog, "pump", hear_nothing)
+    idle = tmp_path / "idle.py"
+    idle.write_text("import signal; signal.pause()")
+    monkeypatch.setattr(recorder, "__file__", str(idle))
     monkeypatch.setattr(container_command, "DRAIN_SECONDS", 0.1)
     result, said = await bench.run("echo hello")
 

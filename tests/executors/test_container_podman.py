@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pitstop.engine.container import ContainerOptions, Health, Service
-from pitstop.engine.executor import ShellRequest
+from pitstop.engine.executor import Placement, ShellRequest
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone
 from pitstop.executors.machine.containers.finding import find_engine
 from tests.containers import BARE, BOX, Podman
-from tests.executors.container_bench import WAIT_SECONDS, Bench, open_bench, wait_shown
+from tests.executors.container_bench import WAIT_SECONDS, Bench, new_executor, open_bench, wait_shown
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,21 @@ async def test_a_command_gets_its_input_and_tells_its_output_and_its_end(bench: 
     await bench.wait_said(command)
     await bench.executor.cancel(command)
     assert (await bench.executor.wait(command)).signal == SIGTERM
+
+
+async def test_a_command_that_ended_is_found_when_its_workspace_is_taken_up(podman: Podman, tmp_path: Path) -> None:
+    first, second = new_executor(podman, tmp_path), new_executor(podman, tmp_path)
+    workspace = await first.acquire(Placement(workspace="run-1"))
+    result, _ = await Bench(podman, first, workspace).run("echo done; exit 3", key="1")
+    await first.release(workspace, keep=True)
+
+    found = await second.find_ended(await second.acquire(Placement(workspace="run-1")), "1")
+
+    assert found is not None
+    assert await second.wait(found) == result
+    assert [chunk.data async for chunk in second.logs(found)] == [b"done\n"]
+    await first.close()
+    await second.close()
 
 
 async def test_a_command_that_is_cancelled_while_its_engine_is_away_is_ended_when_that_is_back(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -89,7 +90,8 @@ class PlacingExecutor:
             return CommandRef(workspace.id, command.key)
         self._processes.discard_end(workspace, command.key)
         await self._post_sentry(workspace)
-        return await self._containers.start(workspace, command, image, self._processes.store_end)
+        record = partial(self._processes.record, workspace, command.key)
+        return await self._containers.start(workspace, command, image, record)
 
     async def find_ended(self, workspace: WorkspaceRef, key: str) -> CommandRef | None:
         return await self._processes.find_ended(workspace, key)

@@ -15,7 +15,7 @@ RECORDS_AT_ONCE = 4096
 
 
 class SpillWriter:
-    """Appends chunks. Raises OSError when the disk does, and has then written no part of the chunk's record."""
+    """Appends to what is there. Raises OSError when the disk does, and has then written no record of the chunk."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -25,8 +25,9 @@ class SpillWriter:
 
     def append(self, stream: int, time: float, chunk: bytes | memoryview) -> None:
         if self._bytes_fd < 0:
-            self._bytes_fd = _create(self._path)
-            self._index_fd = _create(self._path + ".index")
+            self._bytes_fd = _open_end(self._path)
+            self._index_fd = _open_end(self._path + ".index")
+            self.size = os.fstat(self._bytes_fd).st_size
         write_all(self._bytes_fd, chunk)
         write_all(self._index_fd, RECORD.pack(self.size, time, len(chunk), stream))
         self.size += len(chunk)
@@ -116,8 +117,22 @@ class SpillReader:
         return low
 
 
-def _create(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def size_of(path: str) -> int:
+    """How many bytes can be read."""
+    try:
+        fd = os.open(path + ".index", os.O_RDONLY)
+    except FileNotFoundError:
+        return 0
+    try:
+        count = os.fstat(fd).st_size // RECORD.size
+        begin, _, length, _ = RECORD.unpack(os.pread(fd, RECORD.size, (count - 1) * RECORD.size)) if count else (0,) * 4
+    finally:
+        os.close(fd)
+    return int(begin + length)
+
+
+def _open_end(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
 
 
 def write_all(fd: int, chunk: bytes | memoryview) -> None:

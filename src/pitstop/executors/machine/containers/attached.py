@@ -16,11 +16,13 @@ async def attach(engine: ContainerEngine, name: str, *, has_input: bool) -> sock
     return await engine.take_over(f"/containers/{name}/attach", query)
 
 
-async def drain(connection: socket.socket) -> None:
-    """Read to the end, for nothing."""
+async def drain(connection: socket.socket) -> bool:
+    """Read to the end, for nothing. Returns whether there was anything."""
+    has_more = False
     with suppress(ConnectionError):
         while await asyncio.get_running_loop().sock_recv(connection, DRAINED_BYTES):
-            pass
+            has_more = True
+    return has_more
 
 
 async def feed(connection: socket.socket, chunks: AsyncIterator[bytes]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from pitstop.engine.executor import LIVE_INPUT, Command, CommandResult, WorkspaceRef
 from pitstop.engine.workspace_files import command_file_name
+from pitstop.errors import WorkspaceLost
 from pitstop.executors.machine.containers.attached import attach, drain, feed
 from pitstop.executors.machine.containers.config import ContainerRequest, container_config
 from pitstop.executors.machine.containers.engine import (
@@ -24,21 +25,23 @@ from pitstop.executors.machine.containers.engine import (
     EngineRefused,
     ask_exit,
 )
-from pitstop.executors.machine.containers.images import Image, Images
+from pitstop.executors.machine.containers.images import Images
 from pitstop.executors.machine.containers.labels import remove_container
 from pitstop.executors.machine.containers.log import CommandLog
 from pitstop.executors.machine.containers.ownership import keep_owner
+from pitstop.executors.machine.containers.recording import Record, ask_exit_for_recorder, start_recorder
 from pitstop.executors.machine.containers.result import (
     TAIL_BYTES,
     Ending,
     NotRun,
     Seen,
-    ended_by_itself,
     result_of,
     why_not_run,
+    why_nothing_ran,
 )
 from pitstop.executors.machine.containers.services import Services, ServicesOfCommand
 from pitstop.executors.machine.processes.argv import argv_of
+from pitstop.executors.machine.processes.supervisors import Supervised
 
 DRAIN_SECONDS = 60.0  # for what the engine still passes on when the container has ended; most often that is nothing
 RECONNECT_SECONDS = 30.0
@@ -48,11 +51,9 @@ ENGINE_GONE = "the container engine became unavailable while the command ran, so
 NOT_TOLD = "the container engine does not report how the command ended"
 CUT_OFF = "the container engine did not deliver the end of the command's output"
 OUT_OF_TOUCH = "the container engine was unavailable for a moment: output of the command is missing here"
+NOT_RECORDED = "the process that records it was killed, so its output is not complete"
 NO_CONTAINER = {"Running": False}
 REMOVED = "its container was removed by another program"
-
-
-StoreEnd = Callable[[WorkspaceRef, str, CommandResult], Awaitable[None]]
 
 
 class Yard(Struct, frozen=True):
@@ -68,11 +69,12 @@ class ContainerCommand:
     """A command that was started. `run` is its life, as a task of the executor; `ended` has its result."""
 
     def __init__(
-        self, command: Command, image: str, workspace: WorkspaceRef, labels: Mapping[str, str], store_end: StoreEnd
+        self, command: Command, image: str, workspace: WorkspaceRef, labels: Mapping[str, str], record: Record
     ) -> None:
         self.name = f"pitstop-{workspace.id}-{secrets.token_hex(4)}"
         self.log = CommandLog(f"{workspace.control}/logs/{command_file_name(command.key)}")
-        self._store_end = store_end
+        self._record = record
+        self._recorder: Supervised | None = None
         self.ended: asyncio.Future[CommandResult] = asyncio.get_running_loop().create_future()
         self._command = command
         self._image_name = image
@@ -145,9 +147,6 @@ class ContainerCommand:
                         await self._watch(yard, connection)
                     finally:
                         await self._keep_owner(yard)
-                    if ended_by_itself(self._seen):
-                        self._seen = replace(self._seen, ended_at=time.time())
-                        await self._store_end(self._workspace, self._command.key, result_of(self._seen))
         except EngineGone as error:
             if self._may_have_run:
                 self._seen = replace(self._seen, is_lost=True, problem=f"{ENGINE_GONE}: {error}")
@@ -231,18 +230,20 @@ class ContainerCommand:
     async def _watch(self, yard: Yard, connection: socket.socket) -> None:
         problem: Exception | None = None
         async with asyncio.TaskGroup() as group:
-            heard = group.create_task(self._hear(connection), name="output")
-            tasks = [heard]
+            tasks: list[asyncio.Task[None]] = []
             if self._command.stdin is not None:
                 tasks.append(group.create_task(feed(connection, self._chunks_of_input()), name="input"))
             try:
                 async with AsyncExitStack() as stack:
                     asked = await ask_exit(yard.engine, yard.info, self.name, stack)
+                    told = await ask_exit_for_recorder(yard.engine, yard.info, self.name, stack)
+                    recorder = self._start_recorder(yard, connection, *told)
+                    tasks.append(heard := group.create_task(self._hear(recorder, connection), name="output"))
                     await self._start(yard)
                     tasks.append(group.create_task(self._end_when_told(yard.engine), name="end"))
                     exit_code = await self._wait_exit(yard, asked)
                 while exit_code is None:
-                    heard = group.create_task(self._hear_again(yard.engine), name="output, again")
+                    heard = group.create_task(self._hear_again(yard), name="output, again")
                     tasks.append(heard)
                     exit_code = await self._wait_exit(yard)
                 await self._see_end(yard, exit_code, heard)
@@ -265,41 +266,63 @@ class ContainerCommand:
         self._is_running = True
         self._is_settled.set()
 
-    async def _hear(self, connection: socket.socket) -> None:
+    def _start_recorder(self, yard: Yard, *connections: socket.socket) -> Supervised:
         try:
-            await self.log.pump(connection)
-        except ConnectionError:  # the engine is gone, which is seen elsewhere
-            pass
-        except OSError as error:
-            problem = f"could not write its output to {self.log.path}: {error.strerror}"
-            self._seen = replace(self._seen, problem=problem)
-            self._end_within(0.0)
-            await drain(connection)  # else the engine would wait for us, and not end it
+            self._recorder = start_recorder(self._record, yard.engine, self.name, self._seen, connections)
+        except (OSError, WorkspaceLost) as error:
+            self._seen = replace(self._seen, is_lost=isinstance(error, WorkspaceLost))
+            raise NotRun(f"could not start the process that records it: {error}") from error
+        if self._is_told_to_end.is_set():
+            self._recorder.disown()
+        return self._recorder
 
-    async def _hear_again(self, engine: ContainerEngine) -> None:
+    async def _hear(self, recorder: Supervised, connection: socket.socket) -> None:
+        """Notice what is recorded, until that is all. Cancelling ends the recorder."""
+        try:
+            while not recorder.ended.done():
+                size = self.log.size
+                self.log.notice_growth()
+                await recorder.wait_grown(size)
+        finally:
+            recorder.cancel(0.0, "cancelled")
+            end = await recorder.wait_ended()
+        if end is not None:
+            self._seen = replace(self._seen, ended_at=end.ended_at, problem=self._seen.problem or end.reason)
+            if end.reason:
+                self._end_within(0.0)
+        has_more = await drain(connection)  # else the engine would wait for us, and not end it
+        if has_more and not self._seen.problem:
+            self._seen = replace(self._seen, is_lost=True, problem=NOT_RECORDED)
+
+    async def _hear_again(self, yard: Yard) -> None:
         """Take up the connection that was lost with the engine."""
-        with suppress(EngineGone, EngineRefused), await attach(engine, self.name, has_input=False) as connection:
-            await self._hear(connection)
+        attaching = attach(yard.engine, self.name, has_input=False)
+        with suppress(EngineGone, EngineRefused, NotRun), await attaching as connection:
+            await self._hear(self._start_recorder(yard, connection), connection)
 
     async def _see_end(self, yard: Yard, exit_code: int, heard: asyncio.Task[None]) -> None:
         """Wait for the last that it said, and see why it ended."""
         await asyncio.wait([heard], timeout=DRAIN_SECONDS)
         if not heard.done():
+            heard.cancel()
+            await asyncio.wait([heard])
             with suppress(OSError):
                 self.log.say(CUT_OFF)
         state = await self._state(yard.engine)
-        is_removed = state is None and not self._seen.ending
         self._seen = replace(
             self._seen,
             exit_code=exit_code,
             out_of_memory=bool(state and state.get("OOMKilled")),
-            problem=self._seen.problem or (REMOVED if is_removed else ""),
+            problem=self._seen.problem or (REMOVED if state is None and not self._seen.ending else ""),
             hint=await self._beside.why_dead() if exit_code else "",
         )
         not_run = why_not_run(exit_code, self.log.tail(TAIL_BYTES)) if exit_code else None
         if not_run is not None:
             image = await yard.images.get(self._image_name, "never", None, self.log.say)
-            raise NotRun(self._why_nothing_ran(image, yard.info, not_run[1]), not_run[0])
+            reason = why_nothing_ran(not_run[1], self._argv[0], image.name, is_script=self._command.script is not None)
+            if "format" in not_run[1] and image.arch != yard.info.arch:
+                reason = f"image {image.name} is for {image.arch}, but this machine is {yard.info.arch}: set `platform`"
+            raise NotRun(reason, not_run[0])
 
     async def _wait_exit(self, yard: Yard, asked: Answer | None = None) -> int | None:
         """The exit code; None if the engine went away and is back, and it still runs."""
@@ -334,19 +357,6 @@ class ContainerCommand:
         found = await engine.find(f"/containers/{self.name}/json")
         return None if found is None else found["State"]
 
-    def _why_nothing_ran(self, image: Image, info: EngineInfo, why: str) -> str:
-        program = self._argv[0]
-        if "format" in why and image.arch != info.arch:
-            return f"image {image.name} is for {image.arch}, but this machine is {info.arch}: set `platform`"
-        if "No such file" not in why:
-            return f"cannot run {program} in image {image.name}: {why}"
-        if self._command.script is None:
-            return f"command not found: {program}, in image {image.name}"
-        return (
-            f"image {image.name} has no {program} to run the script with: set `shell:` to a shell that it has, or to a "
-            'program of its own with its arguments: `shell: [/program, "{script}"]`'
-        )
-
     async def _keep_owner(self, yard: Yard) -> None:
         if self._command.container.user is not None:
             labels, since = self._labels, self._seen.started_at
@@ -359,6 +369,8 @@ class ContainerCommand:
     def _end_within(self, grace_seconds: float) -> None:
         self._kill_at = min(self._kill_at, time.monotonic() + grace_seconds)
         self._is_told_to_end.set()
+        if self._recorder is not None:
+            self._recorder.disown()
 
     async def _end_when_told(self, engine: ContainerEngine) -> None:
         await self._is_told_to_end.wait()

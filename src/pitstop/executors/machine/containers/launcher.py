@@ -16,7 +16,7 @@ from pitstop.engine.threads import in_thread
 from pitstop.errors import NoShell, Unavailable
 from pitstop.executors.machine.containers import guard
 from pitstop.executors.machine.containers.attached import attach
-from pitstop.executors.machine.containers.command import ContainerCommand, StoreEnd, Yard, make_container
+from pitstop.executors.machine.containers.command import ContainerCommand, Yard, make_container
 from pitstop.executors.machine.containers.config import ContainerRequest, folder_in_repo
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineInfo, EngineRefused
 from pitstop.executors.machine.containers.finding import find_engine
@@ -29,6 +29,7 @@ from pitstop.executors.machine.containers.labels import (
     remove_orphans,
 )
 from pitstop.executors.machine.containers.ownership import any_image, keep_owner
+from pitstop.executors.machine.containers.recording import Record
 from pitstop.executors.machine.containers.result import NotRun
 from pitstop.executors.machine.containers.services import Services
 from pitstop.executors.machine.containers.shell import (
@@ -120,13 +121,13 @@ class ContainerLauncher:
 
     # --- Commands
 
-    async def start(self, workspace: WorkspaceRef, command: Command, image: str, store_end: StoreEnd) -> CommandRef:
-        """Start the command, at most once per key. `store_end` gets its result before others do."""
+    async def start(self, workspace: WorkspaceRef, command: Command, image: str, record: Record) -> CommandRef:
+        """Start the command, at most once per key. `record` starts the process that stores its output and its end."""
         ref = CommandRef(workspace.id, command.key)
         if command.key not in self._started:
             traces_of(workspace).mkdir(exist_ok=True)
             labels = labels_of(self._owner, workspace, command.key)
-            started = ContainerCommand(command, image, workspace, labels, store_end)
+            started = ContainerCommand(command, image, workspace, labels, record)
             self._started[command.key] = started
             loop = asyncio.get_running_loop()  # `leave` waits for it
             self._lives[command.key] = loop.create_task(self._live(started, workspace, command), name=started.name)

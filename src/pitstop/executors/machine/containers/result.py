@@ -7,9 +7,9 @@ from typing import Literal
 from msgspec import Struct
 
 from pitstop.engine.executor import CommandResult, CommandState
+from pitstop.executors.machine.processes.result import signal_of
 from pitstop.executors.machine.processes.spawn import EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND
 
-FIRST_SIGNAL_CODE = 128
 TAIL_BYTES = 4096
 # What the init process says, as its last words, when there is nothing that it could run
 _NOT_RUN = re.compile(
@@ -44,7 +44,7 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 def result_of(seen: Seen) -> CommandResult:
     """The result. An engine tells a signal as an exit code above 128, as shells do, so such a code counts as one."""
-    signal_number = _signal_of(seen.exit_code)
+    signal_number = signal_of(seen.exit_code)
     return CommandResult(
         state=_state(seen),
         exit_code=seen.exit_code if signal_number is None else None,
@@ -59,11 +59,6 @@ def result_of(seen: Seen) -> CommandResult:
     )
 
 
-def ended_by_itself(seen: Seen) -> bool:
-    """Whether its end is its own, so that it need not run again."""
-    return seen.exit_code is not None and not seen.ending and not seen.problem
-
-
 def why_not_run(exit_code: int, tail: bytes) -> tuple[int, str] | None:
     """The exit code and the reason, when the container had nothing to run; None when the command ran and ended."""
     found = _NOT_RUN.search(tail)
@@ -71,6 +66,18 @@ def why_not_run(exit_code: int, tail: bytes) -> tuple[int, str] | None:
         return None
     why = found["why"].decode(errors="replace")
     return EXIT_NOT_FOUND if "No such file" in why else EXIT_NOT_EXECUTABLE, why
+
+
+def why_nothing_ran(why: str, program: str, image: str, *, is_script: bool) -> str:
+    """The same for people."""
+    if "No such file" not in why:
+        return f"cannot run {program} in image {image}: {why}"
+    if not is_script:
+        return f"command not found: {program}, in image {image}"
+    return (
+        f"image {image} has no {program} to run the script with: set `shell:` to a shell that it has, or to a "
+        'program of its own with its arguments: `shell: [/program, "{script}"]`'
+    )
 
 
 def _state(seen: Seen) -> CommandState:
@@ -93,8 +100,3 @@ def _reason(seen: Seen, signal_number: int | None) -> str:
     if signal_number is not None:
         return f"it was killed by {signal.Signals(signal_number).name}"
     return f"it exited with code {seen.exit_code}" if seen.exit_code else ""
-
-
-def _signal_of(exit_code: int | None) -> int | None:
-    number = (exit_code or 0) - FIRST_SIGNAL_CODE
-    return number if number in set(signal.Signals) else None

@@ -11,7 +11,7 @@ from pitstop.engine.container import LINE_FOR_SHELL, Service, is_text
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineGone, EngineRefused, execute
 from pitstop.executors.machine.containers.images import Images
 from pitstop.executors.machine.containers.labels import remove_container, remove_network
-from pitstop.executors.machine.containers.log import Frames
+from pitstop.executors.machine.containers.recorder import Frames
 from pitstop.executors.machine.containers.result import NotRun
 
 LOOK_SECONDS = 0.1

@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import to_builtins
-
 from pitstop.engine.executor import (
     LIVE_INPUT,
     Command,
@@ -33,8 +31,10 @@ from pitstop.executors.machine.processes.held_workspace import HeldWorkspace
 from pitstop.executors.machine.processes.keeper_process import KeeperProcess, spawn_keeper
 from pitstop.executors.machine.processes.live_input import LiveInput
 from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
-from pitstop.executors.machine.processes.result import result_of, stored_result
+from pitstop.executors.machine.processes.recording import Recording
+from pitstop.executors.machine.processes.result import result_of
 from pitstop.executors.machine.processes.spawn import Request
+from pitstop.executors.machine.processes.supervisor import End
 from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors, ended_before, refused
 from pitstop.executors.machine.spill import STDERR, SpillReader, write_all
 from pitstop.executors.machine.workspaces.files import LocalFiles
@@ -199,7 +199,7 @@ class ProcessExecutor:
         end = place.end_of(key)
         if end is None:
             return None
-        self._started[key], self._found[key] = (ref, ended_before(place.log_of(key))), stored_result(end)
+        self._started[key], self._found[key] = (ref, ended_before(place.log_of(key))), result_of(End(**end))
         return ref
 
     async def forget_ended(self, workspace: WorkspaceRef) -> None:
@@ -215,12 +215,9 @@ class ProcessExecutor:
         """Let a command that ended under a former holder run again. Raises WorkspaceLost."""
         self._find(workspace).workspace.discard_end_of(key)
 
-    async def store_end(self, workspace: WorkspaceRef, key: str, result: CommandResult) -> None:
-        """Store the result of a command that ran beside the processes, unless the workspace is another's by now."""
-        held = self._held.get(workspace.id)
-        if held is not None:
-            with contextlib.suppress(WorkspaceLost, OSError):
-                await in_thread(lambda: held.workspace.store_end(key, {"result": to_builtins(result)}))
+    def record(self, workspace: WorkspaceRef, key: str, recording: Recording) -> Supervised:
+        """Start the recorder of the command with this key, which runs in a container. Raises WorkspaceLost, OSError."""
+        return self._supervisors.start(recording.request(self._find(workspace), key), [recording.stdin])
 
     def _start(self, held: HeldWorkspace, command: Command) -> Supervised:
         held.workspace.discard_end_of(command.key)

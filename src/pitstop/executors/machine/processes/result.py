@@ -2,10 +2,11 @@
 
 import os
 import signal
-from typing import Any
 
 from pitstop.engine.executor import CommandResult, CommandState
 from pitstop.executors.machine.processes.supervisor import End
+
+FIRST_SIGNAL_CODE = 128
 
 
 def result_of(end: End | None) -> CommandResult:
@@ -16,6 +17,8 @@ def result_of(end: End | None) -> CommandResult:
     killed_by_us = bool(end.reason)  # then the signal explains nothing
     exit_code = end.exit_code if end.status is None or signalled else os.WEXITSTATUS(end.status)
     signal_number = os.WTERMSIG(end.status) if end.status is not None and signalled and not killed_by_us else None
+    if end.image_digest is not None and (signal_number := signal_of(exit_code)) is not None:
+        exit_code = None
     return CommandResult(
         state=_state(end, exit_code),
         exit_code=exit_code,
@@ -24,13 +27,15 @@ def result_of(end: End | None) -> CommandResult:
         reason=_reason(end, exit_code, signal_number),
         started_at=end.started_at,
         ended_at=end.ended_at,
-        duration_seconds=end.duration_seconds,
+        duration_seconds=end.duration_seconds if end.image_digest is None else end.ended_at - end.started_at,
+        image_digest=end.image_digest or "",
     )
 
 
-def stored_result(stored: dict[str, Any]) -> CommandResult:
-    """The result that was stored with the log of a command: what its supervisor saw, or the result of a container."""
-    return CommandResult(**stored["result"]) if "result" in stored else result_of(End(**stored))
+def signal_of(exit_code: int | None) -> int | None:
+    """The signal that a container engine reports as an exit code above 128, as shells do."""
+    number = (exit_code or 0) - FIRST_SIGNAL_CODE
+    return number if number in set(signal.Signals) else None
 
 
 def _state(end: End, exit_code: int | None) -> CommandState:

@@ -9,6 +9,10 @@ import os
 
 from pitstop.executors.machine.bare import signal
 
+TYPE_CHECKING = False  # that of `typing`
+if TYPE_CHECKING:
+    from typing import Any
+
 # A command begins with none of these ignored, though Python ignores two of them, and nohup or a shell's & some more.
 NOT_IGNORED = (
     signal.SIGHUP,
@@ -30,7 +34,8 @@ FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
 class Request:
     """What a supervisor is to start. With `terminal`, the name of a terminal's inner side, there are no pipes.
 
-    With `stores_end` the supervisor stores how the command ended before it reports that.
+    With `stores_end` the supervisor stores how the command ended before it reports that. With `container` it is the
+    recorder of a command in one, and that is what is known of it: `image_digest` and `started_at`.
     """
 
     def __init__(
@@ -42,6 +47,7 @@ class Request:
         cwd: bytes,
         terminal: str = "",
         stores_end: bool = False,
+        container: "dict[str, Any] | None" = None,
     ) -> None:
         self.log = log
         self.argv = argv
@@ -49,6 +55,7 @@ class Request:
         self.cwd = cwd
         self.terminal = terminal
         self.stores_end = stores_end
+        self.container = container
 
     def packed(self) -> bytes:
         return marshal.dumps(vars(self))

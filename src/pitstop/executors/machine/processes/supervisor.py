@@ -5,6 +5,7 @@ A supervisor is a process of its own, forked by the keeper. It speaks with Pitst
     to the supervisor     file descriptors            a request in a memory file; the input or the terminal, if any
                           ("watch", size)             say `grew` when the log is larger than that
                           ("cancel", grace, ending)   TERM, so many seconds, KILL
+                          ("disown",)                 do not store how it ends
     to Pitstop            ("grew",)                   the log has something new
                           ("ended", end)              nothing of the command is left
 
@@ -59,6 +60,7 @@ class End:
         started_at: float = 0.0,
         ended_at: float = 0.0,
         duration_seconds: float = 0.0,
+        image_digest: str | None = None,
     ) -> None:
         self.status = status
         self.exit_code = exit_code
@@ -69,6 +71,7 @@ class End:
         self.started_at = started_at
         self.ended_at = ended_at
         self.duration_seconds = duration_seconds
+        self.image_digest = image_digest
 
 
 def supervise(control: socket.socket, epoch: Epoch, slot: int) -> None:
@@ -81,7 +84,7 @@ def supervise(control: socket.socket, epoch: Epoch, slot: int) -> None:
         end = supervision.run(inherited, on_start=lambda pid: epoch.note(slot, pid))
         if request.stores_end and supervision.ended_by_itself:
             with suppress(OSError):  # a full disk: the command would run again if the report were lost
-                store_end(request.log, vars(end))
+                store_end(request.log, {**vars(end), **(request.container or {})})
         epoch.note(slot, 0)
         try:
             control.send(marshal.dumps(("ended", vars(end))))
@@ -109,6 +112,7 @@ class _Supervision:
         self._status: int | None = None
         self._over = False
         self._ending = ""
+        self._is_disowned = False
         self._reason = ""
         self._look_at = NEVER  # when to look for children to signal
         self._term_at = NEVER
@@ -143,8 +147,9 @@ class _Supervision:
     @property
     def ended_by_itself(self) -> bool:
         """Whether its end is its own, and all that it wrote is in the log."""
-        was_killed = self._killed and self._status == signal.SIGKILL
-        return self._log_works and not self._ending and not was_killed
+        is_unknown = self._killed or self._request.container is not None  # see `recorder.py`
+        was_killed = is_unknown and self._status == signal.SIGKILL
+        return self._log_works and not self._ending and not self._is_disowned and not was_killed
 
     def _start(self, inherited: list[int]) -> int | None:
         """None, or the exit code of a command that could not be started."""
@@ -200,6 +205,8 @@ class _Supervision:
             if self._status is None:
                 self._ending = self._ending or ending
             self._end_within(grace)
+        elif verb == "disown":
+            self._is_disowned = True
         else:
             (self._watched_size,) = details
             self._tell_growth()

@@ -53,6 +53,11 @@ class Supervised:
         if self._supervisor is not None:
             self._supervisor.send("cancel", grace_seconds, ending)
 
+    def disown(self) -> None:
+        """Do not store how it ends."""
+        if self._supervisor is not None:
+            self._supervisor.send("disown")
+
     def taken_by(self, supervisor: "_Supervisor") -> None:
         self._supervisor = supervisor
 

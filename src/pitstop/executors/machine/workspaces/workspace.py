@@ -31,7 +31,7 @@ from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.process_table import start_of_process
 from pitstop.executors.machine.workspaces.epoch import SUFFIX, lasts
 from pitstop.executors.machine.workspaces.leftovers import sweep_epoch
-from pitstop.executors.machine.workspaces.stored_ends import discard_end, is_of, names_of_ended, read_end, store_end
+from pitstop.executors.machine.workspaces.stored_ends import discard_end, is_of, names_of_ended, read_end
 
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
@@ -156,11 +156,6 @@ class Workspace:
     def end_of(self, key: str) -> dict[str, Any] | None:
         """How the command ended, if that was before the workspace was taken up."""
         return read_end(self.log_of(key)) if self._ended and command_file_name(key) in self._ended else None
-
-    def store_end(self, key: str, end: dict[str, Any]) -> None:
-        """Store how a command ended. Raises WorkspaceLost if the workspace is another's by now, and OSError."""
-        with self._locked_and_ours():
-            store_end(self.log_of(key), end)
 
     def discard_end_of(self, key: str) -> None:
         """Let the command run again: what it did before the workspace was taken up does not count."""
