@@ -103,6 +103,21 @@ async def test_a_command_is_carried_out_when_all_was_told_that_had_happened_by_t
     assert [line for line in told.lines if line in order][:2] == ["● stop 1", "● stop 2"]
 
 
+async def test_a_refused_command_leaves_a_run_of_another_process_paused(tmp_path: Path) -> None:
+    desk, told = Desk(tmp_path), Told()
+
+    async with desk.start(desk.write(BRANCHES), debug=BOTH) as run:
+        stop = await next_stop(desk.opened, run)
+        async with told.by(desk, run, elsewhere="") as console:
+            script = [ScriptLine("b nowhere", "-c 1"), ScriptLine("c", "-c 2")]
+            assert not await run_script(console, script, is_joined=True)
+            assert console.has_left
+            assert stop.id in [each.id for each in console.state.stops]
+            await console.end("seen")
+
+    assert "-c 1: b nowhere: the command failed" in told.lines
+
+
 @pytest.mark.parametrize("told_before", [True, False])
 async def test_of_a_run_that_begins_here_all_is_told(tmp_path: Path, told_before: bool) -> None:
     desk, told = Desk(tmp_path), Told()

@@ -33,12 +33,12 @@ async def steer(
 ) -> int:
     """Steer a run until it has ended: by these commands, then at a prompt if there is a terminal. Gives the exit code.
 
-    `told` is the event up to which it was shown already, if it was.
+    `told` is the event up to which it was shown already; None for a run of another process, which this one joins.
     """
     screen = Screen()
     async with Console(service, run, screen, elsewhere=elsewhere, record=record, told=told) as console:
         with interrupts.taken_by(console.take_signal):
-            is_good = await run_script(console, commands)
+            is_good = await run_script(console, commands, is_joined=told is None)
             if is_good and not console.is_ending:
                 if has_terminal():
                     from pitstop.doors.cli.debug.prompt import Prompt
@@ -54,8 +54,11 @@ async def steer(
     return BAD_USAGE if not is_good else exit_code(summary, has_quit=console.has_quit)
 
 
-async def run_script(console: Console, commands: Sequence[ScriptLine]) -> bool:
-    """Execute commands in order, a move up to its stop. False when one was refused: then the run is cancelled."""
+async def run_script(console: Console, commands: Sequence[ScriptLine], *, is_joined: bool = False) -> bool:
+    """Execute commands in order, a move up to its stop. False when one was refused.
+
+    Then the run is cancelled, or, if it belongs to another process, left as it is.
+    """
     for number, line in enumerate(commands):
         await console.wait_settled()
         if console.is_ending:
@@ -64,9 +67,9 @@ async def run_script(console: Console, commands: Sequence[ScriptLine]) -> bool:
             return True
         console.screen.say(f"({console.frame}) {line.text}")
         if not await carry_out(console, line.text):
-            why = f"{line.place}: {line.text}: the command failed, so the run is cancelled"
-            console.screen.say(Text(why, style="yellow"))
-            await carry_out(console, "quit")
+            why = "" if is_joined else ", so the run is cancelled"
+            console.screen.say(Text(f"{line.place}: {line.text}: the command failed{why}", style="yellow"))
+            await carry_out(console, "leave" if is_joined else "quit")
             return False
         if console.has_quit:
             return True
