@@ -25,6 +25,7 @@ from pitstop.service.debugging import verbs
 from pitstop.service.runs import BreakpointRequest, DebugRequest, Output, RerunRequest, RunQuery, RunRequest
 from tests.contracts.service_debugger import DebuggerContract
 from tests.contracts.service_desk import SHOP, Desk, collected, next_stop, until, wait_for
+from tests.contracts.service_terminal_steps import TerminalStepContract
 from tests.contracts.service_workspace import WorkspaceContract
 
 __all__ = ["Desk", "ServiceContract"]
@@ -34,7 +35,7 @@ JUNIT = """\
     """
 
 
-class ServiceContract(DebuggerContract, WorkspaceContract):
+class ServiceContract(DebuggerContract, WorkspaceContract, TerminalStepContract):
     """The promises. `desk` is the subclass's fixture."""
 
     # --- Flows

@@ -173,6 +173,22 @@ async def test_a_shell_that_ends_by_itself_tells_how(bench: Bench) -> None:
     await bench.executor.cancel(command, grace=0)
 
 
+async def test_the_command_of_a_step_has_the_limits_of_its_step_and_not_those_of_shells(bench: Bench) -> None:
+    options = ContainerOptions(memory_bytes=64 * 1024**2)
+    request = ShellRequest(argv=("sh", "-c", "read line; exit 3"), image=BOX, container=options, is_step=True)
+    shell = await bench.executor.shell(bench.workspace, request)
+    (container,) = bench.docker.says("ps", "--quiet").split()
+    limits = "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}}"
+    assert bench.docker.says("inspect", "--format", limits, container).split() == [str(64 * 1024**2), "0"]
+
+    await shell.write(b"\n")
+    while await shell.read():
+        pass
+
+    assert (await shell.wait()).exit_code == 3
+    await shell.close()
+
+
 async def test_a_shell_that_its_engine_is_yet_to_start_is_not_taken_for_one_that_has_ended(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

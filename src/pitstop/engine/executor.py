@@ -116,6 +116,7 @@ class ShellRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     With `image` it runs in a container of that image, made as `container` says. While the command `beside` still runs
     in a container, the shell joins it there. With `read_only` it is a sidecar that cannot change the workspace.
+    With `is_step`, `argv` is the command of a step: its container has the step's limits, not those of shells.
     """
 
     argv: tuple[str, ...] = ()
@@ -127,6 +128,7 @@ class ShellRequest(msgspec.Struct, frozen=True, kw_only=True):
     container: ContainerOptions = ContainerOptions()
     beside: CommandRef | None = None
     read_only: bool = False
+    is_step: bool = False
 
 
 class LogChunk(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import msgspec
 A_co = TypeVar("A_co", covariant=True)
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 BreakPosition = Literal["before", "after", "error"]
-ShellMode = Literal["shell", "sidecar"]
+ShellMode = Literal["shell", "sidecar", "step"]
 ShellRecord = Literal["screen", "keys"]  # what is kept of a shell: what it showed, or also what was typed
 ShellPlace = int | str  # a stop, or the address, path or ID of a step that runs
 

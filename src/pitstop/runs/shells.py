@@ -4,7 +4,7 @@ import asyncio
 import os
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from pitstop.debugger.inspection import preview_config
@@ -20,6 +20,7 @@ from pitstop.runs.run_files import RunFiles
 from pitstop.runs.run_request import ShellMode, ShellPlace, ShellRecord
 from pitstop.runs.shell_commands import LOOKING, CommandLine, Entered, ToScreen, ToShell, carry_out
 from pitstop.runs.shell_recording import FOLDER, ShellRecording, recording_name
+from pitstop.runs.terminal_steps import TerminalStep, prepare_step
 from pitstop.runs.workplaces import RECORDINGS
 from pitstop.steps.containers import container_of
 from pitstop.steps.workplace import Workplace
@@ -70,6 +71,7 @@ class DebugShell:
         intervention: ShellIntervention | None = None,
         recording: ShellRecording | None = None,
         on_closed: Callable[[], Awaitable[None]] | None = None,
+        step: TerminalStep | None = None,
     ) -> None:
         self._shell = shell
         self._debugger = debugger
@@ -77,6 +79,8 @@ class DebugShell:
         self._intervention = intervention
         self._recording = recording
         self._on_closed = on_closed
+        self._step = step
+        self._is_decided = False  # whether the end of the step's command has been used
         self._line = CommandLine()
         self._said: list[bytes] = []  # by Pitstop, and not read yet
         self._has_said = asyncio.Event()
@@ -99,6 +103,8 @@ class DebugShell:
                 reading, self._reading = self._reading, None
                 data = b"" if reading.cancelled() else reading.result()
                 self._line.see(data)
+                if self._step is not None:
+                    data = await self._shown_by_step(self._step, data)
                 return await self._shown(data)
 
     async def _wait_news(self, reading: asyncio.Task[bytes]) -> None:
@@ -106,6 +112,20 @@ class DebugShell:
             told = group.create_task(self._has_said.wait())
             await asyncio.wait([reading, told], return_when=asyncio.FIRST_COMPLETED)
             told.cancel()
+
+    async def _shown_by_step(self, step: TerminalStep, data: bytes) -> bytes:
+        """The same data, or at the end of the step's command what became of the step."""
+        if data:
+            await step.show(data)
+        elif not self._is_decided:
+            self._is_decided = True
+            step.end_log()
+            result = await self._shell.wait()
+            if result.state != "cancelled":  # the user, or the end of the run, closed the terminal
+                if self._intervention is not None:
+                    await self._intervention.record()
+                return _by_pitstop(await step.finish(result))
+        return data
 
     async def _shown(self, data: bytes) -> bytes:
         if self._recording is not None:
@@ -117,9 +137,12 @@ class DebugShell:
         self._has_said.set()
 
     async def write(self, data: bytes) -> None:
-        """What is typed: to the shell, but for commands to Pitstop."""
+        """What is typed: to the shell, but for commands to Pitstop. The command of a step gets all of it."""
         if self._recording is not None:
             await self._recording.type(data)
+        if self._step is not None:
+            await self._shell.write(data)
+            return
         for typed in self._line.type(data):
             match typed:
                 case ToShell():
@@ -135,7 +158,7 @@ class DebugShell:
         if self._intervention is not None and command not in LOOKING:
             await self._intervention.record()  # before steps can change files, too
         text, is_over = await carry_out(command, self._debugger, self._place)
-        self._say(b"".join(b"[pitstop] %s\r\n" % line.encode() for line in text.splitlines()))
+        self._say(_by_pitstop(text))
         if is_over:
             await self._shell.close()
         else:
@@ -161,12 +184,19 @@ class DebugShell:
                 self._reading.cancel()
                 with suppress(asyncio.CancelledError):
                     await self._reading
+            if self._step is not None:
+                await self._step.close()
             if self._recording is not None:
                 await self._recording.close()
             if self._on_closed is not None:
                 await self._on_closed()
             if self._intervention is not None:
                 await self._intervention.record()
+
+
+def _by_pitstop(text: str) -> bytes:
+    """Lines of Pitstop on the terminal."""
+    return b"".join(b"[pitstop] %s\r\n" % line.encode() for line in text.splitlines())
 
 
 async def open_shell(
@@ -188,23 +218,31 @@ async def open_shell(
         stop = None
         activation = running_step(run, place)
         place, preview = activation.occurrence, await preview_config(activation)
+        if mode == "step":
+            raise CommandRefused(f"{place} is running: stop it, and run it in a terminal at its failure")
     elif session is not None:
         stop = place
         activation, preview = session.activation_at(place), await session.config(place)
     else:
         raise NotRunning
     home, config = await workplace.at(activation.home), preview.resolved
-    before = await files.now() if stop is not None and mode == "shell" else None
-    shell = await _open_step_shell(home, activation, config, mode, rows, cols)
-    try:
+    before = await files.now() if stop is not None and mode != "sidecar" else None
+    step = None
+    if mode == "step" and session is not None and stop is not None:
+        step = await prepare_step(session, stop, home, activation, preview)
+    async with AsyncExitStack() as opened:
+        if step is not None:
+            opened.push_async_callback(step.close)
+            shell = await home.executor.shell(home.workspace, step.request(rows, cols))
+        else:
+            shell = await _open_step_shell(home, activation, config, mode, rows, cols)
+        opened.push_async_callback(shell.close)
         intervention = None
-        if session is not None and mode == "shell":
+        if session is not None and mode != "sidecar":  # CommandRefused if the stop has ended meanwhile
             intervention = ShellIntervention(session, activation, stop, by, files, before)
-    except CommandRefused:  # the stop has ended meanwhile
-        await shell.close()
-        raise
+        opened.pop_all()
     if record is None:
-        return DebugShell(shell, debugger, place, intervention)
+        return DebugShell(shell, debugger, place, intervention, step=step)
     recording = ShellRecording(
         workplace.files,
         f"{RECORDINGS}/{FOLDER}/{recording_name(mode, activation.occurrence)}",
@@ -214,7 +252,7 @@ async def open_shell(
         keys=record == "keys",
         new_stream=workplace.masked_stream,
     )
-    return DebugShell(shell, debugger, place, intervention, recording, keep_recordings)
+    return DebugShell(shell, debugger, place, intervention, recording, keep_recordings, step)
 
 
 async def _open_step_shell(

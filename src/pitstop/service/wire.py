@@ -158,7 +158,7 @@ class ShellForm(Form):
 
     stop: Stop | None = None
     step: Text | None = Field(None, description="A step that is running: its occurrence, path or ID.")
-    mode: ShellMode = Field("shell", description="A sidecar is a read-only shell.")
+    mode: ShellMode = Field("shell", description="A sidecar is a read-only shell; `step` runs the step's own command.")
     record: ShellRecord | None = Field(None, description="Save the shell as an asciicast artifact of the run.")
 
     @property

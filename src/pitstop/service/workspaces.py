@@ -28,7 +28,8 @@ class Workspaces(Protocol):
     async def shell(self, caller: Caller, run: str, place: ShellPlace, **options: Unpack[ShellOptions]) -> Terminal:
         """A shell where a paused or running step works, with its environment; a sidecar sees the workspace read-only.
 
-        Commands such as `@retry` that are entered in it are carried out, and end it. It ends with the run at the
+        In the mode `step` the command of a paused step runs in it instead, and its end is the step's outcome.
+        Commands such as `@retry` that are entered in a shell are carried out, and end it. It ends with the run at the
         latest. What is to be recorded is an artifact of the run when the shell has ended, as an asciicast.
         """
         ...

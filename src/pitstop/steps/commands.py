@@ -3,8 +3,7 @@
 import asyncio
 import signal
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,20 +35,20 @@ class Ended(Struct, frozen=True):
 
 async def run_to_end(workplace: Workplace, activation: Activation, command: Command, *, is_heard: bool = True) -> Ended:
     """Run the command to its end. Cancelling ends it with time to clean up, cancelling again without."""
-    _refuse_visible_secrets(workplace, activation, command)
-    async with _hidden_script(workplace, command) as hidden:
-        return await _run_to_end(workplace, activation, hidden, is_heard=is_heard)
+    refuse_visible_secrets(workplace, activation, command)
+    async with AsyncExitStack() as files:
+        if workplace.secrets:
+            command = await with_script_file(workplace, command, files)
+        return await _run_to_end(workplace, activation, command, is_heard=is_heard)
 
 
-@asynccontextmanager
-async def _hidden_script(workplace: Workplace, command: Command) -> AsyncIterator[Command]:
-    """The command, with its script in a file where the run has secrets."""
-    if not workplace.secrets or command.script is None or not can_read_file(command.shell) or "\0" in command.script:
-        yield command  # one with a NUL is refused by the place
-        return
+async def with_script_file(workplace: Workplace, command: Command, files: AsyncExitStack) -> Command:
+    """The command, with its script in a file until `files` ends if its shell can read one."""
+    if command.script is None or not can_read_file(command.shell) or "\0" in command.script:
+        return command  # one with a NUL is refused by the place
     mode = script_mode(command.container)
-    async with workplace.control_file(command.key, "script", command.script, mode=mode) as file:
-        yield replace(command, script_file=file.path)
+    file = await files.enter_async_context(workplace.control_file(command.key, "script", command.script, mode=mode))
+    return replace(command, script_file=file.path)
 
 
 def script_mode(container: ContainerOptions) -> int:
@@ -57,7 +56,7 @@ def script_mode(container: ContainerOptions) -> int:
     return 0o600 if container.user is None else 0o644
 
 
-def _refuse_visible_secrets(workplace: Workplace, activation: Activation, command: Command) -> None:
+def refuse_visible_secrets(workplace: Workplace, activation: Activation, command: Command) -> None:
     """Raises BadConfig if a secret would be in the arguments of a process, which every user can read."""
     words = [*command.argv]
     if command.script is not None:

@@ -53,6 +53,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     container: ContainerOptions = ContainerOptions()
 
 
+class Prepared(msgspec.Struct, frozen=True):
+    """The command of a step that is about to run, and what is needed to read its results."""
+
+    form: RunOptions
+    command: Command
+    output_file: str
+    before: Traces
+
+
 class _ConfigWhenAsked:
     """The model, which takes longer to load than a short flow runs: only what checks or explains a step asks for it."""
 
@@ -81,6 +90,15 @@ class RunStep:
         return await self._workplace.has_ended(activation)
 
     async def act(self, activation: Activation, config: Mapping[str, Any]) -> dict[str, Any]:
+        async with AsyncExitStack() as files:
+            prepared = await self.prepare(activation, config, files)
+            ended = await run_to_end(self._workplace, activation, prepared.command)
+            return await self.finish(activation, prepared, ended)
+
+    async def prepare(
+        self, activation: Activation, config: Mapping[str, Any], files: AsyncExitStack, key: str | None = None
+    ) -> "Prepared":
+        """The command of the step, by default with its next execution key. Its files are there until `files` ends."""
         workplace = self._workplace
         form = self._read(config)
         await self._refuse_other_places(form)
@@ -88,27 +106,30 @@ class RunStep:
         env = await workplace.environment(activation, form.env)
         if form.image is not None:
             env = workplace.without_own_home(env)
-        async with AsyncExitStack() as files:
-            key = workplace.next_key(activation)
-            output_file = workplace.result_file(key, "output")
-            if form.container.user is not None and not activation.takes_result:
-                await workplace.files.write("control", output_file.name, b"", mode=0o666)  # any user may write to it
-            command = Command(
-                key=key,
-                cwd=form.working_directory,
-                env={**env, "PITSTOP_OUTPUT": output_file.path},
-                stdin=None if form.stdin is None else form.stdin.encode(errors="surrogateescape"),
-                image=form.image,
-                container=form.container,
-                **await self._what_to_run(form, key, files),
-            )
-            ended = await run_to_end(workplace, activation, command)
-            if activation.takes_result:  # then the reports were there already
-                before = without_newer(before, ended.result.started_at)
-            outputs, problems = await self._gather(activation, form, ended.result, output_file.name, before)
-            refused = await workplace.tell_refused_artifacts(activation)
-            if refused and "artifacts" in outputs:
-                outputs["artifacts"] = [each for each in outputs["artifacts"] if each["path"] not in refused]
+        key = key or workplace.next_key(activation)
+        output_file = workplace.result_file(key, "output")
+        if form.container.user is not None and not activation.takes_result:
+            await workplace.files.write("control", output_file.name, b"", mode=0o666)  # any user may write to it
+        command = Command(
+            key=key,
+            cwd=form.working_directory,
+            env={**env, "PITSTOP_OUTPUT": output_file.path},
+            stdin=None if form.stdin is None else form.stdin.encode(errors="surrogateescape"),
+            image=form.image,
+            container=form.container,
+            **await self._what_to_run(form, key, files),
+        )
+        return Prepared(form, command, output_file.name, before)
+
+    async def finish(self, activation: Activation, prepared: "Prepared", ended: Ended) -> dict[str, Any]:
+        """The outputs of the step, whose command has ended; raises StepFailure if the step has failed."""
+        form, before = prepared.form, prepared.before
+        if activation.takes_result:  # then the reports were there already
+            before = without_newer(before, ended.result.started_at)
+        outputs, problems = await self._gather(activation, form, ended.result, prepared.output_file, before)
+        refused = await self._workplace.tell_refused_artifacts(activation)
+        if refused and "artifacts" in outputs:
+            outputs["artifacts"] = [each for each in outputs["artifacts"] if each["path"] not in refused]
         if not is_accepted(ended.result, form.accept):
             raise _failure(ended, outputs, problems)
         if problems:

@@ -17,6 +17,16 @@ cleanup:
   - id: tidy
     run: echo tidying up
 """
+ASKING = """\
+steps:
+  - id: greet
+    run: |
+      read -p "name? " name
+      echo "hello $name $(test -t 0 && echo on a terminal)"
+      echo "name=$name" >> "$PITSTOP_OUTPUT"
+  - id: last
+    run: "true"
+"""
 
 
 @pytest.fixture
@@ -53,6 +63,22 @@ def test_a_failing_step_is_repaired_in_a_shell_and_tried_again(shop: Folder) -> 
         person.reads("tests │ the price is right", "✔ checks.tests#2  passed", "✔ package  passed", "tidy │ tidying up")
         person.reads("✔ the run passed, intervened", "retried checks.tests")
         assert person.leaves() == 0
+
+
+def test_a_step_that_reads_input_gets_the_terminal(tmp_path: Path) -> None:
+    asking = Folder(tmp_path, ASKING)
+    with Person(asking) as person:
+        person.reads("before greet", "(main)")
+        person.enters("shell step")
+        person.reads("the command of greet in this terminal", "name? ")
+        person.enters("Ada")
+        person.reads("hello Ada on a terminal", "[pitstop] greet passed", "after greet", "(main)")
+        person.enters("p .steps.greet.outputs.name")
+        person.reads('"Ada"', "(main)")
+        person.enters("c")
+        person.reads("✔ last  passed", "✔ the run passed, intervened", "forced greet to passed")
+        assert person.leaves() == 0
+        assert "greet │" not in person.said  # it was seen in the terminal
 
 
 def test_the_command_that_a_failed_run_names_stops_at_the_failure(shop: Folder) -> None:

@@ -110,6 +110,7 @@ def test_a_command_that_fails_ends_the_run_and_is_told_by_the_exit_code(shop: Fo
         ("clear 9", "✘ there is no breakpoint 9"),
         ("set .vars.a.b.c[0].x = 1", None),
         ("sh", "✘ sh: there is no terminal for a shell"),
+        ("shell step", "✘ sh: there is no terminal for a shell; `next` runs the step without one"),
         ("answer y", "✘ no step is waiting for an answer"),
     ],
 )

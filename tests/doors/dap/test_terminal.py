@@ -12,10 +12,20 @@ from tests.doors.dap.flows import line_of
 from tests.patience import PATIENCE_SECONDS
 
 LAST = line_of("shop.yaml", "id: last")
+ASKING = """\
+steps:
+  - id: group
+    steps:
+      - id: greet
+        run: |
+          read -p "name? " name
+          echo "hello $name"
+          echo "name=$name" >> "$PITSTOP_OUTPUT"
+"""
 TERMINALS = {"supportsRunInTerminalRequest": True}
 
 
-async def in_terminal(arguments: dict[str, Any], typed: bytes) -> int:
+async def in_terminal(arguments: dict[str, Any], typed: bytes, at: bytes = b"(last) ") -> int:
     """What an editor does: the command in a terminal of its own, where the user types; gives the exit code."""
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
@@ -35,7 +45,7 @@ async def in_terminal(arguments: dict[str, Any], typed: bytes) -> int:
             shown.extend(os.read(ours, 4096))
         except OSError:  # the terminal is closed
             asyncio.get_running_loop().remove_reader(ours)
-        if b"(last) " in shown:  # the prompt of the shell; what is typed before it may be dropped
+        if at in shown:  # the prompt of the shell; what is typed before it may be dropped
             prompted.set()
 
     asyncio.get_running_loop().add_reader(ours, read)
@@ -75,6 +85,30 @@ async def test_a_shell_opens_in_a_terminal_of_the_editor(adapter: AdapterClient,
     await adapter.ask("continue", threadId=1)
     assert await adapter.ended() == 0
     assert await adapter.leave() == 0
+
+
+async def test_a_step_that_reads_input_runs_in_a_terminal_of_the_editor(adapter: AdapterClient, folder: Path) -> None:
+    (folder / "ask.yaml").write_text(ASKING)
+    await adapter.launch("ask.yaml", lines=(2, 4), initialize=TERMINALS)
+    stop = await adapter.stopped()
+    refused = await adapter.refusal("evaluate", expression="shell step", context="repl")
+    assert refused.message == "group has no command to run in a terminal; `shell` opens one where it works"
+    await adapter.ask("continue", threadId=stop["threadId"])
+    await adapter.stopped()
+    asking = adapter.send("evaluate", {"expression": "shell step", "context": "repl"})
+    asked = await adapter.reverse_request()
+    assert asked["arguments"]["title"] == "step: group.greet"
+    assert asked["arguments"]["args"][-4:] == ["-c", "shell step", "-c", "leave"]
+    adapter.respond(asked, body={"shellProcessId": 1})
+    await adapter.answer(asking)
+
+    assert await in_terminal(asked["arguments"], b"Ada\n", at=b"\nname? ") == 0
+    stop = await adapter.stopped()
+    assert (await adapter.stack(stop))[0]["name"] == "group.greet (after)"
+    assert await adapter.evaluate(".steps.greet.outputs.name") == '"Ada"'
+    assert "hello Ada" in adapter.output("stdout")
+    await adapter.ask("continue", threadId=stop["threadId"])
+    assert await adapter.ended() == 0
 
 
 async def test_an_editor_without_terminals_is_shown_the_command(adapter: AdapterClient) -> None:

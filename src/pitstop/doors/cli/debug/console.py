@@ -196,6 +196,10 @@ class Console:
         await self.look()
         await self._show_stop(frame)
 
+    def drop_output(self, occurrence: str) -> None:
+        """Do not show the output of a step that the user sees in a shell."""
+        self._early.drop(occurrence)
+
     # Telling what happens
 
     async def _follow(self, *unhear: Callable[[], None]) -> None:

@@ -22,15 +22,19 @@ from pitstop.service.workspaces import ShellMode, ShellPlace, Terminal
 READ_BYTES = 64 * 1024
 UNKNOWN_EXIT_CODE = 255  # of a command whose shell ended first
 MARK = b"\x1e"  # a control character that nobody types, around what a command says
+_RETURNS = "exit or Ctrl-D returns, @help lists commands"
 SHELLS: dict[ShellMode, str] = {
-    "shell": "shell in the workspace of {}, with its environment",
-    "sidecar": "read-only shell in the workspace of {}",
+    "shell": f"shell in the workspace of {{}}, with its environment; {_RETURNS}",
+    "sidecar": f"read-only shell in the workspace of {{}}; {_RETURNS}",
+    "step": "the command of {} in this terminal; its exit code is the result of the step",
 }
 _EXIT_CODE = re.compile(rb"\x1e(\d+)\x1e")
 
 
 async def open_shell(mode: ShellMode, console: Console, command: str | None) -> None:
     """A shell on the user's terminal, or one command and its output. The run goes on meanwhile, unseen."""
+    if (mode, command) == ("shell", "step"):
+        mode, command = "step", None
     place, occurrence = await _place(console)
     size = terminal_size()
     if command is not None:
@@ -43,10 +47,12 @@ async def open_shell(mode: ShellMode, console: Console, command: str | None) -> 
             console.screen.say(Text(f"exit code {exit_code}", style="yellow"))
         return
     if not sys.stdin.isatty():
-        raise BadCommand("sh: there is no terminal for a shell; pass a command: sh make test")
+        way_out = "`next` runs the step without one" if mode == "step" else "pass a command: sh make test"
+        raise BadCommand(f"sh: there is no terminal for a shell; {way_out}")
     terminal = await _open(console, place, mode, size)
-    told = f"{SHELLS[mode].format(occurrence)}; exit or Ctrl-D returns, @help lists commands"
-    console.screen.say(Text(told, style="dim"))
+    console.screen.say(Text(SHELLS[mode].format(occurrence), style="dim"))
+    if mode == "step":
+        console.drop_output(occurrence)
     with console.screen.held():
         try:
             await use_terminal(terminal, size)

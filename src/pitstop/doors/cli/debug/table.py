@@ -213,12 +213,15 @@ inject after {"run": "make clean", "timeout": "1m"}  any step of a flow file, as
     ),
     CommandSpec(
         "sh",
-        "sh [COMMAND]",
-        "Open a shell in the workspace, with the step's environment.",
+        "sh [COMMAND | step]",
+        "Open a shell in the workspace, with the step's environment; `step` runs the step in it.",
         CHANGING,
         read.optional(read.read_text),
         ("shell",),
-        more="In the shell, @resume @retry @skip @abort control the run; see also @status and @help.",
+        more="""\
+In the shell, @resume @retry @skip @abort control the run; see also @status and @help.
+shell step runs the step's own command in this terminal, for a step that reads input. Its end is the step's: it passes
+or fails by its exit code, and the run pauses again. If the terminal is closed first, the step stays paused.""",
     ),
     CommandSpec(
         "sidecar",

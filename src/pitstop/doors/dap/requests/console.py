@@ -257,7 +257,11 @@ COMMANDS = {
     "mute": Command("mute", "Ignore all breakpoints", _mute),
     "unmute": Command("unmute", "Use the breakpoints again", _unmute),
     "clear": Command("clear", "Remove all breakpoints", _clear),
-    "shell": Command("shell [sidecar]", "Open a terminal where the step works; `sidecar` is read-only", _shell),
+    "shell": Command(
+        "shell [sidecar|step]",
+        "Open a terminal where the step works; `sidecar` is read-only, `step` runs the step in it",
+        _shell,
+    ),
     "answer": Command("answer yes|no [COMMENT]", "Answer the step that waits for an approval", _answer),
     "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),
     "retry": Command("retry", "Retry the step with your changes, and continue", _retry),

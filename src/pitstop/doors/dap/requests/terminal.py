@@ -1,4 +1,4 @@
-"""Terminals of the editor: a shell where the stopped step works."""
+"""Terminals of the editor: a shell where the paused step works, or the command of that step."""
 
 import shlex
 import sys
@@ -6,17 +6,19 @@ from pathlib import Path
 
 from pitstop.doors.dap.protocol.failures import RequestFailed
 from pitstop.doors.dap.session.adapter import Adapter
-from pitstop.service.debugging import StopInfo
+from pitstop.service.debugging import StopInfo, verbs
 from pitstop.settings import read_settings
 
-MODES = {"": "shell", "sidecar": "sidecar"}
+MODES = {"": "shell", "sidecar": "sidecar", "step": "shell step"}
 
 
 async def open_shell(adapter: Adapter, stop: StopInfo, mode: str) -> str:
     """Open a shell in a terminal of the client; for a client without one, the command that opens it."""
     if mode not in MODES:
-        raise RequestFailed("usage: shell [sidecar]")
+        raise RequestFailed("usage: shell [sidecar|step]")
     session = adapter.session()
+    if mode == "step" and (await session.live()[0].say(verbs.Context(stop.id))).kind != "run":
+        raise RequestFailed(f"{stop.occurrence} has no command to run in a terminal; `shell` opens one where it works")
     words = [sys.executable, "-m", "pitstop", "debug", session.run.id if session.run is not None else ""]
     variables = {"PITSTOP_HOME": str(read_settings().home)}
     if session.options.server is None:

@@ -200,12 +200,12 @@ class ContainerLauncher:
                     argv=argv,
                     cwd=folder,
                     env=env,
-                    options=self._shell_options.limited(options, yard.info),
+                    options=options if request.is_step else self._shell_options.limited(options, yard.info),
                     labels=labels_of(self._owner, workspace),
                     has_input=True,
                     is_terminal=True,
                     read_only=request.read_only,
-                    most_processes=self._shell_options.processes,
+                    most_processes=None if request.is_step else self._shell_options.processes,
                 )
                 shell = await self._own_shell(yard, workspace, container)
         except NotRun as error:
