@@ -99,6 +99,7 @@ class RunView(Struct):
     last_at: float = 0.0  # when the last event was
     is_own: bool = False  # whether the events that follow are those of this run, and not of the one it goes on from
     has_paused: bool = False  # whether anything is paused as a whole
+    waiting_frames: set[str] = field(default_factory=set)  # while anything is paused: those at a stop, or with frames
     steps: dict[str, StepView] = field(default_factory=dict)
     frames: dict[str, FrameView] = field(default_factory=dict)
     opened: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # each frame's first event, and parent
@@ -159,7 +160,7 @@ class RunView(Struct):
                 self._undone[self.last_event] = self._rewind(event)
             case _:
                 self._apply_debugger(event)
-        if self.stops or self.has_paused:
+        if (self.stops or self.has_paused) and self._can_change_paused(event):
             self._set_paused(event.at)
 
     def _start(self, event: RunStarted, last_at: float) -> None:
@@ -204,6 +205,10 @@ class RunView(Struct):
         yield from (frame.clock for frame in self.frames.values() if frame.own_state != "done")
         yield from (step.clock for step in self._open_steps())
 
+    def _can_change_paused(self, event: AnyEvent) -> bool:
+        """Not where a step starts or ends in a frame that waits for nothing: that frame runs before and after."""
+        return not isinstance(event, StepStarted | StepFinished) or event.frame in self.waiting_frames
+
     def _set_paused(self, at: float) -> None:
         """Let the clocks, and with them the states, follow the stops."""
         at_stop = {stop.frame for stop in self.stops.values()}
@@ -220,6 +225,7 @@ class RunView(Struct):
         if self.clock is not None:
             self.clock.set_paused(any(frame.parent is None and frame.id in frames for frame in live), at)
         self.has_paused = bool(frames or steps)
+        self.waiting_frames = at_stop.union(frame.parent for frame in live if frame.parent is not None)
 
     def _apply_debugger(self, event: AnyEvent) -> None:
         match event:

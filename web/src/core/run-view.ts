@@ -87,6 +87,7 @@ export class RunView {
   #heldBefore = new Map<string, number>(); // seconds that each occurrence was paused before it
   #isOwn = false; // whether the events that follow are those of this run
   #hasPaused = false;
+  #waitingFrames = new Set<string | null>(); // while anything is paused: those at a stop, or with frames
   #undone = new Map<number, Undone>(); // by the number of each rewind
 
   constructor(readonly carried_over = 0) {}
@@ -168,7 +169,7 @@ export class RunView {
       default:
         this.#applyDebugger(event);
     }
-    if (this.stops.size > 0 || this.#hasPaused) this.#setPaused(event.at);
+    if ((this.stops.size > 0 || this.#hasPaused) && this.#canChangePaused(event)) this.#setPaused(event.at);
   }
 
   /** Begin the run, or go on with it in another process. */
@@ -230,6 +231,12 @@ export class RunView {
     this.steps.set(occurrence, { ...step, clock, status });
   }
 
+  /** Not where a step starts or ends in a frame that waits for nothing: that frame runs before and after. */
+  #canChangePaused(event: RunEvent): boolean {
+    const isOfStep = event.kind === "step.started" || event.kind === "step.finished";
+    return !isOfStep || this.#waitingFrames.has(event.frame);
+  }
+
   /** Let the clocks, and with them the states, follow the stops. */
   #setPaused(at: number): void {
     const atStop = new Set([...this.stops.values()].map((stop) => stop.frame));
@@ -250,6 +257,7 @@ export class RunView {
     const isPaused = live.some(({ id, parent }) => parent === null && frames.has(id));
     if (this.clock) this.clock = setPaused(this.clock, isPaused, at);
     this.#hasPaused = frames.size > 0 || steps.size > 0;
+    this.#waitingFrames = new Set([...atStop, ...live.map(({ parent }) => parent)]);
   }
 
   #applyDebugger(event: RunEvent): void {
