@@ -6,14 +6,12 @@ import { type Connection, follow, type ServerEvent } from "@/api/sse";
 import type { BreakpointInfo, DebugState, DebugVerb, DebugVerbs, EditInfo, StopInfo } from "@/api/types";
 import { eventsUrl } from "@/api/url";
 import type { RunEvent, Stopped, WorkspaceProgress } from "@/core/events";
-import { Pauses } from "@/core/pauses";
 import { type FrameView, RunView } from "@/core/run-view";
 
 /** What the page is drawn from. A part is another object only when it has changed, so that `===` tells who has to be drawn. */
 export type RunSnapshot = {
   /** The same one, ever growing: `version` changes with it. */
   view: RunView;
-  pauses: Pauses;
   version: number;
   status: RunView["status"];
   frames: readonly FrameView[];
@@ -52,7 +50,6 @@ function verbsAt({ step, position, reasons }: Stopped): string[] {
 
 export class LiveRun {
   #view: RunView;
-  #pauses = new Pauses();
   #snapshot: RunSnapshot;
   #listeners = new Set<Listener>();
   #onEvent = new Set<OnEvent>();
@@ -74,7 +71,6 @@ export class LiveRun {
     this.#view = new RunView(carriedOver);
     this.#snapshot = {
       view: this.#view,
-      pauses: this.#pauses,
       version: 0,
       status: this.#view.status,
       frames: [],
@@ -197,7 +193,6 @@ export class LiveRun {
     for (const event of events) {
       if (event.number <= this.#view.last_event) continue;
       this.#view.apply(event);
-      this.#pauses.apply(event);
       isMoved ||= event.kind === "debug.stopped" || event.kind === "debug.resumed";
       isEnded ||= event.kind === "run.ended";
       isDebuggerChanged ||= event.kind.startsWith("debug.") || isEnded;

@@ -11,18 +11,24 @@ export type Clock = {
   readonly paused_seconds: number;
   readonly is_paused: boolean;
   readonly ended_at: number | null;
+  /** When it was paused, from and to, up to `since`. */
+  readonly pauses: readonly Stretch[];
 };
+
+export type Stretch = readonly [from: number, to: number];
 
 /** A clock that begins; `waited` are the seconds at the stop before. */
 export function newClock(at: number, waited = 0): Clock {
-  return { began_at: at - waited, since: at, ran_seconds: 0, paused_seconds: waited, is_paused: false, ended_at: null };
+  const began_at = at - waited;
+  const pauses: Stretch[] = waited > 0 ? [[began_at, at]] : [];
+  return { began_at, since: at, ran_seconds: 0, paused_seconds: waited, is_paused: false, ended_at: null, pauses };
 }
 
 export function passTo(clock: Clock, at: number): Clock {
   if (clock.ended_at !== null) return clock;
   const passed = Math.max(0, at - clock.since);
   return clock.is_paused
-    ? { ...clock, paused_seconds: clock.paused_seconds + passed, since: at }
+    ? { ...clock, paused_seconds: clock.paused_seconds + passed, since: at, pauses: pausesOf(clock, at) }
     : { ...clock, ran_seconds: clock.ran_seconds + passed, since: at };
 }
 
@@ -48,6 +54,11 @@ export function durationsOf(clock: Clock, now: number): Durations {
     paused: clock.paused_seconds + (clock.is_paused ? passed : 0),
     total: (clock.ended_at ?? now) - clock.began_at,
   };
+}
+
+/** When it was paused, up to now: a pause that lasts ends now. */
+export function pausesOf({ pauses, is_paused, since }: Clock, now: number): readonly Stretch[] {
+  return is_paused && now > since ? [...pauses, [since, now]] : pauses;
 }
 
 /** A frame that has not ended: what opened it, its open steps from the outermost, and whether it is at a stop. */

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useMemo } from "react";
 import { stepOf, useRun } from "@/api/run-context";
-import { pausedWithin } from "@/core/pauses";
+import { durationsOf, pausesOf } from "@/core/durations";
 import type { StepView } from "@/core/run-view";
 import { toneOf, wordOf } from "@/core/status";
 import { formatDuration } from "@/core/time";
@@ -19,12 +19,11 @@ const BARS: Record<string, string> = {
 };
 const COLUMNS = "grid-cols-[clamp(7rem,30%,16rem)_minmax(0,1fr)_4.5rem]"; // the step, its bar, its time
 
-/** When each step ran, and for how long it stood still: a bar per occurrence, with pauses hatched apart. */
+/** When each step ran, and for how long it was paused: a bar per occurrence, with pauses hatched apart. */
 export function Gantt() {
-  const { view, version, pauses, detail, selected, select, isLive } = useRun(
+  const { view, version, detail, selected, select, isLive } = useRun(
     "view",
     "version",
-    "pauses",
     "detail",
     "selected",
     "select",
@@ -65,7 +64,6 @@ export function Gantt() {
           {virtual.getVirtualItems().map((item) => {
             const step = steps[item.index];
             if (!step) return null;
-            const stills = pausedWithin(pauses.all, step.occurrence, from, step.ended_at ?? to);
             return (
               <button
                 type="button"
@@ -86,9 +84,9 @@ export function Gantt() {
                     {step.occurrence !== step.step && <span className="text-faint"> {step.occurrence}</span>}
                   </span>
                 </span>
-                <Bar step={step} from={from} to={to} pauses={stills} />
+                <Bar step={step} from={from} to={to} />
                 <span className="text-right text-muted text-sm tabular">
-                  {formatDuration(secondsAtWork(step, to, stills))}
+                  {formatDuration(durationsOf(step.clock, to).ran)}
                 </span>
               </button>
             );
@@ -105,27 +103,19 @@ export function Gantt() {
   );
 }
 
-/** How long it ran, without the time in which it, or all that runs in it, stood still. */
-function secondsAtWork(step: StepView, to: number, stills: readonly [number, number][]): number {
-  const began = step.started_at ?? to;
-  const still = stills.reduce((sum, [one, other]) => sum + Math.max(0, other - Math.max(one, began)), 0);
-  return (step.ended_at ?? to) - began - still;
-}
-
-function Bar({ step, from, to, pauses }: { step: StepView; from: number; to: number; pauses: [number, number][] }) {
+function Bar({ step, from, to }: { step: StepView; from: number; to: number }) {
   const share = (at: number) => `${(100 * (at - from)) / (to - from)}%`;
-  const start = Math.min(step.started_at ?? from, pauses[0]?.[0] ?? Number.POSITIVE_INFINITY);
-  const end = step.ended_at ?? to;
   const width = (one: number, other: number) => `max(3px, ${(100 * (other - one)) / (to - from)}%)`;
-  const still = pauses.reduce((sum, [one, other]) => sum + other - one, 0);
-  const told = `${wordOf(step.status)}${still > 0 ? `, paused for ${formatDuration(still)}` : ""}`;
+  const { began_at, ended_at } = step.clock;
+  const { paused } = durationsOf(step.clock, to);
+  const told = `${wordOf(step.status)}${paused > 0 ? `, paused for ${formatDuration(paused)}` : ""}`;
   return (
     <span className="relative h-3.5" title={told}>
       <span
         className={classNames("absolute inset-y-0 rounded-xs", BARS[toneOf(step.status)] ?? "bg-line-strong")}
-        style={{ left: share(start), width: width(start, end) }}
+        style={{ left: share(began_at), width: width(began_at, ended_at ?? to) }}
       />
-      {pauses.map(([one, other]) => (
+      {pausesOf(step.clock, to).map(([one, other]) => (
         <span
           key={one}
           className="hatched absolute inset-y-0 rounded-xs"
