@@ -1,65 +1,143 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openStage } from "./stage.ts";
+import { DARK, DARK_NARROW, looks, problemsOf } from "./looks.ts";
+import { openStage, PATIENCE } from "./stage.ts";
 
 const stage = openStage();
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-type Violation = { id: string; nodes: { html: string; failureSummary: string }[] };
+test("every page and panel can be used by everybody", async () => {
+  const run = await stage().openRun("shop-broken");
+  const { page } = run;
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await run.stopsAt("release failed");
+  const found: Record<string, string[]> = {};
+  const look = async (name: string) => Object.assign(found, await problemsOf(page, name, looks(DARK)));
+  for (const tab of ["Graph", "List", "Source", "Timeline", "Tests", "Files"]) {
+    await run.tab(tab);
+    await look(tab);
+  }
+  for (const tab of ["Variables", "Watch", "Frames", "Breakpoints", "Inject", "Context"]) {
+    await run.tab(tab);
+    await look(tab);
+  }
+  for (const tab of ["Console", "Time travel", "Shell"]) {
+    await run.tab(tab);
+    await look(tab);
+  }
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search commands" }).waitFor();
+  await look("palette");
+  await page.keyboard.press("Escape");
+  await run.tab("Breakpoints");
+  await run.press("Add");
+  await page.getByRole("heading", { name: "Add breakpoint" }).waitFor();
+  await look("breakpoint dialog");
+  await page.goto(`${stage().server.origin}/`);
+  await page.getByRole("list", { name: "Runs" }).waitFor();
+  await look("runs");
+  await page.goto(`${stage().server.origin}/new?flow=shop`);
+  await page.getByRole("button", { name: "Start run" }).waitFor();
+  await page.locator(".cm-content").waitFor();
+  await look("start");
+  expect(found).toEqual({});
+  await run.command("abort", {});
+  await run.close();
+});
 
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const found = (await page.evaluate(
-    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }).then((told) => told.violations)",
-  )) as Violation[];
-  return found.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 200)}`),
-  );
+/** Looks at what is open now, and gives what was wrong so far. */
+function lookingAround(found: Record<string, string[]>) {
+  return async (page: Page, name: string) => Object.assign(found, await problemsOf(page, name, looks(DARK_NARROW)));
 }
 
-for (const theme of ["light", "dark"] as const) {
-  test(`every page and panel can be used by everybody, ${theme}`, async () => {
-    const run = await stage().openRun("shop-broken");
-    const { page } = run;
-    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-    await page.reload();
-    await run.stopsAt("release failed");
-    const found: Record<string, string[]> = {};
-    const look = async (name: string) => {
-      await page.waitForFunction(() => document.getAnimations().every((each) => each.playState !== "running"));
-      const told = await violations(page);
-      if (told.length > 0) found[name] = told;
-    };
-    for (const tab of ["Graph", "List", "Source", "Timeline", "Tests", "Files"]) {
-      await run.tab(tab);
-      await look(tab);
-    }
-    for (const tab of ["Variables", "Watch", "Frames", "Breakpoints", "Inject", "Context"]) {
-      await run.tab(tab);
-      await look(tab);
-    }
-    for (const tab of ["Console", "Time travel", "Shell"]) {
-      await run.tab(tab);
-      await look(tab);
-    }
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Search commands" }).waitFor();
-    await look("palette");
-    await page.keyboard.press("Escape");
-    await run.tab("Breakpoints");
-    await run.press("Add");
-    await page.getByRole("heading", { name: "Add breakpoint" }).waitFor();
-    await look("breakpoint dialog");
-    await page.goto(`${stage().server.origin}/`);
-    await page.getByRole("list", { name: "Runs" }).waitFor();
-    await look("runs");
-    await page.goto(`${stage().server.origin}/new?flow=shop`);
-    await page.getByRole("button", { name: "Start run" }).waitFor();
-    await page.locator(".cm-content").waitFor();
-    await look("start");
-    expect(found).toEqual({});
-    await run.close();
+test("a failure, its dialogs and a step that runs can be used by everybody, on a telephone too", async () => {
+  const flows = join(stage().server.folder, "flows");
+  const git = (...words: string[]) =>
+    execFileSync("git", ["-C", flows, "-c", "user.name=Shop", "-c", "user.email=shop@example.org", ...words]);
+  git("init", "--quiet", "--initial-branch=main");
+  git("add", "shop-broken.yaml");
+  git("commit", "--quiet", "--message=Sell things");
+  const found: Record<string, string[]> = {};
+  const look = lookingAround(found);
+
+  const failing = await stage().openRun("shop-broken");
+  await failing.page.emulateMedia({ reducedMotion: "reduce" });
+  await failing.stopsAt("release failed");
+  await look(failing.page, "stop at a failure");
+  await failing.press("Let it fail");
+  await failing.endsAs("failed");
+  await look(failing.page, "failure banner");
+  await failing.press("Debug this failure…");
+  await failing.page.getByRole("radio", { name: "Another branch or commit" }).check();
+  await look(failing.page, "debug this failure");
+  await failing.close();
+
+  const hanging = await stage().openRun("hanging", {}, { file: "never" });
+  await hanging.page.emulateMedia({ reducedMotion: "reduce" });
+  await hanging.boxIs("wait", "running");
+  await hanging.press("Pause all frames");
+  await hanging.sees("Will pause after the current step");
+  await hanging.tab("Step");
+  await look(hanging.page, "running step");
+  await hanging.page.getByRole("tabpanel", { name: "Step" }).getByRole("button", { name: "Open shell" }).click();
+  await hanging.page.locator(".xterm-rows").getByText(/[$#]/).first().waitFor();
+  await look(hanging.page, "shell");
+  await hanging.command("abort", {});
+  await hanging.close();
+  expect(found).toEqual({});
+});
+
+test("breakpoints and the ways back can be used by everybody, on a telephone too", async () => {
+  const found: Record<string, string[]> = {};
+  const look = lookingAround(found);
+  const note = "Look at the sizes before they are packed: the total was wrong on Monday";
+  const condition = ".vars.sizes | length > 2";
+  const run = await stage().openRun("shop", {
+    breakpoints: [{ step: "checks", note, condition, group: "sizes" }, { step: "package" }],
   });
-}
+  await run.page.emulateMedia({ reducedMotion: "reduce" });
+  await run.stopsAt("Paused before checks");
+  await run.tab("Breakpoints");
+  await run.press("Mute all breakpoints");
+  await run.sees(", muted");
+  await look(run.page, "breakpoints");
+  await run.press("Unmute all breakpoints");
+  await run.press("Continue");
+  await run.stopsAt("Paused before package");
+  await run.press("Step back");
+  await run.page.getByRole("alertdialog").waitFor();
+  await look(run.page, "step back");
+  await run.page.getByRole("alertdialog").getByRole("button", { name: "Step back" }).click();
+  await run.stopsAt("Paused before checks");
+  await run.tab("Time travel");
+  await look(run.page, "stepped back");
+  await run.command("abort", {});
+  await run.close();
+  expect(found).toEqual({});
+});
+
+test("the start of a run and the way in can be used by everybody, on a telephone too", async () => {
+  const { server, context, browser } = stage();
+  const found: Record<string, string[]> = {};
+  const look = lookingAround(found);
+  const page = await context.newPage();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.goto(`${server.origin}/new?flow=wrong`);
+  await page.getByRole("region", { name: "Errors in the flow" }).waitFor();
+  await page.locator(".cm-error-note").first().waitFor();
+  await look(page, "start with errors");
+  await page.goto(`${server.origin}/new?flow=login`);
+  await page.getByRole("button", { name: "Start run" }).click();
+  await page.getByText("required").waitFor();
+  await look(page, "start with a secret");
+  await page.close();
+
+  const stranger = await browser.newPage({ reducedMotion: "reduce" });
+  stranger.setDefaultTimeout(PATIENCE);
+  await stranger.goto(server.login); // it was used before
+  await stranger.getByText(/ login$/).waitFor();
+  await look(stranger, "expired link");
+  await stranger.close();
+  expect(found).toEqual({});
+});

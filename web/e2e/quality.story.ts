@@ -2,13 +2,12 @@
 
 import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
+import { measure } from "./looks.ts";
 import { openStage, PATIENCE, type Stage } from "./stage.ts";
 
 const stage = openStage();
 const MOST_SCRIPT = 200_000; // bytes of JavaScript that the first page needs, as they are sent
 const MOST_SHIFT = 0.05; // half of what Lighthouse calls good
-const SMALLEST_TEXT = 10.5; // pixels
-const SMALLEST_TARGET = 20; // pixels; what is smaller has room around it
 
 type Told = { errors: string[]; responses: Response[] };
 
@@ -42,41 +41,6 @@ async function open(
   return { page, told };
 }
 
-/** What is wrong with what is on the page now. */
-function lookAt([smallestText, smallestTarget]: number[]): string[] {
-  const isSeen = (element: Element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-  const problems: string[] = [];
-  const { scrollWidth, clientWidth, lang } = document.documentElement;
-  if (scrollWidth > clientWidth) problems.push(`the page is ${scrollWidth - clientWidth} px wider than the window`);
-  if (!lang) problems.push("no language");
-  if (!document.title.includes("Pitstop")) problems.push(`the title is ${document.title}`);
-  if (!document.querySelector("meta[name=viewport]")) problems.push("no viewport");
-  if (!document.querySelector("meta[name=description]")) problems.push("no description");
-  if (document.querySelectorAll("main").length !== 1) problems.push("not one main part");
-  const headings = [...document.querySelectorAll("h1")].filter(isSeen);
-  if (headings.length !== 1) problems.push(`${headings.length} headings of the first level`);
-  for (const element of document.querySelectorAll("button, a[href], input, select, textarea")) {
-    const { width, height } = element.getBoundingClientRect();
-    const isSmall = width > 1 && Math.min(width, height) < (smallestTarget ?? 0);
-    const isInText =
-      getComputedStyle(element).display === "inline" || element.closest("[role=tree], [role=listbox], .react-flow");
-    const isChoice = element instanceof HTMLInputElement && ["checkbox", "radio", "range"].includes(element.type);
-    if (isSeen(element) && isSmall && !isInText && !isChoice)
-      problems.push(`${Math.round(width)} x ${Math.round(height)} px: ${element.outerHTML.slice(0, 120)}`);
-  }
-  for (const element of document.querySelectorAll("main *")) {
-    const hasText = [...element.childNodes].some(
-      (node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim(),
-    );
-    const size = Number.parseFloat(getComputedStyle(element).fontSize);
-    if (hasText && isSeen(element) && size < (smallestText ?? 0))
-      problems.push(`${size} px: ${element.textContent?.slice(0, 40)}`);
-  }
-  for (const image of document.querySelectorAll("img"))
-    if (!image.hasAttribute("alt")) problems.push(`no alt: ${image.src}`);
-  return problems;
-}
-
 for (const width of [1440, 390]) {
   test(`no page has errors, jumps, is too wide or has anything too small, at ${width} px`, async () => {
     const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
@@ -102,7 +66,7 @@ for (const width of [1440, 390]) {
       const { page, told } = await open(stage(), path, width);
       await isThere(page);
       const shift = await page.evaluate("window.shifts.reduce((sum, each) => sum + each, 0)");
-      const problems = await page.evaluate(lookAt, [SMALLEST_TEXT, SMALLEST_TARGET]);
+      const problems = await measure(page);
       const isMissing = path === "/runs/nobody" || path === "/nowhere";
       if (!isMissing) problems.push(...told.errors);
       const wrong = isMissing ? problems.filter((each) => !each.includes("headings")) : problems;

@@ -158,7 +158,7 @@ export class RunDriver {
 }
 
 /** In the page: what was to be done with the next frame is done. */
-function twoFrames(): Promise<number> {
+export function twoFrames(): Promise<number> {
   return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
 

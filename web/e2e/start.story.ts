@@ -29,6 +29,7 @@ test("a flow with errors cannot be started, and shows as many of them as `pitsto
   await page.goto(`${server.origin}/new?flow=wrong`);
   const errors = page.getByRole("region", { name: "Errors in the flow" });
   await errors.getByText("4 errors").waitFor();
+  await page.getByRole("button", { name: "flows/wrong.yaml · errors" }).waitFor();
   expect(await errors.getByRole("listitem").allTextContents()).toContainEqual(expect.stringContaining("jq"));
   await page.locator(".cm-error-note").first().waitFor();
   expect(await page.getByRole("button", { name: "Start run" }).isDisabled()).toBe(true);

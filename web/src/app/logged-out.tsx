@@ -47,7 +47,9 @@ export function LoggedOut() {
         <ol className="mt-4 list-decimal space-y-2 pl-5">
           <li>
             Run this on the machine of the server:
-            <pre className="mt-1 rounded-md bg-sunken px-2 py-1.5 font-mono text-sm">{command}</pre>
+            <pre className="mt-1 whitespace-pre-wrap break-words rounded-md bg-sunken px-2 py-1.5 font-mono text-sm">
+              {command}
+            </pre>
           </li>
           <li>Open the printed link in this browser. It works once and expires in five minutes.</li>
         </ol>

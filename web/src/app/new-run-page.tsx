@@ -46,7 +46,8 @@ export function NewRunPage() {
               >
                 <span className="block truncate font-medium">{each.name}</span>
                 <span className={classNames("block truncate text-sm", each.problem ? "text-failed" : "text-faint")}>
-                  {each.problem ?? shortFile(each.file)}
+                  {shortFile(each.file)}
+                  {each.problem && " · errors"}
                 </span>
               </button>
             </li>

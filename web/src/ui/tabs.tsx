@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from "react";
 import { Boundary } from "@/ui/boundary";
 import { classNames } from "@/ui/class-names";
 
@@ -18,6 +18,10 @@ type TabsProps<Id extends string> = {
 export function Tabs<Id extends string>({ label, tabs, active, onChange, children, extra }: TabsProps<Id>) {
   const base = useId();
   const row = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is active, and may be out of sight
+  useEffect(() => {
+    row.current?.querySelector("[aria-selected=true]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  }, [active]);
   const move = (event: KeyboardEvent) => {
     const at = tabs.findIndex((tab) => tab.id === active);
     const steps: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };

@@ -3,14 +3,14 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test, vi } from "vitest";
 import { LiveRun } from "@/api/live-run";
 import { RunContext, type RunPageState } from "@/api/run-context";
-import type { BreakpointInfo } from "@/api/types";
+import type { BreakpointInfo, StopInfo } from "@/api/types";
 import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
 import { Toasts } from "@/ui/toast";
 
 afterEach(cleanup);
 
 /** The panel with one breakpoint, beside what is told in passing; gives what the server was asked to change. */
-function stage(status: number, answer: object) {
+function stage(status: number, answer: object, more: Partial<RunPageState> = {}) {
   const asked: string[] = [];
   vi.stubGlobal("fetch", async (_url: string, { method = "GET", body = "" } = {}) => {
     if (method !== "GET") asked.push(`${method} ${body}`);
@@ -18,7 +18,13 @@ function stage(status: number, answer: object) {
   });
   const run = new LiveRun("r1");
   const breakpoint = { id: 7, request: { step: "build", condition: ".vars.x" }, paths: ["build"], hit_count: 0 };
-  const state = { ...run.snapshot(), run, breakpoints: [breakpoint as unknown as BreakpointInfo], isLive: true };
+  const state = {
+    ...run.snapshot(),
+    run,
+    breakpoints: [breakpoint as unknown as BreakpointInfo],
+    isLive: true,
+    ...more,
+  };
   render(
     <RunContext value={{ subscribe: () => () => undefined, state: () => state as unknown as RunPageState }}>
       <BreakpointsPanel />
@@ -41,4 +47,12 @@ test("a breakpoint that another client has removed is not reported as removed", 
 
   await screen.findByText("there is no breakpoint 7");
   expect(screen.queryByText("Removed breakpoint 7")).toBeNull();
+});
+
+test("a breakpoint is added at the paused step, also before that has started", async () => {
+  const editBreakpoint = vi.fn();
+  stage(200, {}, { stop: { step: "package" } as StopInfo, editBreakpoint });
+  await userEvent.click(screen.getByRole("button", { name: "Add" }));
+
+  expect(editBreakpoint).toHaveBeenCalledWith({ step: "package" });
 });

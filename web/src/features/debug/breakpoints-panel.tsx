@@ -11,9 +11,10 @@ import { toast } from "@/ui/toast";
 
 /** Every breakpoint, by group, to be switched, changed and removed. */
 export function BreakpointsPanel() {
-  const { run, view, debug, breakpoints, selectedView, editBreakpoint, act, confirm, isLive } = useRun(
+  const { run, view, debug, breakpoints, stop, selectedView, editBreakpoint, act, confirm, isLive } = useRun(
     "run",
     "debug",
+    "stop",
     "selectedView",
     "act",
     "confirm",
@@ -71,7 +72,7 @@ export function BreakpointsPanel() {
             className="h-7!"
             icon={<Plus className="size-3.5" />}
             disabled={!isLive}
-            onClick={() => editBreakpoint(selectedView ? { step: selectedView.step } : {})}
+            onClick={() => editBreakpoint({ step: (selectedView ?? stop)?.step || undefined })}
           >
             Add
           </Button>
@@ -165,7 +166,7 @@ function Row({ breakpoint: { id, request }, hits, isLive, onSwitch, onEdit, onRe
           <span className="text-faint">#{id}</span> {where}
         </p>
         {more && <p className="truncate font-mono text-muted text-sm">{more}</p>}
-        {request.note && <p className="truncate text-muted text-sm">{request.note}</p>}
+        {request.note && <p className="break-words text-muted text-sm">{request.note}</p>}
       </div>
       {hits > 0 && <span className="shrink-0 text-muted text-sm tabular">{hits === 1 ? "1 hit" : `${hits} hits`}</span>}
       <IconButton size="sm" label={`Edit breakpoint ${id}`} disabled={!isLive} onClick={onEdit}>

@@ -65,11 +65,11 @@ export function HistoryPanel() {
   };
   return (
     <div className="flex h-full flex-col">
-      <PanelBar className="gap-3 pl-3">
+      <PanelBar wraps className="gap-x-3 gap-y-1.5 pl-3">
         <input
           type="range"
           aria-label="Point in the history"
-          className="min-w-0 flex-1 accent-(--accent)"
+          className="min-w-40 flex-1 accent-(--accent)"
           min={0}
           max={last}
           value={index}

@@ -69,15 +69,14 @@ export function ShellPanel() {
   return (
     <div className="flex h-full flex-col">
       <div className="flex shrink-0 items-center gap-1 border-line border-b px-2 py-1">
-        <div role="tablist" aria-label="Shells" className="flex min-w-0 gap-1 overflow-x-auto">
+        <fieldset aria-label="Shells" className="flex min-w-0 gap-1 overflow-x-auto">
           {shells.map((shell) => (
             <span key={shell.id} className="flex items-center rounded-md bg-sunken">
               <button
                 type="button"
-                role="tab"
-                aria-selected={shell.id === active}
+                aria-pressed={shell.id === active}
                 onClick={() => setChosen(shell.id)}
-                className="rounded-md px-2 py-0.5 text-sm aria-selected:bg-accent-soft aria-selected:text-accent"
+                className="rounded-md px-2 py-0.5 text-sm aria-pressed:bg-accent-soft aria-pressed:text-accent"
               >
                 {shell.isRecorded && (
                   <span className="mr-1 text-failed" title="Recording">
@@ -92,7 +91,7 @@ export function ShellPanel() {
               </IconButton>
             </span>
           ))}
-        </div>
+        </fieldset>
         <IconButton size="sm" label="Open another shell" disabled={!place} onClick={() => openShell("shell")}>
           <Plus className="size-3.5" />
         </IconButton>

@@ -102,10 +102,15 @@ export function ShellTerminal({ run, place, mode, record, isShown, onEnd }: Shel
     screen.onResize(({ rows, cols }) => say(JSON.stringify({ resize: { rows, cols } })));
     const watching = new ResizeObserver(() => box.current?.clientWidth && fit.fit());
     watching.observe(box.current);
+    const recoloring = new MutationObserver(() => {
+      screen.options.theme = themeOf();
+    });
+    recoloring.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     void connect();
     return () => {
       isLeft = true;
       watching.disconnect();
+      recoloring.disconnect();
       socket?.close();
       screen.dispose();
     };

@@ -31,7 +31,7 @@ const look = EditorView.theme({
   ".cm-line.cm-stopped-active": { backgroundColor: "var(--paused-soft)", boxShadow: "inset 3px 0 var(--paused-fill)" },
   ".cm-line.cm-failed": { backgroundColor: "var(--failed-soft)" },
   // A block in the text may have no margin: the editor measures it without. So the space around the note is padding.
-  ".cm-error-note": { padding: "2px 16px 6px 8px", fontSize: "12px" },
+  ".cm-error-note": { padding: "2px 16px 6px 8px", fontSize: "12px", contain: "inline-size" }, // no wider than the text
   ".cm-error-note > div": {
     padding: "4px 8px",
     borderRadius: "6px",

@@ -38,7 +38,7 @@ export function SourceEditor({ label, text, marks, line, onToggle, onEdit, onLin
           yaml(),
           editorTheme,
           EditorState.readOnly.of(true),
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.updateListener.of((update) => {
             const isMoved = update.transactions.some((each) => each.isUserEvent("select"));
             if (isMoved) actions.current.onLine(atCursor(update.view));
