@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openStage, PATIENCE } from "./stage.ts";
+import { openStage, PATIENCE, twoFrames } from "./stage.ts";
 import { Wire } from "./wire.ts";
 
 const stage = openStage();
@@ -85,9 +85,20 @@ test("a condition with a typo is refused where it is written, and one that fails
   await run.close();
 });
 
-test("a step is injected by its form and runs before the one that is stopped", async () => {
+test("a step is injected by its form and runs before the one that is stopped; the graph stays where it is", async () => {
   const run = await stage().openRun("shop", { breakpoints: [{ step: "package" }] });
+  await run.page.setViewportSize({ width: 1440, height: 560 }); // so that the graph is moved to the stop
+  await run.page.reload();
   await run.stopsAt("Paused before package");
+  const graph = run.page.locator(".react-flow__viewport");
+  const place = () => graph.evaluate((element) => new DOMMatrix(getComputedStyle(element).transform).f);
+  const isMovedThere = async () => {
+    const at = await place();
+    await run.page.evaluate(twoFrames);
+    return at < 0 && at === (await place());
+  };
+  await expect.poll(isMovedThere, { timeout: PATIENCE }).toBe(true);
+  const before = await place();
   await run.tab("Inject");
   await run.page.getByRole("group", { name: "Step types" }).getByRole("button", { name: "run", exact: true }).click();
   await run.page.getByRole("textbox", { name: "script" }).fill("echo injected by hand");
@@ -95,6 +106,8 @@ test("a step is injected by its form and runs before the one that is stopped", a
   await run.press("Inject");
   await run.isTold(/Will run before package/);
   await run.page.getByRole("list", { name: "Waiting to run" }).getByText("look runs before package").waitFor();
+  await run.box("package+1").waitFor({ state: "attached" });
+  expect(await place()).toBe(before);
   await run.tab("List");
   await run.page.getByRole("treeitem").filter({ hasText: "look" }).getByText("echo injected by hand").waitFor();
   await run.tab("Graph");
