@@ -207,7 +207,7 @@ class RunView(Struct):
 
     def _can_change_paused(self, event: AnyEvent) -> bool:
         """Not where a step starts or ends in a frame that waits for nothing: that frame runs before and after."""
-        return not isinstance(event, StepStarted | StepFinished) or event.frame in self.waiting_frames
+        return not isinstance(event, (StepStarted, StepFinished)) or event.frame in self.waiting_frames
 
     def _set_paused(self, at: float) -> None:
         """Let the clocks, and with them the states, follow the stops."""

@@ -32,9 +32,8 @@ from pitstop.executors.machine.processes.keeper_process import KeeperProcess, sp
 from pitstop.executors.machine.processes.live_input import LiveInput
 from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
 from pitstop.executors.machine.processes.recording import Recording
-from pitstop.executors.machine.processes.result import result_of
+from pitstop.executors.machine.processes.result import result_of, stored_result
 from pitstop.executors.machine.processes.spawn import Request
-from pitstop.executors.machine.processes.supervisor import End
 from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors, ended_before, refused
 from pitstop.executors.machine.spill import STDERR, SpillReader, write_all
 from pitstop.executors.machine.workspaces.files import LocalFiles
@@ -197,9 +196,10 @@ class ProcessExecutor:
             return ref if self._started[key][1].ended.done() else None
         place = self._find(workspace).workspace
         end = place.end_of(key)
-        if end is None:
+        result = None if end is None else stored_result(end)
+        if result is None:
             return None
-        self._started[key], self._found[key] = (ref, ended_before(place.log_of(key))), result_of(End(**end))
+        self._started[key], self._found[key] = (ref, ended_before(place.log_of(key))), result
         return ref
 
     async def forget_ended(self, workspace: WorkspaceRef) -> None:

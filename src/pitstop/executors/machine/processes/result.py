@@ -2,6 +2,9 @@
 
 import os
 import signal
+from typing import Any
+
+from msgspec import convert, to_builtins
 
 from pitstop.engine.executor import CommandResult, CommandState
 from pitstop.executors.machine.processes.supervisor import End
@@ -30,6 +33,14 @@ def result_of(end: End | None) -> CommandResult:
         duration_seconds=end.duration_seconds if end.image_digest is None else end.ended_at - end.started_at,
         image_digest=end.image_digest or "",
     )
+
+
+def stored_result(stored: dict[str, Any]) -> CommandResult | None:
+    """The result that a supervisor stored; None for anything else, because steps can write there, too."""
+    try:
+        return convert(to_builtins(result_of(End(**stored))), CommandResult)
+    except (TypeError, ValueError):
+        return None
 
 
 def signal_of(exit_code: int | None) -> int | None:
