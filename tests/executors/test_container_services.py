@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.engine.container import ContainerOptions, Health, Service
 from pitstop.engine.executor import ShellRequest
@@ -13,6 +14,7 @@ from pitstop.executors.machine.containers.engine import ContainerEngine, EngineR
 from pitstop.steps.commands import why_it_ended
 from tests.containers import BOX, Docker
 from tests.executors.container_bench import Bench, open_bench, wait_shown
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 SERVE = ("sh", "-c", "mkdir -p /www; echo $GREETING > /www/index.html; exec httpd -f -p 8080 -h /www")
 READY = Health(command=("wget", "-q", "-O", "/dev/null", "http://localhost:8080"), interval_seconds=0.1)
@@ -100,9 +102,9 @@ async def test_two_services_of_one_name_are_refused(bench: Bench) -> None:
                 name="db",
                 image=BOX,
                 argv=("sh", "-c", "echo no disk; exec sleep 1000"),
-                health=Health(command=("sh", "-c", "echo not yet; false"), interval_seconds=0.1, start_seconds=5.0),
+                health=Health(command=("sh", "-c", "echo not yet; false"), interval_seconds=0.1, start_seconds=1.0),
             ),
-            "was not ready within 5 s: not yet",
+            "was not ready within 1 s: not yet",
         ),
     ],
 )
@@ -118,11 +120,13 @@ async def test_a_service_that_does_not_get_ready_is_told_with_what_it_said(
 
 async def test_a_service_that_ends_while_a_step_runs_is_named_in_its_failure(bench: Bench) -> None:
     dying = Service(name="db", image=BOX, argv=("sh", "-c", "nc -l -p 1234; echo no disk; exit 4"), shared=True)
-    end_it = "until nc db 1234 </dev/null; do sleep 0.1; done; while nslookup db >/dev/null; do sleep 0.1; done"
+    end_it = "until nc db 1234 </dev/null; do sleep 0.1; done; until [ -e ended ]; do sleep 0.01; done"
     said = f"service db ({BOX}) ended with exit code 4; last output:\nno disk"
 
-    result, _ = await bench.run(f"{end_it}; exit 7", container=beside(dying))
-    assert why_it_ended(result) == f"exit code 7; {said}"
+    command = await bench.start(f"{end_it}; exit 7", container=beside(dying))
+    await wait_until(lambda: bench.docker.says("ps", "--quiet", "--filter", "status=exited"))
+    (bench.repo / "ended").touch()
+    assert why_it_ended(await bench.executor.wait(command)) == f"exit code 7; {said}"
 
     result, _ = await bench.run("echo never", container=beside(dying))
     assert (result.state, result.exit_code) == ("failed", 126)
@@ -210,16 +214,17 @@ async def test_a_step_that_is_cancelled_while_its_network_is_made_leaves_none(
 async def test_a_shared_service_that_did_not_get_ready_for_one_step_is_not_taken_for_ready_by_the_next(
     bench: Bench,
 ) -> None:
-    health = Health(command=("false",), interval_seconds=0.1, start_seconds=1.0)
+    health = Health(command=("false",), interval_seconds=0.1, start_seconds=PATIENCE_SECONDS)
     slow = Service(name="slow", image=BOX, argv=("sleep", "1000"), health=health, shared=True)
     cancelled = await bench.start("echo ran", container=beside(web(shared=True), slow))
     await bench.wait_said(cancelled, "web is ready")
     await bench.executor.cancel(cancelled)
 
+    hurried = replace(slow, health=replace(health, start_seconds=0.1))
     for _ in range(2):
-        result, said = await bench.run("echo ran", container=beside(web(shared=True), slow))
+        result, said = await bench.run("echo ran", container=beside(web(shared=True), hurried))
         assert (result.state, result.exit_code) == ("failed", 126)
-        assert "was not ready within 1 s" in result.reason
+        assert "was not ready within 0.1 s" in result.reason
         assert "ran" not in said.splitlines()
 
 

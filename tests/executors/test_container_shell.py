@@ -237,7 +237,9 @@ async def test_a_shell_that_has_ended_touches_no_other_connection_when_it_is_clo
 async def test_what_an_engine_tells_of_a_shell_that_another_started_is_not_taken_for_its_end(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX))
+    ends_when_told = ("sh", "-c", "trap exit TERM; sleep 1000 & echo up; wait")  # the next engine waits for it to end
+    shell = await bench.executor.shell(bench.workspace, ShellRequest(image=BOX, argv=ends_when_told))
+    await wait_shown(shell, b"up")
     ask = ContainerEngine.ask
 
     async def ask_and_start_again(self: ContainerEngine, method: str, path: str, *args: Any, **more: Any) -> Any:
