@@ -5,7 +5,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,8 @@ from tests.chaos.world import People, Servers
 from tests.databases import postgres, postgres_url  # noqa: F401 - fixtures
 
 KILLS = amount(20, soak=300)
-TAKEOVERS = amount(8, soak=50)
+TAKEOVERS = amount(5, soak=50)
+LEASE_SECONDS, STOPPED_SECONDS = 4.0, 4.5
 AT_ONCE = 12
 # A server on a busy machine needs more time between two hits to get anywhere: as much more as it took to start.
 START_SECONDS, MOST_SLOW = 0.5, 5.0
@@ -27,7 +28,7 @@ SEED = int(os.environ.get("PITSTOP_SEED", "1"))
 async def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
     servers = Servers(tmp_path / "home", "", 1, 5.0)
 
-    def hit(chance: random.Random) -> None:
+    async def hit(chance: random.Random) -> None:
         (port,) = servers.ports
         servers.kill(port)
         servers.start(port)
@@ -40,27 +41,25 @@ async def test_two_servers_on_one_database_take_over_from_each_other(
     tmp_path: Path,
     postgres_url: str,  # noqa: F811 - the fixture
 ) -> None:
-    servers = Servers(tmp_path / "home", postgres_url, 2, 4.0)
-    stopped: list[int] = []
+    servers = Servers(tmp_path / "home", postgres_url, 2, LEASE_SECONDS)
 
-    def hit(chance: random.Random) -> None:
-        while stopped:
-            os.kill(stopped.pop(), signal.SIGCONT)
+    async def hit(chance: random.Random) -> None:
         port = chance.choice(servers.ports)
         if chance.random() < 0.3:
-            os.kill(servers.pids[port], signal.SIGSTOP)  # for longer than its lease: it has to find out by itself
-            stopped.append(servers.pids[port])
+            os.kill(servers.pids[port], signal.SIGSTOP)
+            await asyncio.sleep(STOPPED_SECONDS)  # it has to find out by itself that its lease has lapsed
+            os.kill(servers.pids[port], signal.SIGCONT)
         else:
             servers.kill(port)
             servers.start(port)
 
-    await live(servers, tmp_path, hit, TAKEOVERS, between=(0.5, 6.0))
+    await live(servers, tmp_path, hit, TAKEOVERS, between=(0.0, 2.0))
 
 
 async def live(
     servers: Servers,
     folder: Path,
-    hit: Callable[[random.Random], None],
+    hit: Callable[[random.Random], Awaitable[None]],
     hits: int,
     between: tuple[float, float] = (0.0, 0.6),
 ) -> None:
@@ -89,7 +88,7 @@ async def live(
                         await people.ask("GET", "/me")
                     slowness = (time.monotonic() - began) / START_SECONDS
                     await asyncio.sleep(chance.uniform(*between) * min(max(1.0, slowness), MOST_SLOW))
-                    hit(chance)
+                    await hit(chance)
                 is_over.set()
             there = await people.all_runs()
         finally:
