@@ -28,7 +28,8 @@ STOPPED_SECONDS = 26.0  # in a soak test; else until the commands have lost thei
 # The line in the file is the last act of a command: a second line is a second execution
 COMMAND = (
     'echo begins; touch "$PLACE/began.$PITSTOP_STEP"; while [ ! -e "$PLACE/go" ]; do sleep 0.01; done; '
-    'echo "word=$PITSTOP_STEP" >> "$PITSTOP_OUTPUT"; echo ends; echo once >> "$PLACE/ended.$PITSTOP_STEP"'
+    'echo "word=$PITSTOP_STEP" >> "$PITSTOP_OUTPUT"; touch "$PITSTOP_ARTIFACTS/$PITSTOP_STEP"; '
+    'echo ends; echo once >> "$PLACE/ended.$PITSTOP_STEP"'
 )
 
 
@@ -70,8 +71,7 @@ class World:
         self.stop()
         for each in places:
             (each / "go").touch()
-        logs = self.workspaces / run / ".pitstop" / "logs"
-        await wait_until(lambda: len(list(logs.glob("*.end"))) == AT_ONCE)
+        await wait_until(lambda: len([*self.workspaces.glob(f"{run}*/.pitstop/logs/*.end")]) == AT_ONCE)
         await come_back()
         await self._check(run, places)
 
@@ -95,15 +95,17 @@ class World:
         outputs = [each["outcome"]["outputs"] for each in events if each["kind"] == "step.finished"]
         words = sorted(each["word"] for each in outputs if each is not None)
         assert words == STEPS
+        assert {path.name for path in (self.workspaces / run / "artifacts").iterdir()} == set(STEPS)
+        assert not [*self.workspaces.glob(f"{run}-fresh-*")]
         for step in STEPS:
             page = await self.ask(self.last, "GET", f"/runs/{run}/log", params={"occurrence": step})
             assert [line["text"] for line in page.json()["lines"]] == ["begins", "ends"]
 
 
 def flow(place: Path) -> str:
-    """Steps of which every second one runs in a container."""
-    places = ["", f"image: {BOX}, env: {{PLACE: .}}, "]
-    steps = [f"      - {{id: s{number}, {places[number % 2]}run: '{COMMAND}'}}" for number in range(AT_ONCE)]
+    """Steps in the workspace of the run, in a container, and in a workspace of their own, in turn."""
+    places = ["", f"image: {BOX}, env: {{PLACE: .}}, ", "workspace: fresh, "]
+    steps = [f"      - {{id: s{number}, {places[number % 3]}run: '{COMMAND}'}}" for number in range(AT_ONCE)]
     return "\n".join(["name: f", f"env: {{PLACE: {place}}}", "steps:", "  - parallel:", *steps])
 
 

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pitstop.app import open_server_service
+from pitstop.engine.executor import Placement
 from pitstop.executors.machine.snapshots.store import SnapshotStore
 from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
 from pitstop.runs.live_run import LiveRun
@@ -16,6 +17,7 @@ from pitstop.service.runs import DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.sealing import read_seal
 from pitstop.service.secrets import Secrets
 from pitstop.settings import Settings
+from pitstop.steps.workplace import fresh_workspace
 from pitstop.store.sql.store import open_sql_store
 from tests.executors.trees import size_of
 from tests.moved_clock import MovedClock
@@ -45,6 +47,11 @@ async def debugged(service: ServerService) -> RunInfo:
     return await run.info()
 
 
+async def keep_workspace(service: ServerService, id: str) -> None:
+    executor = service.owned._executor
+    await executor.release(await executor.acquire(Placement(workspace=id)), keep=True)
+
+
 async def collect(service: ServerService, home: Path, now: float) -> tuple[int, int]:
     async def is_done(run: str) -> bool:
         return await is_done_with(run, service.owned._store, home / "runs", now)
@@ -70,18 +77,21 @@ async def test_then_they_go_unless_the_run_is_pinned(tmp_path: Path) -> None:
     clock = MovedClock()
     later = clock.now() + KEEP_SECONDS + 1
     async with server(tmp_path, clock) as service:
-        _, pinned = await debugged(service), await debugged(service)
+        done, pinned = await debugged(service), await debugged(service)
         await service.runs.pin(LOCAL, pinned.id)
         snapshots = SnapshotStore(tmp_path / "snapshots")
 
-        assert (await collect(service, tmp_path, later))[0] == 1
+        for run in (done, pinned):
+            await keep_workspace(service, fresh_workspace(run.id, "a step"))
 
-        assert await service.owned._executor.kept() == [pinned.id]
+        assert (await collect(service, tmp_path, later))[0] == 2
+
+        assert sorted(await service.owned._executor.kept()) == [pinned.id, fresh_workspace(pinned.id, "a step")]
         assert await snapshots.owners() == {pinned.id}
         assert await snapshots.snapshots() != []
         await service.runs.pin(LOCAL, pinned.id, pinned=False)
         removed, freed = await collect(service, tmp_path, later)
-        assert removed == 1
+        assert removed == 2
         assert freed > 0
         assert (await snapshots.snapshots(), size_of(snapshots)) == ([], 0)
         assert await service.owned._executor.kept() == []

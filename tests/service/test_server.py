@@ -369,6 +369,38 @@ async def test_a_command_that_ended_while_its_server_hung_is_not_run_again_and_h
     assert "step.interrupted" not in [event.kind for event in events]
 
 
+BEGINS_ANEW = """
+    steps:
+      - id: it
+        workspace: fresh
+        run: |
+          test ! -e left; touch left; echo began >> "$WORK/done.txt"
+          while [ ! -e "$WORK/go" ]; do sleep 0.02; done
+"""
+
+
+async def test_a_step_in_a_workspace_of_its_own_that_had_not_ended_begins_anew_without_what_it_left(
+    server: Server,
+) -> None:
+    clock = MovedClock()
+    async with server.open(clock=clock, database_time=clock) as service:
+        text = f"env: {{WORK: {server.folder}}}\n" + textwrap.dedent(BEGINS_ANEW)
+        run = await service.runs.start(LOCAL, server.request(text))
+        await wait_until(lambda: server.done() == ["began"])
+        await wait_until(lambda: clock.waiting == CHORES)
+        lapse(service.owned._executor._processes)  # type: ignore[attr-defined] # it is a PlacingExecutor
+        with pytest.raises(LogLost):
+            await run.wait()
+        await wait_until(lambda: run.id not in service.owned._known.live)
+        clock.move(LEASE_SECONDS)
+        resumed = await wait_until(lambda: service.owned._known.live.get(run.id))
+        await wait_until(lambda: server.done() == ["began", "began"])
+        (server.folder / "go").touch()
+
+        assert (await resumed.wait()).status == "passed"
+        assert not list(server.settings.workspaces.glob(f"{run.id}-fresh-*"))
+
+
 async def log_of(run: ActiveRun, occurrence: str) -> list[str]:
     return [line.text for line in (await run.log(occurrence)).lines]
 

@@ -171,7 +171,9 @@ class Activation:
         self.parent = parent
         self.attempt = attempt
         # The step whose workspace it works in; None for that of the run
-        self.home: str | None = base if step.workspace == "fresh" else None if parent is None else parent.home
+        self.home: str | None = None if parent is None else parent.home
+        if step.workspace == "fresh":
+            self.home = f"{base}:r{self.rewinds}"
         self.config: dict[str, Any] | None = None
         self.enters_code = False  # whether somebody wants to step on in the function that it calls
         self.cancel_reason: str | None = None  # why what is inside it was ended, when it was not the frame that was
@@ -402,6 +404,10 @@ class RunContext(Protocol):
 
     async def leave_fresh(self, home: str) -> None:
         """The step at `home` is over, and its workspace with it."""
+        ...
+
+    async def discard_fresh(self, home: str) -> None:
+        """The step at `home` begins anew: its workspace is removed with all that was left there."""
         ...
 
     async def keep_workspace(self, activation: Activation, position: str = "before") -> str | None: ...

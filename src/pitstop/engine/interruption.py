@@ -1,19 +1,24 @@
 """A step that was running when the run's process ended: whether its result is there, and what becomes of it if not."""
 
 from pitstop.engine.frame import Activation, ResumableStepType
-from pitstop.errors import UnknownStep
+from pitstop.errors import Unavailable, UnknownStep
 from pitstop.events.outcome import Outcome, Status, StepError
 
 
 async def has_ended(activation: Activation) -> bool:
     """Whether the result of an interrupted step is there, because what it started ended without the run's process."""
-    if activation.home is not None:
-        return False  # its workspace ended with the process
+    run, home, kind = activation.run, activation.home, activation.step.kind
     try:
-        step_type = activation.run.step_type(activation.step.kind)
-    except UnknownStep:
+        step_type = run.step_type(kind)
+        if home is not None:
+            step_type = await run.fresh_step_type(home, kind)
+    except (UnknownStep, Unavailable):
         return False  # it fails when it is to run
-    return isinstance(step_type, ResumableStepType) and await step_type.has_ended(activation)
+    if isinstance(step_type, ResumableStepType) and await step_type.has_ended(activation):
+        return True
+    if home is not None and activation.step.workspace == "fresh":
+        await run.discard_fresh(home)
+    return False
 
 
 def failed_by_interrupt(activation: Activation) -> Outcome | None:

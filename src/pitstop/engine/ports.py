@@ -53,6 +53,10 @@ class Workspaces(Protocol):
         """The step is over, and its workspace with it."""
         ...
 
+    async def discard(self, home: str) -> None:
+        """Remove that workspace with all that was left there: the step begins anew."""
+        ...
+
 
 class Ports(Struct, frozen=True):
     """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps.

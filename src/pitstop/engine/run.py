@@ -142,6 +142,10 @@ class Run:
         if self.ports.workspaces is not None:
             await self.ports.workspaces.leave(home)
 
+    async def discard_fresh(self, home: str) -> None:
+        if self.ports.workspaces is not None:
+            await self.ports.workspaces.discard(home)
+
     def what_counts(self) -> Counting:
         """What counts of the log as it is now."""
         if self.log is not None:

@@ -47,12 +47,14 @@ async def run_step(
     config: dict[str, Any] | None = None
     inject_after: tuple[Step, ...] = ()
     attempt = 1
+    home: str | None = None
     try:
         while True:
             if again is not None:
                 config, inject_after = again.config, again.inject_after
                 attempt += 1
             activation = Activation(parent.run, frame, step, scope, base, parent, attempt)
+            home = activation.home
             activation.config = config
             activation.start = start
             frame.activation = activation
@@ -63,8 +65,8 @@ async def run_step(
                 await asyncio.sleep(ended.delay_seconds)
             again = ended
     finally:
-        if step.workspace == "fresh":
-            await parent.run.leave_fresh(base)
+        if step.workspace == "fresh" and home is not None:
+            await parent.run.leave_fresh(home)
         frame.activation = outer
 
 

@@ -8,6 +8,7 @@ from pitstop.engine.executor import Executor
 from pitstop.errors import Unavailable, UnknownRun
 from pitstop.runs.run_info import ENDED
 from pitstop.runs.run_snapshots import SnapshotKeeping
+from pitstop.steps.workplace import FRESH
 from pitstop.store.port import RunStore
 
 YOUNG_SECONDS = 3600.0  # a snapshot without an owner may be about to get one
@@ -29,10 +30,11 @@ async def is_done_with(run: str, store: RunStore, local_runs: Path, now: float) 
 
 
 async def remove_old_workspaces(executor: Executor, is_done: IsDoneWith) -> int:
-    """How many there were."""
+    """How many there were. Those of steps that had their own are removed with the run's."""
     removed = 0
-    for workspace in await executor.kept():
-        if await is_done(workspace):
+    left = [workspace for workspace in await executor.orphans() if FRESH in workspace]
+    for workspace in (*await executor.kept(), *left):
+        if await is_done(workspace.partition(FRESH)[0]):
             with suppress(Unavailable):  # another server on this machine has taken it up
                 await executor.remove_workspace(workspace)
                 removed += 1

@@ -128,7 +128,8 @@ class Workplaces:
         place = await self._executor.acquire(placement)
         try:
             guarded: Any = GuardedExecutor(self._executor, lambda: self._on_lost(run))
-            yield workplace_in(guarded, place, self._new_masker, run=run, folder=folder, secrets=secrets, **more)
+            more = {"run": run, "is_resumable": True, "folder": folder, "secrets": secrets, **more}
+            yield workplace_in(guarded, place, self._new_masker, **more)
         finally:
             with suppress(WorkspaceLost):  # then it is another's, or nobody's
                 await self._executor.release(place, keep=True)

@@ -21,3 +21,6 @@ class FreshWorkspaces:
 
     async def leave(self, home: str) -> None:
         await self._workplace.leave(home)
+
+    async def discard(self, home: str) -> None:
+        await self._workplace.discard(home)

@@ -1,6 +1,7 @@
 """What the steps of one run work with: a workspace, the executor that it is in, and who listens."""
 
 import asyncio
+import hashlib
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +22,7 @@ from pitstop.steps.failures import BadConfig
 BASH = ("bash", "-eo", "pipefail")
 SH = ("sh", "-e")
 
+FRESH = "-fresh-"  # in the ids of workspaces that steps have for themselves, after that of the run's
 SETTLE_BYTES = 4 * 1024 * 1024  # of what one command wrote, until those who keep it are waited for
 
 OnOutput = Callable[[str, LogChunk], None]
@@ -44,6 +46,7 @@ def default_shell() -> tuple[str, ...]:
 class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of one run work with.
 
+    With `is_resumable` another server may resume the run, and take up the workspaces of steps that have their own.
     `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored, and
     `stored_output` tells how many bytes of each stream an occurrence has stored since a time.
     """
@@ -51,6 +54,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     executor: Executor
     workspace: WorkspaceRef
     run: str = "run"
+    is_resumable: bool = False
     env: Mapping[str, str] = msgspec.field(default_factory=dict)  # laid over what the executor gives every command
     secrets: Mapping[str, str] = msgspec.field(default_factory=dict)  # a command has those that its step lists
     shell: tuple[str, ...] = msgspec.field(default_factory=default_shell)
@@ -80,7 +84,8 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
             return self
         async with self._home_lock:
             if home not in self._homes:
-                workspace = await self.executor.acquire(Placement())
+                name = fresh_workspace(self.workspace.id, home) if self.is_resumable else None
+                workspace = await self.executor.acquire(Placement(workspace=name))
                 self._homes[home] = msgspec.structs.replace(
                     self,
                     workspace=workspace,
@@ -101,6 +106,13 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
                     await _copy_artifacts(place.files, self.files)
                 finally:
                     await self.executor.release(place.workspace)
+
+    async def discard(self, home: str) -> None:
+        """Remove the workspace of such a step, with all that was left there."""
+        place = self._homes.pop(home, None)
+        if place is not None:
+            with suppress(WorkspaceLost):
+                await self.executor.release(place.workspace)
 
     def keys(self) -> list[str]:
         """The execution keys given out so far."""
@@ -275,6 +287,11 @@ class Listener:
             offset, data = offset + skipped, data[skipped:]
         if data:
             self._on_output(self._occurrence, LogChunk(stream, offset, time, data))
+
+
+def fresh_workspace(workspace: str, home: str) -> str:
+    """The id of the workspace of a step that has its own, in the run with this workspace."""
+    return f"{workspace}{FRESH}{hashlib.sha256(home.encode()).hexdigest()[:16]}"
 
 
 async def _copy_artifacts(source: WorkspaceFiles, target: WorkspaceFiles) -> None:
