@@ -1,4 +1,4 @@
-"""Pitstop: runs multi-step work and lets you stop in it.
+"""Pitstop: a workflow engine with a built-in debugger.
 
 The names below are the public API. Each is loaded when it is first used, so `import pitstop` costs next to nothing.
 """

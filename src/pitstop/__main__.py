@@ -26,7 +26,7 @@ COMMANDS = {
     "debug": ("Run a flow in the debugger, at a prompt", "pitstop.doors.cli.debug.command:debug_command"),
     "up": ("Start Pitstop on this machine and open it in the browser", "pitstop.serving.commands:up_command"),
     "login": ("Print a one-time login link to a running server", "pitstop.serving.login:login_command"),
-    "shell": ("Open a shell in a step that runs or is paused", "pitstop.doors.cli.shell:shell_command"),
+    "shell": ("Open a shell in a running or paused step", "pitstop.doors.cli.shell:shell_command"),
     "runs": ("List runs, newest first", "pitstop.doors.cli.runs:runs_command"),
     "logs": ("Show the logs of a run", "pitstop.doors.cli.logs:logs_command"),
     "artifacts": ("List a run's artifacts, or print one", "pitstop.doors.cli.artifacts:artifacts_command"),

@@ -120,9 +120,9 @@ class BadGraph(BadDefinition):
 
 
 class Mistake(Struct, frozen=True):
-    """One thing that is wrong in a file, and where: lines and columns count from 1.
+    """An error in a file, and its position: lines and columns count from 1.
 
-    As text it is what a compiler prints: the place and what is wrong, the line (`text`), and a caret with the hint.
+    As text it looks like a compiler error: the position and message, the line (`text`), and a caret with the hint.
     """
 
     file: str
@@ -252,7 +252,7 @@ class RecursionLimit(StepFailure):
 
     def __init__(self, limit: int, node: str) -> None:
         super().__init__(
-            f"the graph took {limit} turns without reaching END (last node: {node!r}): "
+            f"the graph ran {limit} nodes without reaching END (last node: {node!r}): "
             f"end the loop, or raise compile(recursion_limit=...)"
         )
         self.limit = limit
@@ -420,7 +420,7 @@ class SeveralSteps(CommandRefused):
     def __init__(self, step: str, running: Iterable[str]) -> None:
         self.step = step
         self.running = tuple(running)
-        super().__init__(f"several steps run in {step!r}: choose one of {', '.join(self.running)}")
+        super().__init__(f"several steps are running in {step!r}: choose one of {', '.join(self.running)}")
 
 
 class UnknownOccurrence(CommandRefused):
@@ -462,7 +462,7 @@ class NoFuture(CommandRefused):
 
     def __init__(self, stop: int) -> None:
         super().__init__(
-            f"there is nothing to return to from stop {stop}: its frame has not gone back, or has finished a step since"
+            f"there is nothing to undo at stop {stop}: its frame was not rewound, or has finished a step since"
         )
         self.stop = stop
 
@@ -529,7 +529,7 @@ class WorkspaceLost(PitstopError):
     code = "executor.workspace_lost"
 
     def __init__(self, workspace: str, reason: str) -> None:
-        super().__init__(f"workspace {workspace!r} is gone: {reason}")
+        super().__init__(f"workspace {workspace!r} is lost: {reason}")
         self.workspace = workspace
         self.reason = reason
 
@@ -596,7 +596,7 @@ class FileTooLarge(FileProblem):
     code = "file.too_large"
 
     def __init__(self, path: str, size: int, limit: int) -> None:
-        super().__init__(path, f"it has {size:,} bytes, and {limit:,} are allowed")
+        super().__init__(path, f"it has {size:,} bytes, but at most {limit:,} are allowed")
         self.size = size
         self.limit = limit
 
@@ -616,7 +616,7 @@ class NotAsked(CommandRefused):
     code = "refused.not_asked"
 
     def __init__(self, occurrence: str) -> None:
-        super().__init__(f"step {occurrence!r} is not waiting for an approval")
+        super().__init__(f"step {occurrence!r} is not waiting for approval")
         self.occurrence = occurrence
 
 

@@ -65,7 +65,7 @@ def too_many_artifacts(files: int, size: int, limits: Limits) -> str | None:
         way_out = "pack them into one file, or raise PITSTOP_ARTIFACT_LIMIT_FILES"
         return too_many("the run has at least", files, "artifacts", limits.artifact_limit_files, way_out)
     if size > limits.artifact_limit_bytes:
-        way_out = "hand on less, or raise PITSTOP_ARTIFACT_LIMIT_BYTES"
+        way_out = "store fewer or smaller files, or raise PITSTOP_ARTIFACT_LIMIT_BYTES"
         return too_many("the artifacts have at least", size, "bytes", limits.artifact_limit_bytes, way_out)
     return None
 

@@ -435,7 +435,7 @@ class WorkspaceContract:
         assert told.sha == fixed
         await desk.debugger(again).say(verbs.Continue(stop.id))
         assert (await again.wait()).status == "passed"
-        with pytest.raises(BadCommit, match="cannot use commit 'bare': the flow has no step 'tests' there"):
+        with pytest.raises(BadCommit, match="cannot use commit 'bare': its flow has no step 'tests'"):
             await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(from_step="tests", commit="bare", use_file=True))
         with pytest.raises(BadFlow, match="it is not in commit"):
             await desk.service.runs.rerun(LOCAL, run.id, RerunRequest(commit=f"{fixed}~1", use_file=True))

@@ -78,9 +78,9 @@ async def test_a_breakpoint_at_a_visit_of_a_node_stops_at_no_other() -> None:
 
 
 WRONG_ADDRESSES = [
-    ("m[3].x", UnknownOccurrence, r"it has 3 turns: m\[0\] to m\[2\]"),
-    ("m.x#2", UnknownOccurrence, r"several times; it has 3 turns: m\[0\]"),
-    ("m[1]", UnknownOccurrence, r"names a turn, not a step; steps in it: m\[1\]\.x"),
+    ("m[3].x", UnknownOccurrence, r"it has 3 iterations: m\[0\] to m\[2\]"),
+    ("m.x#2", UnknownOccurrence, r"several times; it has 3 iterations: m\[0\]"),
+    ("m[1]", UnknownOccurrence, r"names an iteration, not a step; steps in it: m\[1\]\.x"),
     ("z[0].a", UnknownOccurrence, "z is not a matrix or a repeat"),
     ("r[0].y[1].q", UnknownOccurrence, "r.y is not a matrix or a repeat"),
     ("z@2", UnknownOccurrence, "no visits"),
@@ -114,7 +114,7 @@ async def test_one_runs_to_an_occurrence_and_goes_to_one_of_the_same_turn() -> N
     async with debugging(plan, {}, session_with("r[0].x")) as run:
         stop = await run.to(await run.stop(), "r[1].y")
         assert at(stop) == "before r[1].y"
-        with pytest.raises(NotAllowed, match=r"another turn or attempt; use r\[1\]\.x"):
+        with pytest.raises(NotAllowed, match=r"another iteration or attempt; use r\[1\]\.x"):
             await run.session.goto(stop, "r[0].x")
         await run.session.goto(stop, "r[1].x")
         assert at(await run.stop()) == "before r[1].x"

@@ -641,7 +641,7 @@ async def test_a_branch_that_is_ended_by_hand_while_it_waits_for_its_turn_is_ove
     async with debugging(plan, {}, breaking("a")) as run:
         stop = await run.stop()
         await run.session.cancel_frame("p.b")
-        assert (await run.event(FrameEnded, frame="p.b")).reason == "ended by the user"
+        assert (await run.event(FrameEnded, frame="p.b")).reason == "cancelled by the user"
         assert at(stop) in [at(each) for each in run.session.stops], "the other one stands where it stood"
         await run.session.continue_(stop)
         result = await run.end()
@@ -662,7 +662,7 @@ async def test_a_branch_that_is_ended_by_hand_before_it_has_begun_counts_as_one_
 
     assert result.status is Status.FAILED
     assert run.ran == ["p", "p.a"]
-    assert [event.reason for event in run.told(FrameEnded) if event.frame == "p.b"] == ["ended by the user"]
+    assert [event.reason for event in run.told(FrameEnded) if event.frame == "p.b"] == ["cancelled by the user"]
 
 
 @virtual_time

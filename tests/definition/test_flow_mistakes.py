@@ -11,10 +11,7 @@ from pitstop.limits import too_many_values
 from pitstop.plan.expressions import parse_template
 from tests.definition.flow_types import STEP_TYPES, mistakes_in, only_mistake, read
 
-BAD_SECRET = (
-    "`secrets.1`: the name of a secret has letters, digits and `_`, "
-    "begins with no digit, and has at most 200 characters"
-)
+BAD_SECRET = "`secrets.1`: a secret name has at most 200 letters, digits and `_`, and does not start with a digit"
 TWELVE_MISTAKES = """\
 nmae: twelve
 timeout: soon
@@ -306,7 +303,7 @@ def test_a_list_of_secrets_has_a_limit() -> None:
     names = ", ".join(f"KEY_{number}" for number in range(101))
     assert read(f"secrets: [{names.rpartition(', ')[0]}]\nsteps: [{{run: x}}]").secrets[-1] == "KEY_99"
     mistake = only_mistake(f"secrets: [{names}]\nsteps: [{{run: x}}]")
-    assert (mistake.line, mistake.message) == (1, "`secrets`: has 101 names: one list takes at most 100")
+    assert (mistake.line, mistake.message) == (1, "`secrets`: has 101 names, but at most 100 are allowed")
 
 
 def test_mistakes_in_a_very_long_line_are_small_together() -> None:

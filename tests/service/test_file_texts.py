@@ -18,8 +18,8 @@ from tests.service.test_server import Server, server
 __all__ = ["server"]
 
 HIDDEN = (
-    "the file has errors (1, the first in this line), but is not in a flow folder of the server, "
-    "which shows nothing of it: run `pitstop check` on it, or send its text"
+    "the file has errors (1, the first on this line), which are not shown because it is outside the "
+    "server's flow folders: run `pitstop check` on it, or send its text"
 )
 
 

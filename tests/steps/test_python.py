@@ -59,7 +59,7 @@ async def test_a_result_that_is_too_large_fails_the_step(bench: Bench, monkeypat
 
     told = await bench.failure("python", {"call": f"{HERE}:add", "with": {"a": 1}})
 
-    assert told.endswith(":add returned too much (it has 23 bytes, and 8 are allowed): write it to a file")
+    assert told.endswith(":add returned too much (it has 23 bytes, but at most 8 are allowed): write it to a file")
 
 
 @pytest.mark.parametrize(

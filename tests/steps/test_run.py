@@ -390,7 +390,7 @@ async def test_artifacts_of_a_failed_command_are_kept_too(bench: Bench) -> None:
         (
             Limits(artifact_limit_bytes=5),
             "the artifacts have at least 6 bytes, but at most 5 are allowed: "
-            "hand on less, or raise PITSTOP_ARTIFACT_LIMIT_BYTES",
+            "store fewer or smaller files, or raise PITSTOP_ARTIFACT_LIMIT_BYTES",
         ),
     ],
 )

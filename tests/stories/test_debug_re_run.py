@@ -54,7 +54,7 @@ def debug_the_release(clone: Clone, url: str, flow: str, first_process: str, ima
     with Person(clone, f"pitstop debug {run} --server {url} --break publish:after") as person:
         person.reads("tests", "(main)")  # before the step; those before it come from the log
         person.enters("context")
-        person.reads("tests (tests), 3 of 4", "machine", image, "join", "--shell")
+        person.reads("tests (tests), 3 of 4", "machine", image, "attach", "--shell")
         person.enters("c")
         person.reads("✘ tests", "failed", "(main)")
         person.enters("sh")

@@ -207,7 +207,7 @@ class Steering(Gatekeeper):
         self._refresh_gate()
 
     async def cancel_pause(self, frame: str | None = None) -> None:
-        """Take back a pending pause, of a frame or of every frame."""
+        """Cancel a pending pause, of a frame or of every frame."""
         run = self._running()
         if frame is not None and frame not in self._frames:
             raise UnknownFrame(frame)
@@ -236,7 +236,7 @@ class Steering(Gatekeeper):
             self._stopped_steps.add(activation.occurrence)
             activation.stop(reason)
 
-    async def cancel_frame(self, frame: str, reason: str = "ended by the user") -> None:
+    async def cancel_frame(self, frame: str, reason: str = "cancelled by the user") -> None:
         """Cancel a branch. What happens to its siblings is up to the flow."""
         run = self._running()
         found = self._frames.get(frame)
@@ -263,7 +263,7 @@ class Steering(Gatekeeper):
         self._let_returning_go("detach")
         self._refresh_gate()
 
-    async def abort(self, reason: str = "aborted by the user") -> None:
+    async def abort(self, reason: str = "cancelled by the user") -> None:
         """Cancel every frame, then run cleanup. A second call cancels the cleanup too."""
         run = self._running()
         self._is_aborted = True
@@ -314,7 +314,7 @@ class Steering(Gatekeeper):
         self._resume(held, "retry", held.again())
 
     async def inject(self, stop: Stop | int, step: Injectable, position: Literal["before", "after"] = "before") -> str:
-        """Insert a step that runs once, before or after this one. Returns its path."""
+        """Inject a step that runs once, before or after this one. Returns its path."""
         held = self._at(stop, "inject")
         if position == "before" and position not in held.stop.positions:
             raise NotAllowed("inject", held.stop.id, "the step has already run; inject after it, or retry it")

@@ -113,7 +113,7 @@ class Travelling(Steering):
     async def goto(self, stop: Stop | int, step: str, *, external: bool = False) -> None:
         """Jump to another step of the same sequence: go back to it, or skip the steps before it.
 
-        The address of an occurrence must be one in the same turn.
+        The address of an occurrence must be one in the same iteration.
         """
         held = self._at(stop, "goto")
         plan, activation = self._running().plan, held.point.activation
@@ -128,7 +128,7 @@ class Travelling(Steering):
         prefix = activation.base.removesuffix(activation.step.local)
         address = f"{prefix}{way.target.local}"
         if occurrence is not None and occurrence.address != address:
-            raise NotAllowed("goto", held.stop.id, f"{step} is in another turn or attempt; use {address}")
+            raise NotAllowed("goto", held.stop.id, f"{step} is in another iteration or attempt; use {address}")
         if way.is_back:
             point = point_before(self._running().what_counts(), held.stop.frame, address)
             if point is None:

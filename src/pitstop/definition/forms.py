@@ -56,7 +56,7 @@ def _check_action(written: str) -> str:
 
 def _check_secret(written: str) -> str:
     if not re.fullmatch(SECRET_PATTERN, written):
-        told = "the name of a secret has letters, digits and `_`, begins with no digit, and has at most 200 characters"
+        told = "a secret name has at most 200 letters, digits and `_`, and does not start with a digit"
         words = (re.sub("[^A-Za-z0-9_]|^(?=[0-9])", "_", written),)
         raise PydanticCustomError("secret_name", "{told}", {"told": told, "words": words})
     return written
@@ -67,7 +67,7 @@ def _check_secrets(written: object) -> object:
         hint = f"did you mean `[{written}]`?" if isinstance(written, str) else "such as `[DEPLOY_KEY]`"
         raise PydanticCustomError("secret_list", "{told}", {"told": "must be a list of names", "hint": hint})
     if len(written) > MOST_SECRETS:
-        told = f"has {len(written)} names: one list takes at most {MOST_SECRETS}"
+        told = f"has {len(written)} names, but at most {MOST_SECRETS} are allowed"
         raise PydanticCustomError("secret_list", "{told}", {"told": told})
     return written
 

@@ -311,7 +311,7 @@ class FakeExecutor:
 
     async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
         if command.workspace not in self._held:
-            raise WorkspaceLost(command.workspace, f"so the log of {command.key!r} is gone too")
+            raise WorkspaceLost(command.workspace, f"so is the log of {command.key!r}")
         running = self.commands[command.key]
         position = 0
         while position < len(running.chunks) or running.result is None:

@@ -54,13 +54,15 @@ def _check_marks(text: str, step: Step, around: Step, segment: re.Match[str], *,
     if "0" in (segment["visit"], segment["attempt"]):
         raise UnknownOccurrence(text, "visits (@) and attempts (#) count from 1")
     if segment["turn"] and is_last:
-        raise UnknownOccurrence(text, f"it names a turn, not a step; steps in it: {_inside(step, text) or 'none'}")
+        raise UnknownOccurrence(
+            text, f"it names an iteration, not a step; steps in it: {_inside(step, text) or 'none'}"
+        )
     if is_last or (step.kind not in _TURNING and not segment["turn"]):
         return
     if step.kind not in _TURNING:
-        raise UnknownOccurrence(text, f"{step.path} is not a matrix or a repeat, so it has no turns ([])")
+        raise UnknownOccurrence(text, f"{step.path} is not a matrix or a repeat, so it has no iterations ([])")
     turns = _turns_of(step)
-    known = "name a turn, such as" if turns is None else f"it has {turns} turns:"
+    known = "name an iteration, such as" if turns is None else f"it has {turns} iterations:"
     last = "" if turns is None or turns == 1 else f" to {step.path}[{turns - 1}]"
     if not segment["turn"] or (turns is not None and int(segment["turn"]) >= turns):
         raise UnknownOccurrence(text, f"{step.path} runs its steps several times; {known} {step.path}[0]{last}")

@@ -65,7 +65,7 @@ def without_quotes(found: Iterable[Mistake], may_quote: Callable[[str], bool]) -
 def _hidden(mistakes: list[Mistake]) -> Mistake:
     first = mistakes[0]
     message = (
-        f"the file has errors ({len(mistakes):,}, the first in this line), but is not in a flow folder of the server, "
-        "which shows nothing of it: run `pitstop check` on it, or send its text"
+        f"the file has errors ({len(mistakes):,}, the first on this line), which are not shown because it is "
+        "outside the server's flow folders: run `pitstop check` on it, or send its text"
     )
     return Mistake(first.file, first.line, first.column, message)

@@ -42,7 +42,7 @@ class InputInfo(Struct, frozen=True):
 
 
 class SecretUse(Struct, frozen=True):
-    """A secret that a flow uses. `is_stored`: the service has its value, so a run need not be given one."""
+    """A secret that a flow uses. `is_stored`: the service has its value, so a run does not need one."""
 
     name: str
     is_stored: bool

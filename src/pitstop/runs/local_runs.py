@@ -18,7 +18,7 @@ from pitstop.store.port import RunStore
 if TYPE_CHECKING:  # a run that is not debugged need not load it
     from pitstop.debugger.session import Session
 
-LEFT_ALONE = "the client that started it is gone"
+LEFT_ALONE = "the client that started it has disconnected"
 
 
 class LocalRuns:

@@ -114,9 +114,9 @@ class RunMaker:
         try:
             return await self._prepare(request, file, make_plan, request.from_run)
         except UnknownStep as error:
-            raise BadCommit(named, f"the flow has no step {error.step!r} there") from error
+            raise BadCommit(named, f"its flow has no step {error.step!r}") from error
         except BadLog as error:
-            raise BadCommit(named, f"the flow is another one there: {error}") from error
+            raise BadCommit(named, f"its flow differs: {error}") from error
 
     async def recall(self, record: RunRecord, secrets: Mapping[str, str]) -> PreparedRun:
         """What was prepared for a run that is kept, from its record alone: it goes on with the flow it began with."""

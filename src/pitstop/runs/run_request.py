@@ -38,8 +38,8 @@ class BreakpointInfo(msgspec.Struct, frozen=True, kw_only=True):
 class BreakpointRequest(Request[BreakpointInfo], frozen=True, omit_defaults=False, kw_only=True):
     """Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq.
 
-    With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming
-    `equals`.
+    With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with
+    `has_equals`, becomes `equals`.
     """
 
     step: Text | None = None

@@ -16,7 +16,7 @@ from pitstop.runs.stop_info import DebugState
 
 COMMANDS = {
     "@resume": "resume the run",
-    "@retry": "retry the step, with your edits",
+    "@retry": "retry the step, with your changes",
     "@skip": "skip the step",
     "@abort": "cancel the run; cleanup still runs",
     "@status": "show where the run is",

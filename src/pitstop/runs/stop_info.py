@@ -34,7 +34,7 @@ class OutcomeInfo(Struct, frozen=True, kw_only=True):
 
 
 class WayInfo(Struct, frozen=True, kw_only=True):
-    """Where a step back, or undoing one, leads, and how many steps it undoes, or lets count again."""
+    """Where a step back, or undoing one, leads, and how many steps it undoes or restores."""
 
     step: str
     occurrence: str
@@ -146,7 +146,7 @@ class ContextInfo(Struct, frozen=True, kw_only=True):
     """Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`.
 
     `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files;
-    both are empty for a run that only its own terminal can come to.
+    both are empty for a run that only its own terminal can reach.
     """
 
     stop: int

@@ -127,7 +127,7 @@ def intervention_text(event: Event, closed: Mapping[int, ShellClosed] = MappingP
         case OutcomeForced():
             return f"forced {event.occurrence} to {event.outcome.status.value}"
         case FrameCancelled():
-            return f"ended branch {event.frame}"
+            return f"cancelled branch {event.frame}"
         case StepStopped():
             return f"stopped {event.occurrence}"
         case StepInjected():

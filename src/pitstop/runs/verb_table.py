@@ -67,12 +67,12 @@ VERBS = {
     for verb in (
         Verb("continue", verbs.Continue, "Resume a paused frame, or all", _STOP),
         Verb("pause", verbs.Pause, "Pause a frame at its next point, or all"),
-        Verb("cancel_pause", verbs.CancelPause, "Take back a pending pause"),
+        Verb("cancel_pause", verbs.CancelPause, "Cancel a pending pause"),
         Verb("stop_step", verbs.StopStep, "Stop a running step, and pause at its failure", {"step": "tests"}),
         Verb("step", verbs.Step, "Step into, over, out, to or back", {**_STOP, "kind": "over"}),
         Verb("cancel_frame", verbs.CancelFrame, "Cancel a branch", {"frame": "2.tests"}),
         Verb("skip", verbs.Skip, "Skip the step", {**_STOP, "outputs": {}}),
-        Verb("retry", verbs.Retry, "Retry the step, with your edits", _STOP),
+        Verb("retry", verbs.Retry, "Retry the step, with your changes", _STOP),
         Verb("force", verbs.Force, "Force the outcome of the step", {**_STOP, "status": "passed"}),
         Verb(
             "inject",
@@ -91,7 +91,7 @@ VERBS = {
             {**_STOP, "config": {"script": "make test"}},
         ),
         Verb("rewind", verbs.Rewind, "Rewind to a point in the history", {**_STOP, "point": 12}),
-        Verb("forward", verbs.Forward, "Return to the abandoned future, after going back", _STOP),
+        Verb("forward", verbs.Forward, "Undo the last step back, rewind, restart or jump", _STOP),
         Verb("restart", verbs.Restart, "Restart the frame", _STOP),
         Verb("goto", verbs.Goto, "Jump to another step of the same sequence", {**_STOP, "step": "deploy"}),
         Verb("abort", verbs.Abort, "Cancel and clean up"),
@@ -116,7 +116,7 @@ VERBS = {
             method="DELETE",
             path="breakpoints",
         ),
-        Verb("mute", verbs.Mute, "Ignore all breakpoints, or no longer", {"muted": True}),
+        Verb("mute", verbs.Mute, "Mute or unmute all breakpoints", {"muted": True}),
         Verb(
             "enable_breakpoint_group",
             verbs.EnableBreakpointGroup,

@@ -66,23 +66,23 @@ class Pause(Request[None], frozen=True):
 
 
 class CancelPause(Request[None], frozen=True):
-    """The frame, or every frame, runs on as if no pause had been requested."""
+    """The frame, or every frame, keeps running as if no pause had been requested."""
 
     frame: Text | None = None
 
 
 class StopStep(Request[None], frozen=True):
-    """The step fails, and its frame pauses there. Said again, its command is killed at once."""
+    """The step fails, and its frame pauses there. A second request kills its command at once."""
 
     step: Annotated[str, Meta(max_length=4096, description="A running step: its occurrence, path or ID.")]
     reason: Text = "stopped by the user"
 
 
 class CancelFrame(Request[None], frozen=True):
-    """End a branch; what happens to its siblings is up to the flow. The main frame is the run: abort that."""
+    """Cancel a branch; what happens to its siblings is up to the flow. To cancel the main frame, abort the run."""
 
     frame: Text
-    reason: Text = "ended by the user"
+    reason: Text = "cancelled by the user"
 
 
 class Detach(Request[None], frozen=True):
@@ -90,7 +90,7 @@ class Detach(Request[None], frozen=True):
 
 
 class Abort(Request[None], frozen=True):
-    reason: Text = "aborted by the user"
+    reason: Text = "cancelled by the user"
 
 
 # --- Changing --------------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class ClearBreakpoints(Request[None], frozen=True):
 
 
 class Mute(Request[None], frozen=True):
-    """Breakpoints that are muted stay as they are. It lasts until they are unmuted, also over a restart."""
+    """Muted breakpoints are kept but ignored, across restarts too, until they are unmuted."""
 
     muted: bool = True
 
@@ -247,7 +247,7 @@ class Breakpoints(Request[tuple[BreakpointInfo, ...]], frozen=True):
 
 
 class Evaluate(Request[Evaluated], frozen=True):
-    """The answer has every value that the expression gives."""
+    """The answer has every value that the expression returns."""
 
     expression: Text
     stop: Annotated[int, Meta(ge=1, lt=2**53, description="A current stop; omit it for the run as a whole.")] | None = (
@@ -262,7 +262,7 @@ class Watches(Request[dict[str, Any]], frozen=True):
 
 
 class Variables(Request[VariablePage], frozen=True):
-    """The children of the value at a path, a page of them."""
+    """A page of the children of the value at a path."""
 
     stop: Stop
     path: Annotated[str, Meta(max_length=4096, description="A jq path, such as `.vars.list[0]`.")] = "."
@@ -311,7 +311,7 @@ class FilesDiff(Request[FileDiff], frozen=True):
 
 
 class Context(Request[ContextInfo], frozen=True):
-    """Where the stop is: commit, machine, image, step, the last lines of its log, and how to join."""
+    """Where the stop is: commit, machine, image, step, the last lines of its log, and how to attach."""
 
     stop: Stop
 

@@ -24,7 +24,7 @@ class StoredFlow(Struct, frozen=True):
 class StepTypeHelp(Struct, frozen=True):
     """A step type or a control-flow construct: one line, and the full description.
 
-    `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it.
+    `config` is the JSON Schema of its config, for forms; None for a control-flow construct, which contains steps.
     """
 
     name: str

@@ -49,21 +49,21 @@ def check_secret(name: str, scope: str = SERVER, repos: Sequence[str] = ()) -> N
     """BadSecret when nothing can be stored under this name and scope, or for these repositories."""
     if not _NAME.fullmatch(name):
         raise BadSecret(
-            f"{name!r} cannot be the name of a secret: use letters, digits and _, no digit first, at most 200 of them"
+            f"invalid secret name {name!r}: use at most 200 letters, digits and _, and do not start with a digit"
         )
     if not _is_scope(scope):
         raise BadSecret(
-            f"{scope!r} is not a scope: use server, repo:<repo> or flow:<repo>:<flow> "
-            f"(flow::<flow> for a flow of a flows folder)"
+            f"invalid scope {scope!r}: use server, repo:<repo> or flow:<repo>:<flow> "
+            f"(flow::<flow> for a flow in a flow folder)"
         )
     if repos and scope != SERVER:
-        raise BadSecret(f"a secret of {scope} takes no list of repositories: only one of the server does")
+        raise BadSecret(f"a secret with scope {scope} cannot have a list of repositories: only scope server can")
     if len(repos) > MOST_REPOS:
-        raise BadSecret(f"{len(repos)} repositories are too many: a secret takes at most {MOST_REPOS}, or *")
+        raise BadSecret(f"{len(repos)} repositories are too many: use at most {MOST_REPOS}, or *")
     for repo in repos:
         if repo != EVERY_REPO and not _REPO.fullmatch(repo):
             raise BadSecret(
-                f"{repo!r} cannot be a repository: use *, or small letters, digits, '.', '_' and '-', at most 64"
+                f"invalid repository {repo!r}: use *, or at most 64 lowercase letters, digits, '.', '_' and '-'"
             )
 
 

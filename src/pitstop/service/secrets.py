@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the command line lists secrets and opens none
 
 
 class SecretInfo(Struct, frozen=True):
-    """A stored secret, which cannot be read back. `repos` may have it, where its scope is `server`."""
+    """A stored secret, which cannot be read back. Runs of `repos` may get it if its scope is `server`."""
 
     name: str
     scope: str

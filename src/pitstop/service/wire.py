@@ -174,7 +174,9 @@ class ShellForm(Form):
 
 class SecretForm(Form):
     value: LongText
-    repos: list[Name] = Field([], description="Which repositories may have a secret of the server; `*` is all.")
+    repos: list[Name] = Field(
+        [], description="Repositories whose runs may get a secret with scope `server`; `*` is all."
+    )
 
 
 class TokenForm(Form):

@@ -65,7 +65,9 @@ def gc_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:
         "Pinned runs, and runs whose workspace is kept, are not deleted.",
         allow_abbrev=False,
     )
-    parser.add_argument("--older-than", metavar="TIME", default="30d", help="delete runs that ended longer ago (30d)")
+    parser.add_argument(
+        "--older-than", metavar="TIME", default="30d", help="delete runs that ended longer ago than this (30d)"
+    )
     parser.add_argument("--keep-last", metavar="N", type=int, default=50, help="always keep the newest N (50)")
     _add_database(parser)
     options = parser.parse_args(words)

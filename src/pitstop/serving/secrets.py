@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         help="which runs may get it: server (the default), repo:REPO, flow:REPO:FLOW, or flow::FLOW for a stored flow",
     )
     parser.add_argument(
-        "--repos", metavar="A,B|*", help="repositories whose runs may get a secret of scope server (default: none)"
+        "--repos", metavar="A,B|*", help="repositories whose runs may get a secret with scope server (default: none)"
     )
     parser.add_argument(
         "--server",

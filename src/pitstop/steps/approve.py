@@ -17,7 +17,7 @@ class ApproveConfig(StepConfig):
 
 
 class ApproveStep:
-    """Waits for a person. Its outputs: who approved (`by`), and the `comment`."""
+    """Outputs: who approved (`by`), and the `comment`."""
 
     name: ClassVar[str] = "approve"
     summary: ClassVar[str] = "Wait for a user's approval."

@@ -28,7 +28,7 @@ class CheckConfig(StepConfig):
 
 
 class CheckStep:
-    """Checks that jq holds. When it does not, the failure tells what was there."""
+    """If it is not, the failure shows the values that it used."""
 
     name: ClassVar[str] = "check"
     summary: ClassVar[str] = "Check that a jq expression is true, now or within a timeout."

@@ -65,7 +65,7 @@ class ServiceConfig(StepConfig):
     ] = Field(
         default_factory=HealthConfig,
         description="Command that checks readiness, or a mapping with `command`, `interval`, `timeout` and `start`. "
-        "Defaults to the image's health check; without one the service is ready when its container runs.",
+        "Defaults to the image's health check; without one, the service is ready after half a second.",
     )
     shared: bool = Field(
         False,

@@ -94,7 +94,7 @@ class HttpConfig(StepConfig):
 
 
 class HttpStep:
-    """Asks a server. Its outputs: `status`, `headers`, and `json` or, where the answer is none, `body`."""
+    """Outputs: `status`, `headers`, and `json`, or `body` if the response is not JSON."""
 
     name: ClassVar[str] = "http"
     summary: ClassVar[str] = "Send an HTTP request and check the response, now or within a timeout."

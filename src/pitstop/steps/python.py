@@ -37,7 +37,7 @@ class PythonConfig(StepConfig):
 
 
 class PythonStep:
-    """Calls a function, an async one too, in a process whose folder is the workspace.
+    """The function may be async, and runs in a process whose folder is the workspace.
 
     The mapping that it returns is the step's outputs; what it prints is in the step's log.
     """

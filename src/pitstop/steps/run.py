@@ -72,9 +72,9 @@ class _ConfigWhenAsked:
 
 
 class RunStep:
-    """Runs a script, here or in a container.
+    """It runs on this machine, or in a container.
 
-    Its outputs: `exit_code`, what it wrote to $PITSTOP_OUTPUT, `tests`, `artifacts`, and `image_digest`.
+    Outputs: `exit_code`, what the script wrote to $PITSTOP_OUTPUT, `tests`, `artifacts`, and `image_digest`.
     """
 
     name: ClassVar[str] = "run"

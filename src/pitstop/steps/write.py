@@ -33,7 +33,7 @@ class WriteConfig(StepConfig):
 
 
 class WriteStep:
-    """Writes a file, never outside the workspace, whatever links there are."""
+    """It never writes outside the workspace, even through links."""
 
     name: ClassVar[str] = "write"
     summary: ClassVar[str] = "Write a file in the workspace."

@@ -111,7 +111,7 @@ def test_a_command_that_fails_ends_the_run_and_is_told_by_the_exit_code(shop: Fo
         ("set .vars.a.b.c[0].x = 1", None),
         ("sh", "✘ sh: there is no terminal for a shell"),
         ("shell step", "✘ sh: there is no terminal for a shell; `next` runs the step without one"),
-        ("answer y", "✘ no step is waiting for an answer"),
+        ("answer y", "✘ no step is waiting for approval"),
     ],
 )
 def test_what_is_refused_is_told_in_one_line(shop: Folder, command: str, said: str | None) -> None:

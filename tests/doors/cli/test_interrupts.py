@@ -65,7 +65,7 @@ def test_twice_ends_everything_at_once(cli: CommandLine) -> None:
     started.read_until("stubborn | stubborn")
 
     started.send(signal.SIGINT)
-    started.read_until("again to kill it")
+    started.read_until("interrupt again to kill it")
     started.send(signal.SIGINT)
     said = started.wait()
 

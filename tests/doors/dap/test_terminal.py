@@ -80,7 +80,7 @@ async def test_a_shell_opens_in_a_terminal_of_the_editor(adapter: AdapterClient,
     assert asked["arguments"]["args"][-4:] == ["-c", "sidecar", "-c", "leave"]
     adapter.respond({"seq": 7777, "command": "runInTerminal"})  # which was never asked
     adapter.respond(asked, success=False, message="not now")
-    assert (await adapter.answer(asking))["message"] == "the editor opened no terminal: not now"
+    assert (await adapter.answer(asking))["message"] == "the editor did not open a terminal: not now"
     assert "usage" in (await adapter.refusal("evaluate", expression="shell x", context="repl")).message
     await adapter.ask("continue", threadId=1)
     assert await adapter.ended() == 0

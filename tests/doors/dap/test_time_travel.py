@@ -77,7 +77,7 @@ async def test_an_edit_that_cannot_be_made_again_is_named(adapter: AdapterClient
     await adapter.ask("restartFrame", frameId=whole["id"])
 
     await adapter.stopped()
-    assert "an edit could not be made again: " in adapter.output("stderr")
+    assert "could not reapply an edit: " in adapter.output("stderr")
 
 
 async def test_a_step_that_has_not_begun_cannot_be_started_again(adapter: AdapterClient) -> None:

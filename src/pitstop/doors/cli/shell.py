@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # what `--help` need not pay for
     from pitstop.service.workspaces import ShellMode
 
 EPILOG = """\
-The run does not wait: a running step goes on while the shell is open. STEP is an ID, a path, or the occurrence that the
-log shows.
+The run does not wait: a running step keeps running while the shell is open. STEP is an ID, a path, or the occurrence
+that the log shows.
 
   pitstop shell 20260131-120000-a1b2c3 tests --server http://127.0.0.1:7878
   pitstop shell 20260131-120000-a1b2c3 tests --read-only -c 'ps aux'
@@ -62,7 +62,7 @@ async def _open(opening: Opening, options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pitstop shell",
-        description="Open a shell in a step that runs or is paused, with its folder, environment and container.",
+        description="Open a shell in a running or paused step, with its folder, environment and container.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -169,7 +169,7 @@ class Watch:
         where = " on the server" if self._server is not None else ""
         if count == 1:
             self._say(self._cancel(f"interrupted ({name})"))
-            once_more = "again to kill it"
+            once_more = "interrupt again to kill it"
             self._display.note(f"interrupted ({name}): cancelling the steps{where} and cleaning up; {once_more}")
         elif count == 2:
             self._say(self._service.runs.kill(LOCAL, self._run.id))

@@ -66,7 +66,7 @@ def frame_list(frames: Sequence[FrameInfo], stops: Iterable[StopInfo], selected:
 
 
 def breakpoint_list(breakpoints: Sequence[BreakpointInfo], *, is_muted: bool = False) -> list[Text]:
-    muted = [Text("all muted: `unmute` uses them again", style="yellow")] if is_muted else []
+    muted = [Text("all muted until `unmute`", style="yellow")] if is_muted else []
     if not breakpoints:
         return [*muted, Text("no breakpoints", style="dim")]
     return [*muted, *(breakpoint_line(each) for each in breakpoints)]
@@ -159,9 +159,9 @@ def context_lines(context: ContextInfo) -> list[Text]:
         "commit": "" if commit is None else f"{commit.sha[:12]}{branch}{changed}: {commit.message}",
         "machine": f"{context.machine} ({context.platform})",
         "image": "" if context.image is None else f"{context.image} {context.image_digest or '(not pulled yet)'}",
-        "workspace": context.workspace + (", in place" if context.in_place else ""),
+        "workspace": context.workspace + (" (your folder; changes persist)" if context.in_place else ""),
         "session": context.session + (f" until {_clock(context.lease_ends_at)}" if context.lease_ends_at else ""),
-        "join": context.join,
+        "attach": context.join,
     }
     rows = [(Text(name, style="cyan"), Text(value)) for name, value in told.items() if value]
     log = [Text(f"  {line}", style="dim") for line in context.log[-CONTEXT_LOG_LINES:]]

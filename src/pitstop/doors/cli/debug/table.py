@@ -46,7 +46,7 @@ def _moving(name: str, verb: str, summary: str, reader: Callable[[str], Any], **
 
 BREAKPOINT_HELP = """\
 PLACE is a step ID or path, :LINE or FILE:LINE, type:TYPE, or * for any step; the default position is before.
-m[1].x is the step x in the second turn of m only, and x#2 its second attempt.
+m[1].x is the step x in the second iteration of m only, and x#2 its second attempt.
   b tests                            before the step tests
   b tests:after if .vars.errors > 5  after it, if the condition is true
   b type:run hits % 10               every tenth time a step of type run is reached
@@ -82,9 +82,7 @@ _TABLE = (
         takes="step",
     ),
     CommandSpec("pause", "pause", "Pause every frame at its next step.", MOVING, read.read_nothing),
-    CommandSpec(
-        "unpause", "unpause", "Take back a pending pause.", MOVING, read.read_nothing, speaks=("cancel_pause",)
-    ),
+    CommandSpec("unpause", "unpause", "Cancel a pending pause.", MOVING, read.read_nothing, speaks=("cancel_pause",)),
     CommandSpec(
         "stop",
         "stop [STEP]",
@@ -174,7 +172,7 @@ _TABLE = (
         verb="config",
         speaks=("read_config",),
     ),
-    _moving("retry", "retry", "Run the step again, with your changes.", read.read_nothing, group=CHANGING),
+    _moving("retry", "retry", "Retry the step, with your changes.", read.read_nothing, group=CHANGING),
     _moving(
         "skip",
         "skip",
@@ -195,7 +193,7 @@ _TABLE = (
     CommandSpec(
         "inject",
         "inject [[before|after] TYPE {JSON} | STEP]",
-        "Insert a step that runs once; without arguments, list those that wait.",
+        "Inject a step that runs once; without arguments, list those waiting to run.",
         CHANGING,
         read.optional(read.read_injection),
         verb="inject",
@@ -259,8 +257,8 @@ or fails by its exit code, and the run pauses again. If the terminal is closed f
         takes="breakpoint",
         speaks=("remove_breakpoint", "clear_breakpoints"),
     ),
-    CommandSpec("mute", "mute", "Ignore all breakpoints until `unmute`.", BREAKPOINTS, read.read_nothing),
-    CommandSpec("unmute", "unmute", "Use the breakpoints again.", BREAKPOINTS, read.read_nothing),
+    CommandSpec("mute", "mute", "Mute all breakpoints until `unmute`.", BREAKPOINTS, read.read_nothing),
+    CommandSpec("unmute", "unmute", "Unmute all breakpoints.", BREAKPOINTS, read.read_nothing),
     CommandSpec(
         "enable",
         "enable N... | GROUP",
@@ -281,7 +279,7 @@ or fails by its exit code, and the run pauses again. If the terminal is closed f
     _moving(
         "back",
         "step_back",
-        "Go back to the previous step of this frame.",
+        "Step back to the previous step of this frame.",
         read.read_agreement,
         usage="back [!]",
         group=TIME,
@@ -315,7 +313,9 @@ or fails by its exit code, and the run pauses again. If the terminal is closed f
         group=TIME,
     ),
     CommandSpec("history", "history", "List the points you can rewind to.", TIME, read.read_nothing),
-    CommandSpec("answer", "answer y|n [COMMENT]", "Answer an approval.", SESSION, read.read_answer),
+    CommandSpec(
+        "answer", "answer y|n [COMMENT]", "Answer the step that is waiting for approval.", SESSION, read.read_answer
+    ),
     CommandSpec("extend", "extend MINUTES", "Extend the timeout of the stops.", SESSION, read.read_minutes),
     CommandSpec(
         "export",

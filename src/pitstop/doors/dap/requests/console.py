@@ -154,7 +154,7 @@ async def _answer(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     if word not in ("yes", "no") or session.run is None:
         raise RequestFailed("usage: answer yes|no [COMMENT]")
     if not questions:
-        raise RequestFailed("no step is waiting for an answer")
+        raise RequestFailed("no step is waiting for approval")
     occurrence = questions[0].occurrence
     runs = session.origin.service.runs
     await runs.answer(LOCAL, session.run.id, occurrence, approved=word == "yes", comment=comment)
@@ -168,13 +168,13 @@ async def _mute(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 async def _unmute(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     await adapter.session().live()[0].say(verbs.Mute(muted=False))
-    return "breakpoints are used again"
+    return "breakpoints are active again"
 
 
 async def _clear(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """All of the run, also those that the editor still shows."""
     await adapter.session().live()[0].say(verbs.ClearBreakpoints())
-    return "removed all breakpoints of this run; those that the editor shows are set again with the next run"
+    return "removed all breakpoints of this run; those in the editor are set again in the next run"
 
 
 # --- Moving: the client does not know that the run goes on, so it is told --------------------------------------------
@@ -251,23 +251,23 @@ COMMANDS = {
     "unset": Command("unset PATH", "Remove a value", _unset),
     "undo": Command("undo", "Undo the last edit at this stop", _undo),
     "override": Command("override JSON", "Override keys of the step's config", _override),
-    "inject": Command("inject [before|after] JSON", 'Insert a step, such as {"run": "make clean"}', _inject),
+    "inject": Command("inject [before|after] JSON", 'Inject a step, such as {"run": "make clean"}', _inject),
     "uninject": Command("uninject STEP", "Remove an injected step that has not run", _uninject),
     "break": Command("break STEP [if JQ] [note TEXT]", "Pause before a step", _break),
-    "mute": Command("mute", "Ignore all breakpoints", _mute),
-    "unmute": Command("unmute", "Use the breakpoints again", _unmute),
+    "mute": Command("mute", "Mute all breakpoints", _mute),
+    "unmute": Command("unmute", "Unmute all breakpoints", _unmute),
     "clear": Command("clear", "Remove all breakpoints", _clear),
     "shell": Command(
         "shell [sidecar|step]",
         "Open a terminal where the step works; `sidecar` is read-only, `step` runs the step in it",
         _shell,
     ),
-    "answer": Command("answer yes|no [COMMENT]", "Answer the step that waits for an approval", _answer),
+    "answer": Command("answer yes|no [COMMENT]", "Answer the step that is waiting for approval", _answer),
     "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),
     "retry": Command("retry", "Retry the step with your changes, and continue", _retry),
     "force": Command("force STATUS [JSON]", "Force the outcome of the step: passed, failed or skipped", _force),
     "stop": Command("stop STEP", "Stop a running step, and pause at its failure", _stop_step),
-    "unpause": Command("unpause", "Take back a pending pause", _unpause),
+    "unpause": Command("unpause", "Cancel a pending pause", _unpause),
     "forward": Command("forward", "Undo the last step back, until a step has finished since", _forward),
     "back": Command("back [external]", "Step back; `external` confirms repeating external effects", _back),
 }

@@ -30,10 +30,10 @@ async def open_shell(adapter: Adapter, stop: StopInfo, mode: str) -> str:
         words += ["-c", command]
     if not adapter.editor.client.opens_terminals:
         home = shlex.quote(variables["PITSTOP_HOME"])
-        return f"this editor opens no terminal; run this in one:\nPITSTOP_HOME={home} {shlex.join(words)}"
+        return f"this editor cannot open a terminal; run this in one:\nPITSTOP_HOME={home} {shlex.join(words)}"
     title = f"{mode or 'shell'}: {stop.occurrence}"
     asked = {"kind": "integrated", "title": title, "cwd": str(Path.cwd()), "args": words, "env": variables}
     response = await adapter.editor.ask("runInTerminal", asked)
     if not response.success:
-        raise RequestFailed(f"the editor opened no terminal: {response.message or 'it does not say why'}")
+        raise RequestFailed(f"the editor did not open a terminal: {response.message or 'it gave no reason'}")
     return f"opened a terminal for {stop.occurrence}"

@@ -186,7 +186,7 @@ class Conductor:
             try:
                 await self._debugger.say(replace(edit, stop=stop.id))
             except CommandRefused as error:
-                self._editor.say(f"an edit could not be made again: {error}", "stderr")
+                self._editor.say(f"could not reapply an edit: {error}", "stderr")
         self._editor.edits[stop.id] = edits
         self._carried = ("", ())
 

@@ -42,7 +42,7 @@ class Sources:
         if file not in self._numbers:
             self._numbers[file] = len(self._numbers) + 1
             self._files[self._numbers[file]] = file
-        return Source(name=name, path=file, source_reference=self._numbers[file], origin="as the run has it")
+        return Source(name=name, path=file, source_reference=self._numbers[file], origin="version of the run")
 
     def path_here(self, file: str) -> str:
         """Where a file of the run is, or would be, on this machine."""

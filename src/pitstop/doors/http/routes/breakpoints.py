@@ -61,7 +61,7 @@ def flow_routes(service: Service) -> APIRouter:
 
     @router.post("/breakpoints/check", openapi_extra={"requestBody": _GIVEN, "responses": {"200": _PROBLEMS}})
     async def check_breakpoints(caller: Who, body: Annotated[Any, Body()]) -> Response:
-        """Validate the jq of breakpoints: for each what is wrong with it, or null."""
+        """Validate the jq of breakpoints: for each, its error or null."""
         breakpoints = read_value(body, list[BreakpointRequest], "body")
         return answer(await service.flows.check_breakpoints(caller, breakpoints))
 

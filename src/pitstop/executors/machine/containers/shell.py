@@ -185,7 +185,9 @@ class ContainerShell:
         try:
             await self._place.wait_exit()
         except EngineGone as gone:  # the next engine would tell anything of how it ended
-            self._seen = replace(self._seen, is_lost=True, problem=f"lost the container engine: {gone}")
+            self._seen = replace(
+                self._seen, is_lost=True, problem=f"lost the connection to the container engine: {gone}"
+            )
         except EngineRefused:  # its container has been removed
             pass
         return await self._finish()

@@ -257,7 +257,7 @@ class ProcessExecutor:
 
     async def logs(self, command: CommandRef, offset: int = 0) -> AsyncIterator[LogChunk]:
         if command.key not in self._started:
-            raise WorkspaceLost(command.workspace, f"so the log of {command.key!r} is gone too")
+            raise WorkspaceLost(command.workspace, f"so is the log of {command.key!r}")
         _, supervised = self._started[command.key]
         reader = SpillReader(supervised.log, offset)
         try:

@@ -40,5 +40,5 @@ def _in_our_words(error: NotAllowed, stop: StopInfo | None) -> str:
         return str(error)
     command = next((spec.name for spec in TABLE if spec.verb == error.verb), error.verb)
     allowed = " ".join(name for names in allowed_commands(stop.allowed).values() for name in names)
-    where = "at the error of" if stop.position == "error" else stop.position
+    where = "at the failure of" if stop.position == "error" else stop.position
     return f"{command} is not possible {where} {stop.occurrence or 'the end'}; possible: {allowed}"

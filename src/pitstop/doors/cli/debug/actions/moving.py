@@ -88,7 +88,7 @@ async def show_history(console: Console, _: None) -> None:
 async def answer(console: Console, given: Answer) -> None:
     questions = await console.run.questions()
     if not questions:
-        raise BadCommand("no step is waiting for an answer")
+        raise BadCommand("no step is waiting for approval")
     await console.service.runs.answer(
         LOCAL, console.run.id, questions[0].occurrence, approved=given.approved, comment=given.comment
     )
