@@ -345,7 +345,7 @@ class World {
     else if (verb === "skip") live.resume(stop, "skip", "skip");
     else if (verb === "retry") live.resume(stop, "retry", "retry");
     else if (verb === "pause") live.pause((body.frame as string) ?? null);
-    else if (verb === "abort") live.abort(String(body.reason ?? "aborted by the user"));
+    else if (verb === "abort") live.abort(String(body.reason ?? "cancelled by the user"));
     else if (verb === "set") live.edit(stop, String(body.path), body.value);
     else if (verb === "unset") live.edit(stop, String(body.path), null, true);
     else if (verb === "watch" || verb === "unwatch") live.watch(String(body.expression), verb === "watch");

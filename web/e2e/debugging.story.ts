@@ -105,7 +105,7 @@ test("a step is injected by its form and runs before the one that is stopped; th
   await run.page.getByRole("textbox", { name: "ID of the new step" }).fill("look");
   await run.press("Inject");
   await run.isTold(/Will run before package/);
-  await run.page.getByRole("list", { name: "Waiting to run" }).getByText("look runs before package").waitFor();
+  await run.page.getByRole("list", { name: "Waiting to run" }).getByText("look will run before package").waitFor();
   await run.box("package+1").waitFor({ state: "attached" });
   expect(await place()).toBe(before);
   await run.tab("List");

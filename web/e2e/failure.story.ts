@@ -78,7 +78,7 @@ test("a step back says where it leads, and can be undone", async () => {
   await run.stopsAt("Paused before package");
   await run.press("Step back");
   const question = run.page.getByRole("alertdialog", { name: "Step back to checks?" });
-  await question.getByText(/Files are not restored/).waitFor(); // it works in the folder of the flow
+  await question.getByText(/Files will not be restored/).waitFor(); // it works in the folder of the flow
   await question.getByRole("button", { name: "Step back" }).click();
   await run.stopsAt("Paused before checks");
   await run.boxIs("checks", "paused");

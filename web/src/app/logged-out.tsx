@@ -41,12 +41,12 @@ export function LoggedOut() {
         </h1>
         <p className="mt-1 text-muted">
           {isExpired
-            ? "A link works once, and for five minutes. Get a new one:"
+            ? "A link works once and expires in five minutes. Get a new one:"
             : "A login link from the terminal signs this browser in for a week."}
         </p>
         <ol className="mt-4 list-decimal space-y-2 pl-5">
           <li>
-            Run this on the machine of the server:
+            Run this on the server's machine:
             <pre className="mt-1 whitespace-pre-wrap break-words rounded-md bg-sunken px-2 py-1.5 font-mono text-sm">
               {command}
             </pre>

@@ -228,13 +228,13 @@ export class RunPageStore {
       const { stop } = this.#state;
       if (!stop?.back) return;
       const { back } = stop;
-      const steps = back.steps === 1 ? "One step is undone" : `${back.steps} steps are undone`;
+      const steps = back.steps === 1 ? "One step will be undone" : `${back.steps} steps will be undone`;
       const go = () => void this.act("step", { stop: stop.id, kind: "back" });
       if (back.steps <= 1 && back.restores_files) go();
       else
         this.#acts.confirm({
           title: `Step back to ${this.#titleOf(back.step)}?`,
-          text: `${steps}. ${filesText(back)} You can return until a step has finished on the new path.`,
+          text: `${steps}. ${filesText(back)} You can undo this until another step has finished.`,
           action: "Step back",
           onConfirm: go,
         });
@@ -248,7 +248,7 @@ export class RunPageStore {
       else
         this.#acts.confirm({
           title: `Return to ${this.#titleOf(forward.step)}?`,
-          text: `What was done before the step back counts again. ${filesText(forward)}`,
+          text: `This restores the steps that were undone. ${filesText(forward)}`,
           action: "Return",
           onConfirm: go,
         });
@@ -281,8 +281,8 @@ export class RunPageStore {
 
 function filesText({ restores_files }: WayInfo): string {
   return restores_files
-    ? "The files of the workspace are restored."
-    : "Files are not restored: there are no snapshots of this workspace.";
+    ? "Workspace files will be restored."
+    : "Files will not be restored: this workspace has no snapshots.";
 }
 
 const FIRST_PANELS: Panels = { area: "flow", view: "graph", side: "step", dock: "log" };

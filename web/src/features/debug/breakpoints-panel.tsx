@@ -55,13 +55,13 @@ export function BreakpointsPanel() {
           </IconButton>
           <IconButton
             size="sm"
-            label="Clear all breakpoints…"
+            label="Remove all breakpoints…"
             disabled={!isLive || breakpoints.length === 0}
             onClick={() =>
               confirm({
-                title: "Clear all breakpoints?",
-                text: "They are removed from this run, and from the next runs of the flow.",
-                action: "Clear all",
+                title: "Remove all breakpoints?",
+                text: "They are removed from this run and from the flow, so later runs will not use them.",
+                action: "Remove all",
                 onConfirm: () => void change(api.clearBreakpoints(run.id)),
               })
             }

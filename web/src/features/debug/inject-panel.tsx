@@ -65,7 +65,7 @@ function WaitingSteps() {
       {waiting.map((each) => (
         <li key={each.step.path} className="flex items-center gap-2 px-3 text-sm">
           <span className="min-w-0 flex-1 truncate">
-            <b className="font-medium">{each.step.title}</b> runs {each.position}{" "}
+            <b className="font-medium">{each.step.title}</b> will run {each.position}{" "}
             {stepOf(detail, each.occurrence)?.title ?? each.occurrence}
           </span>
           <IconButton
@@ -124,7 +124,7 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
             <label
               key={each}
               className="flex items-center gap-1.5 has-disabled:opacity-50"
-              title={each === "before" && !canBeBefore ? "The step has run already: inject after it" : undefined}
+              title={each === "before" && !canBeBefore ? "The step has already run: inject after it" : undefined}
             >
               <input
                 type="radio"

@@ -110,7 +110,7 @@ test("a run that has ended has no toolbar", () => {
 });
 
 test("while files of the workspace are kept, how far that is stands where the stop would", () => {
-  stage({ stop: null, stops: [], filesProgress: "keeping the files of the workspace: 1 of 2 files, 1 of 2 kB" });
-  expect(screen.getByText("Keeping the files of the workspace: 1 of 2 files, 1 of 2 kB")).toBeTruthy();
-  expect(screen.getByRole("status").textContent).toBe("Keeping the files of the workspace"); // not each number
+  stage({ stop: null, stops: [], filesProgress: "storing the workspace files: 1 of 2 files, 1 of 2 kB" });
+  expect(screen.getByText("Storing the workspace files: 1 of 2 files, 1 of 2 kB")).toBeTruthy();
+  expect(screen.getByRole("status").textContent).toBe("Storing the workspace files"); // not each number
 });

@@ -97,7 +97,7 @@ function Container({ box, state, actions }: PartProps) {
         </span>
         <span className="min-w-0 truncate font-medium text-sm">{box.title}</span>
         {box.turns > 0 ? (
-          <span className="shrink-0 rounded-sm bg-sunken px-1 text-muted text-xs">turn {box.turns}</span>
+          <span className="shrink-0 rounded-sm bg-sunken px-1 text-muted text-xs">iteration {box.turns}</span>
         ) : (
           box.kind === "group" && <span className="shrink-0 text-faint text-xs">{box.stepKind}</span>
         )}

@@ -60,7 +60,7 @@ export function DebugFailureDialog({ detail, onRun, onClose }: DebugFailureDialo
           void debug();
         }}
       >
-        <Field label="Start at" hint="The results of the steps before it are taken from this run." problem={problem}>
+        <Field label="Start at" hint="Earlier results come from this run." problem={problem}>
           {(ids) => (
             <Select {...ids} value={start} onChange={(event) => setStart(event.target.value)}>
               {steps.map((step) => (

@@ -143,7 +143,7 @@ function Tree({ stop }: { stop: StopInfo }) {
       </PanelBar>
       {showsDiff && (
         <Differences>
-          <DiffView changes={changes.data} nothing="No changes here or since the last stop of this frame." />
+          <DiffView changes={changes.data} nothing="No changes at this stop, or since the last stop of this frame." />
         </Differences>
       )}
       {!wanted && pins.length > 0 && (
