@@ -81,14 +81,14 @@ lint: $(VENV)/.stamp ## Check style, formatting, types and the import contracts
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo --cache-dir $(VENV)/import-linter-cache
 
-format: $(VENV)/.stamp ## Put the code into its form
+format: $(VENV)/.stamp ## Format the code
 	$(VENV)/bin/ruff check --fix --exit-zero
 	$(VENV)/bin/ruff format
 
-bench: $(BENCH_VENV)/.stamp ## Measure against the peers, which go to an environment of their own
+bench: $(BENCH_VENV)/.stamp ## Measure against the peers, in a separate environment
 	$(BENCH_VENV)/bin/python bench/run.py $(ARGS)
 
-lock: $(LOCK_VENV)/.stamp ## Resolve the dependencies anew and write both lock files
+lock: $(LOCK_VENV)/.stamp ## Resolve the dependencies again and write both lock files
 	$(COMPILE) --group dev --output-file requirements.lock
 	$(COMPILE) --group bench --output-file requirements-bench.lock
 
@@ -104,7 +104,7 @@ define make_environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Pitstop needs Python 3.11 or newer, as $(PYTHON) or given with: make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-		{ echo "$(PYTHON) cannot make a virtual environment: install it (Debian, Ubuntu: apt install python3-venv)," >&2; \
+		{ echo "$(PYTHON) cannot create a virtual environment: install venv (Debian, Ubuntu: apt install python3-venv)," >&2; \
 		  echo "or name another Python: make PYTHON=/path/to/python" >&2; exit 1; }
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 endef

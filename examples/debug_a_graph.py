@@ -90,7 +90,7 @@ async def main() -> None:
 
 async def debug(session: Session) -> None:
     """What a person would do at the prompt."""
-    title("1. Stop at the entry, then where a condition holds")
+    title("1. Stop at the entry, then where a condition is true")
     entry = await stopped(session)
     do("continue_(stop)")
     await session.continue_(entry)
@@ -116,7 +116,7 @@ async def debug(session: Session) -> None:
     await session.continue_(branches["tests"])
     failed = await stopped(session)
 
-    title("5. Look, repair, try again")
+    title("5. Inspect, repair, retry")
     origin = next(each.set_by for each in session.variables(failed) if each.name == "database")
     do('evaluate(stop, ".database")')
     say(f"{await session.evaluate(failed, '.database')}, set by {origin}")
