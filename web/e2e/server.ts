@@ -5,11 +5,11 @@ import { randomInt } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 
 const ROOT = join(import.meta.dirname, "../..");
-const PYTHON = process.env.PYTHON ?? join(ROOT, ".venv/bin/python");
+const BIN = process.env.PYTHON ? dirname(process.env.PYTHON) : join(ROOT, ".venv/bin");
 const LINK = /http:\S+\/login\?code=\S+/;
 
 export class Server {
@@ -36,9 +36,10 @@ export class Server {
 
   /** Start it where it was: at the same port, with what it has kept. */
   async open(): Promise<void> {
-    const words = ["-m", "pitstop", "up", "--no-browser", "--port", `${this.port}`];
-    const env = { ...process.env, PITSTOP_HOME: join(this.folder, "home"), PITSTOP_DB: "" };
-    const child = spawn(PYTHON, [...words, "--flows", join(this.folder, "flows")], {
+    const words = ["up", "--no-browser", "--port", `${this.port}`];
+    const path = `${BIN}${delimiter}${process.env.PATH}`; // so that the commands it prints begin with `pitstop`
+    const env = { ...process.env, PATH: path, PITSTOP_HOME: join(this.folder, "home"), PITSTOP_DB: "" };
+    const child = spawn(join(BIN, "pitstop"), [...words, "--flows", join(this.folder, "flows")], {
       cwd: this.folder,
       env,
       stdio: ["ignore", "pipe", "inherit"],

@@ -32,7 +32,12 @@ export function isEnded(status: string): boolean {
   return ["passed", "failed", "cancelled", "timed_out"].includes(status);
 }
 
-const REASONS: Record<string, string> = { entry: "first step", completed: "end of the run" };
+const REASONS: Record<string, string> = {
+  entry: "first step",
+  failure: "step failed",
+  pause: "pause requested",
+  completed: "end of the run",
+};
 
 /** Why a frame paused, in words: "first step, breakpoint". */
 export function tellReasons(reasons: readonly string[]): string {

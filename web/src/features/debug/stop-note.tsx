@@ -36,6 +36,7 @@ export function StopNote() {
     );
   }
   const title = stepOf(detail, stop.step)?.title ?? (stop.step || "the end of the run");
+  const reasons = stop.reasons.filter((each) => each !== "failure"); // the status says that it failed
   const left = stop.lease_ends_at === null ? null : stop.lease_ends_at - clock;
   return (
     <span className="flex min-h-6 min-w-0 flex-wrap items-center gap-x-2 max-md:basis-full">
@@ -47,8 +48,8 @@ export function StopNote() {
         {stop.position === "error" && " failed"}
       </span>
       <span className="text-muted text-sm">
-        {tellReasons(stop.reasons)}
-        {stop.breakpoints.length > 0 && ` ${stop.breakpoints.map((id) => `#${id}`).join(" ")}`}
+        {tellReasons(reasons)}
+        {reasons.length > 0 && stop.breakpoints.length > 0 && ` ${stop.breakpoints.map((id) => `#${id}`).join(" ")}`}
         {stop.notes.length > 0 && ` · ${stop.notes.join(" · ")}`}
         {!stop.will_run && " · condition is false, will be skipped"}
       </span>

@@ -83,6 +83,13 @@ test("it says where the frame stands and why", () => {
   expect(screen.getByText(/breakpoint #2/)).toBeTruthy();
 });
 
+test("a failure is named once, without the number of its breakpoint", () => {
+  const failed: StopInfo = { ...stop, position: "error", reasons: ["failure"], breakpoints: [1] };
+  stage({ stop: failed, stops: [failed] });
+  expect(screen.getByRole("status").textContent).toBe(" build failed");
+  expect(screen.queryByText(/failure|#1/)).toBeNull();
+});
+
 test("a command names the stop that it acts on", async () => {
   const { act } = stage();
   await userEvent.click(screen.getByRole("button", { name: "Step over" }));

@@ -17,7 +17,7 @@ POSITION_STYLES = {"before": "bold", "after": "bold", "error": "bold red"}
 REASONS = {
     "entry": "first step",
     "failure": "step failed",
-    "pause": "paused",
+    "pause": "pause requested",
     "completed": "end of the run",
 }
 
