@@ -115,6 +115,16 @@ async def test_a_run_goes_on_without_whoever_started_it_and_is_kept(server: Serv
     assert [line.text for line in page.lines] == ["hello"]
 
 
+async def test_a_step_that_waits_for_approval_points_to_the_browser(server: Server) -> None:
+    async with server.open() as service:
+        run = await service.runs.start(LOCAL, server.request("steps: [{id: ask, approve: Ship it?}]", can_ask=True))
+        await wait_until(run.questions)
+        await service.runs.answer(LOCAL, run.id, "ask", approved=True)
+        await run.wait()
+
+        assert (await log_of(run, "ask"))[1].startswith("approve or reject it in the browser")
+
+
 async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_finished_step(server: Server) -> None:
     async with server.open() as service:
         started = await service.runs.start(LOCAL, server.request(WAITS))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # a run that is not debugged need not load these
     from pitstop.runs.shells import DebugShell
 
 HOW_TO_APPROVE = "answer y or n in the terminal that runs the flow, or `answer yes` or `answer no` in its debugger"
+HOW_TO_APPROVE_ON_A_SERVER = "approve or reject it in the browser, or with `answer yes` or `answer no` in its debugger"
 KILL_EVERY_SECONDS = 0.05
 
 
@@ -81,7 +82,8 @@ class LiveRun:
         self._place = place = RunWorkplace(store, kept, prepared, open_workplace)
         self.hear_output, self.hear_progress = place.hear_output, place.hear_progress
         self.mask_text = place.mask_text
-        self._approvals = Approvals(HOW_TO_APPROVE if request.can_ask else None)
+        how_to_approve = HOW_TO_APPROVE if owner is None else HOW_TO_APPROVE_ON_A_SERVER
+        self._approvals = Approvals(how_to_approve if request.can_ask else None)
         self.session: Session | None = None
         if request.debug is not None or had_session(kept.log):
             self.session = make_session(request.debug or DebugRequest(stop_on_error=False))

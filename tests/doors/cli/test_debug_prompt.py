@@ -252,7 +252,7 @@ def test_ctrl_c_clears_a_line_pauses_what_runs_and_ends_nothing(slow: Folder) ->
         person.types(CTRL_C)
         person.reads("pausing main: each will pause at its next step")
         (slow.path / "fifo").write_text("word\n")
-        person.reads("slow │ got word", "stop 2  main  after slow", "paused", "(main)")
+        person.reads("slow │ got word", "stop 2  main  after slow", "pause requested", "(main)")
         person.enters("c")
         person.reads("✔ next  passed", "✔ the run passed")
         assert "intervened" not in person.said
