@@ -34,7 +34,7 @@ export type AuditPage = {
   next: string | null;
 };
 
-/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
+/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with `has_equals`, becomes `equals`. */
 export type BreakpointForm = {
   condition?: string | null;
   enabled?: boolean;
@@ -61,7 +61,7 @@ export type BreakpointInfo = {
   request: BreakpointRequest;
 };
 
-/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a text is written instead. `state` is a jq path whose change stops, or, with `has_equals`, its becoming `equals`. */
+/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with `has_equals`, becomes `equals`. */
 export type BreakpointRequest = {
   condition: string | null;
   enabled: boolean;
@@ -86,13 +86,13 @@ export type CancelForm = {
   reason?: string;
 };
 
-/** End a branch; what happens to its siblings is up to the flow. The main frame is the run: abort that. */
+/** Cancel a branch; what happens to its siblings is up to the flow. To cancel the main frame, abort the run. */
 export type CancelFrameForm = {
   frame: string;
   reason?: string;
 };
 
-/** The frame, or every frame, runs on as if no pause had been requested. */
+/** The frame, or every frame, keeps running as if no pause had been requested. */
 export type CancelPauseForm = {
   frame?: string | null;
 };
@@ -158,7 +158,7 @@ export type ConfigInfo = {
   resolved: Record<string, unknown>;
 };
 
-/** Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`. `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files; both are empty for a run that only its own terminal can come to. */
+/** Where a stop is, for another client that attaches to it. The step is the `number`-th of all `steps`. `join` is the command that opens a shell there from any terminal, and `join_sidecar` one that cannot change files; both are empty for a run that only its own terminal can reach. */
 export type ContextInfo = {
   commit: CommitInfo | null;
   executor: "container" | "process";
@@ -232,7 +232,7 @@ export type EnableBreakpointGroupForm = {
   enabled: boolean;
 };
 
-/** The answer has every value that the expression gives. */
+/** The answer has every value that the expression returns. */
 export type EvaluateForm = {
   expression: string;
   stop?: number | null;
@@ -428,7 +428,7 @@ export type Me = {
   version: string;
 };
 
-/** One thing that is wrong in a file, and where: lines and columns count from 1. As text it is what a compiler prints: the place and what is wrong, the line (`text`), and a caret with the hint. */
+/** An error in a file, and its position: lines and columns count from 1. As text it looks like a compiler error: the position and message, the line (`text`), and a caret with the hint. */
 export type Mistake = {
   column: number;
   file: string;
@@ -438,7 +438,7 @@ export type Mistake = {
   text: string;
 };
 
-/** Breakpoints that are muted stay as they are. It lasts until they are unmuted, also over a restart. */
+/** Muted breakpoints are kept but ignored, across restarts too, until they are unmuted. */
 export type MuteForm = {
   muted?: boolean;
 };
@@ -621,12 +621,12 @@ export type RunPage = {
 };
 
 export type SecretForm = {
-  /** Which repositories may have a secret of the server; `*` is all. */
+  /** Repositories whose runs may get a secret with scope `server`; `*` is all. */
   repos?: string[];
   value: string;
 };
 
-/** A stored secret, which cannot be read back. `repos` may have it, where its scope is `server`. */
+/** A stored secret, which cannot be read back. Runs of `repos` may get it if its scope is `server`. */
 export type SecretInfo = {
   created_at: number;
   name: string;
@@ -634,7 +634,7 @@ export type SecretInfo = {
   scope: string;
 };
 
-/** A secret that a flow uses. `is_stored`: the service has its value, so a run need not be given one. */
+/** A secret that a flow uses. `is_stored`: the service has its value, so a run does not need one. */
 export type SecretUse = {
   is_stored: boolean;
   name: string;
@@ -650,8 +650,8 @@ export type SetForm = {
 
 /** Either a `stop` or a `step`. */
 export type ShellForm = {
-  /** A sidecar is a read-only shell. */
-  mode?: "shell" | "sidecar";
+  /** A sidecar is a read-only shell; `step` runs the step's own command. */
+  mode?: "shell" | "sidecar" | "step";
   /** Save the shell as an asciicast artifact of the run. */
   record?: "screen" | "keys" | null;
   /** A step that is running: its occurrence, path or ID. */
@@ -702,7 +702,7 @@ export type StepInfo = {
   title: string;
 };
 
-/** A step type or a control-flow construct: one line, and the full description. `config` is the JSON Schema of its config, for forms; None for a way of combining, which has steps in it. */
+/** A step type or a control-flow construct: one line, and the full description. `config` is the JSON Schema of its config, for forms; None for a control-flow construct, which contains steps. */
 export type StepTypeHelp = {
   config: Record<string, unknown> | null;
   name: string;
@@ -738,7 +738,7 @@ export type StopInfo = {
   will_run: boolean;
 };
 
-/** The step fails, and its frame pauses there. Said again, its command is killed at once. */
+/** The step fails, and its frame pauses there. A second request kills its command at once. */
 export type StopStepForm = {
   reason?: string;
   /** A running step: its occurrence, path or ID. */
@@ -835,7 +835,7 @@ export type WatchForm = {
   expression: string;
 };
 
-/** Where a step back, or undoing one, leads, and how many steps it undoes, or lets count again. */
+/** Where a step back, or undoing one, leads, and how many steps it undoes or restores. */
 export type WayInfo = {
   occurrence: string;
   position: "after" | "before" | "error";
