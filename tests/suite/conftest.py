@@ -17,6 +17,7 @@ Run = Callable[..., pytest.RunResult]
 def run_suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Write a test file under its name in the suite, and run it with the options given."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # importing all that are installed takes seconds
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib --strict-markers")
     pytester.makeconftest(f"pytest_plugins = {PLUGINS}")
 
@@ -24,7 +25,7 @@ def run_suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run
         path = pytester.path / file
         path.parent.mkdir(parents=True)
         path.write_text(text)
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "xdist", *options)
 
     return run
 
