@@ -144,6 +144,32 @@ async def test_what_was_changed_on_the_new_path_does_not_count() -> None:
         assert (await run.end()).status is Status.PASSED
 
 
+async def test_what_was_changed_at_the_stop_is_changed_again() -> None:
+    async with debugging(LINE, {}, breaking("e")) as run:
+        stop = await run.stop()
+        await run.session.set(stop, ".vars", {"word": "old"})
+        await run.session.set(stop, ".vars.word", "set there")
+        await run.session.set(stop, ".vars.gone", 1)
+        await run.session.undo(stop)
+        await run.session.override_config(stop, {"n": 2})
+        scope = stop.scope.as_dict()
+        for _ in range(2):
+            stop = await run.back(stop)
+            assert "vars" not in stop.scope.as_dict()
+            await run.session.forward(stop)
+            stop = await run.stop()
+            assert (at(stop), stop.scope.as_dict(), stop.problems) == ("before e", scope, ())
+            assert steps_in(folded(run))["d"] == "passed"
+        assert run.session._held[stop.id].config == {"n": 2}
+        await run.session.undo(stop)
+        await run.session.undo(stop)
+        assert stop.scope.as_dict()["vars"] == {"word": "old"}, "each change can be undone"
+        log = MemoryLog(events_from_json(events_to_json(run.log.read())))
+    async with debugging(LINE, {}, Session(), log=log) as run:
+        stop = await run.stop()
+        assert (at(stop), stop.scope.as_dict()["vars"]) == ("before e", {"word": "old"})
+
+
 async def test_a_restart_and_a_rewind_can_be_undone() -> None:
     async with debugging(LINE, {}, breaking("e")) as run:
         stop = await run.stop()

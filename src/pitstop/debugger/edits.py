@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pitstop.engine.frame import RunContext
-from pitstop.errors import BadEdit, UnknownStep
+from pitstop.errors import BadEdit, BadExpression, UnknownStep
 from pitstop.events.outcome import Outcome, Status, StepError
+from pitstop.plan.paths import parse_path
 from pitstop.plan.plan import Step
+from pitstop.plan.scope import Path
 
 Injectable = Step | Callable[[dict[str, Any]], Any] | Mapping[str, Any]
 
@@ -44,6 +46,14 @@ def _plain(
     if kind in run.combining:
         raise BadEdit(f"cannot inject {kind!r}, which only groups other steps: inject a step that does work")
     return Step(path, kind, dict(config), id=name, is_injected=True, is_cleanup=host.is_cleanup)
+
+
+def path_to_edit(path: str) -> Path:
+    """The keys and indexes of a path; BadEdit when it is none."""
+    try:
+        return parse_path(path)
+    except BadExpression as error:
+        raise BadEdit(f"invalid path {path!r}: {error.reason}") from error
 
 
 def outcome_of(status: str, outputs: Any, message: str | None, occurrence: str) -> Outcome:

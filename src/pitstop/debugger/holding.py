@@ -16,6 +16,7 @@ from pitstop.debugger.time_travel import previous_step
 from pitstop.engine.frame import Frame, Gate, RunContext, never_passes
 from pitstop.engine.verdict import Position, Verdict
 from pitstop.errors import NotRunning
+from pitstop.events.counting import Future
 from pitstop.events.log import EventLog, MemoryLog
 from pitstop.events.types import AllStopped, AnyEvent, Event, LeaseEnded, Resumed, StopEnded
 from pitstop.events.view import is_intervention
@@ -73,6 +74,7 @@ class Holding:
         self._waiting: dict[str, set[str]] = {}  # frames that wait for those they opened
         self._edits: list[tuple[int, str, Edit, Scope]] = []  # each with its number in the log and its frame
         self._abandoned: dict[int, Abandoned] = {}  # by the stop that the run went back from
+        self._futures: dict[Place, Future] = {}  # that the run returns to, until it stops there
         self._last_stop = 0
         self._last_timed_out = 0
         self._last_injected = 0

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from pitstop.debugger.edits import Injectable, injected_step, outcome_of
+from pitstop.debugger.edits import Injectable, injected_step, outcome_of, path_to_edit
 from pitstop.debugger.gatekeeper import Gatekeeper
 from pitstop.debugger.remains import PASS
 from pitstop.debugger.running_steps import running_steps
@@ -14,7 +14,6 @@ from pitstop.debugger.stops import FrameInfo, Held, Stop
 from pitstop.engine.frame import Frame
 from pitstop.errors import (
     BadEdit,
-    BadExpression,
     NoPausePending,
     NotAllowed,
     NothingToUndo,
@@ -42,9 +41,8 @@ from pitstop.events.types import (
     StepUninjected,
 )
 from pitstop.plan.addresses import occurrence_in
-from pitstop.plan.paths import parse_path
 from pitstop.plan.plan import more_of
-from pitstop.plan.scope import Edit, plan_edit
+from pitstop.plan.scope import Edit, Path, plan_edit
 
 
 class Steering(Gatekeeper):
@@ -344,19 +342,15 @@ class Steering(Gatekeeper):
 
     async def set(self, stop: Stop | int, path: str, value: Any, *, layer: str | None = None) -> None:
         """Set the value at a path, in the layer that holds it now or in the one you name."""
-        self._edit(self._at(stop, "set"), path, value, layer, removes=False)
+        self._edit(self._at(stop, "set"), path_to_edit(path), value, layer, removes=False)
 
     async def unset(self, stop: Stop | int, path: str, *, layer: str | None = None) -> None:
         """Remove the value at a path."""
-        self._edit(self._at(stop, "unset"), path, None, layer, removes=True)
+        self._edit(self._at(stop, "unset"), path_to_edit(path), None, layer, removes=True)
 
-    def _edit(self, held: Held, path: str, value: Any, layer: str | None, *, removes: bool) -> None:
+    def _edit(self, held: Held, path: Path, value: Any, layer: str | None, *, removes: bool) -> None:
         scope = held.point.activation.scope
-        try:
-            parts = parse_path(path)
-        except BadExpression as error:
-            raise BadEdit(f"invalid path {path!r}: {error.reason}") from error
-        edit = plan_edit(scope, parts, value, layer=layer, removes=removes)
+        edit = plan_edit(scope, path, value, layer=layer, removes=removes)
         edit.apply(scope)
         held.edits.append(edit)
         held.done.append(edit)
@@ -389,6 +383,9 @@ class Steering(Gatekeeper):
         held = self._at(stop, "config")
         if not isinstance(config, Mapping):
             raise BadEdit(f"a config must be a mapping, not a {type(config).__name__}")
+        self._override_config(held, config)
+
+    def _override_config(self, held: Held, config: Mapping[str, Any]) -> None:
         held.done.append(held.config)
         held.config = {**(held.config or {}), **config} if config else None
         self._tell_config(held)

@@ -22,8 +22,11 @@ from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     AnyEvent,
+    ConfigOverridden,
+    EditUndone,
     OutcomeForced,
     RunStarted,
+    ScopeEdited,
     SnapshotTaken,
     StepFinished,
     StepStarted,
@@ -234,6 +237,23 @@ def way_to_future(plan: Plan, counting: Counting, future: Future) -> tuple[GoBac
     back = GoBack(future.event.frame, stop.frame, *where, undoes=future.number)
     steps = _steps_in(plan, (event for number, event in future.undone if number <= last))
     return back, Way(stop.step, stop.occurrence, position, steps, snapshot is not None)
+
+
+def changes_at(future: Future) -> tuple[list[ScopeEdited], Mapping[str, Any]]:
+    """What was changed at the stop of a future, when the run went back from it: its edits, and the step's config."""
+    edits: list[ScopeEdited] = []
+    config: Mapping[str, Any] = {}
+    for _, event in future.undone:
+        match event:
+            case ScopeEdited() if event.stop == future.stop.stop:
+                edits.append(event)
+            case EditUndone() if event.stop == future.stop.stop:
+                edits.pop()
+            case ConfigOverridden() if event.stop == future.stop.stop:
+                config = event.config
+            case _:
+                pass
+    return edits, config
 
 
 def _steps_in(plan: Plan, events: Iterable[AnyEvent]) -> int:

@@ -8,6 +8,7 @@ from pitstop.debugger.steering import Steering
 from pitstop.debugger.stops import Held, Stop, Way
 from pitstop.debugger.time_travel import (
     HistoryPoint,
+    changes_at,
     external_steps,
     frames_cut,
     point_before,
@@ -21,9 +22,9 @@ from pitstop.debugger.time_travel import (
     way_to_future,
 )
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded
-from pitstop.engine.verdict import GoBack
-from pitstop.errors import ExternalEffects, NoFuture, NotAllowed, UnknownPoint, UnknownStep, WorkspaceInUse
-from pitstop.events.counting import FORWARD, frames_again
+from pitstop.engine.verdict import GoBack, Verdict
+from pitstop.errors import BadEdit, ExternalEffects, NoFuture, NotAllowed, UnknownPoint, UnknownStep, WorkspaceInUse
+from pitstop.events.counting import FORWARD, Future, frames_again
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import OutcomeForced
 from pitstop.plan.addresses import occurrence_in
@@ -67,7 +68,7 @@ class Travelling(Steering):
     async def forward(self, stop: Stop | int) -> Way:
         """Undo the last step back, rewind, restart or jump back. Possible until a step has finished since.
 
-        Changes that were made at the stop it returns to are not made again.
+        Edits and config overrides of the stop it returns to are made again; steps that were injected there are not.
         """
         held, run = self._at(stop, "rewind"), self._running()
         future = run.what_counts().future_of(held.stop.frame)
@@ -80,7 +81,24 @@ class Travelling(Steering):
             for frame, stops in abandoned.past.items():
                 self._past[frame] = [each for each in stops if each.after_event < back.after]
             self._edits += [each for each in abandoned.edits if each[0] <= back.after]
+        self._futures[back.occurrence, back.position] = future
         return way
+
+    async def _keep(self, held: Held, lease_seconds: float, at_least_seconds: float = 0.0) -> Verdict:
+        future = self._futures.pop((held.stop.occurrence, held.stop.position), None)
+        if future is not None:
+            self._change_again(held, future)
+        return await super()._keep(held, lease_seconds, at_least_seconds)
+
+    def _change_again(self, held: Held, future: Future) -> None:
+        edits, config = changes_at(future)
+        for each in edits:
+            try:
+                self._edit(held, each.path, each.value, each.layer, removes=each.removes)
+            except BadEdit as error:
+                held.stop.problems = (*held.stop.problems, f"could not reapply an edit: {error}")
+        if config:
+            self._override_config(held, config)
 
     def way_forward(self, stop: Stop | int) -> Way | None:
         """Where `forward` would lead from this stop; None if it is not possible."""
@@ -180,6 +198,7 @@ class Travelling(Steering):
         busy = self._busy_beside(under) if back.snapshot is not None else []
         if busy:
             raise WorkspaceInUse(busy)
+        self._futures = {place: each for place, each in self._futures.items() if each.stop.frame not in under}
         self._arrivals = {point: frame for point, frame in self._arrivals.items() if frame not in under}
         self._arrivals[back.occurrence, back.position] = back.point_frame
         for frame in cut & set(self._past):
