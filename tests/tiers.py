@@ -49,6 +49,7 @@ HEAVY = (
     "tests/executors/test_container_podman.py",
     "tests/executors/test_container_services.py",
     "tests/executors/test_container_shell.py",
+    "tests/service/test_container_step.py",
     "tests/steps/test_containers.py",
     "tests/stories/test_debug_in_a_container.py",
     "tests/stories/test_debug_re_run.py",
