@@ -247,9 +247,8 @@ class ServiceContract(DebuggerContract, WorkspaceContract, TerminalStepContract)
         assert info.inputs["who"] == "you"
         assert info.failures == summary.failures
         assert info.last_event == len(events)
-        assert info.started_at is not None
-        assert info.ended_at is not None
-        assert info.created_at <= info.started_at <= info.ended_at
+        assert (info.started_at, info.ended_at) == (events[0].at, events[-1].at)
+        assert info.created_at <= events[0].at <= events[-1].at
         assert [event.number for event in await collected(run.events(3))] == [event.number for event in events[3:]]
 
     async def test_a_run_of_a_text_has_that_text(self, desk: Desk) -> None:

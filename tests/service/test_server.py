@@ -125,17 +125,26 @@ async def test_a_step_that_waits_for_approval_points_to_the_browser(server: Serv
         assert (await log_of(run, "ask"))[1].startswith("approve or reject it in the browser")
 
 
-async def test_a_run_that_was_left_goes_on_in_the_next_server_and_repeats_no_finished_step(server: Server) -> None:
+async def test_a_run_that_was_left_goes_on_in_the_next_server_since_its_start_and_repeats_no_finished_step(
+    server: Server,
+) -> None:
     async with server.open() as service:
         started = await service.runs.start(LOCAL, server.request(WAITS))
         await wait_until(lambda: server.done() == ["first", "second"])
+        began_at = (await started.info()).started_at
 
-    (server.folder / "go").touch()
     async with server.open() as service:
-        summary = await (await service.runs.get(LOCAL, started.id)).wait()
+        run = await service.runs.get(LOCAL, started.id)
+        await wait_until(lambda: server.done() == ["first", "second", "second"])
+        assert (await run.info()).started_at == began_at
+        (server.folder / "go").touch()
+        summary = await run.wait()
+        first, *_, last = [event async for event in events_so_far(run)]
+        info = await run.info()
 
     assert summary.status == "passed"
     assert server.done() == ["first", "second", "second", "third"]
+    assert (info.started_at, info.ended_at) == (first.at, last.at)
 
 
 async def test_a_server_that_ends_lets_the_steps_at_work_end_first(server: Server) -> None:

@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { openStage } from "./stage.ts";
 
@@ -33,6 +34,29 @@ test("a failure is shown with its four ways out", async () => {
   await run.endsAs("passed");
   await run.boxIs("release", "skipped");
   await run.sees("intervened");
+  await run.close();
+});
+
+test("a step lasted as long in the graph, the list, the timeline and its panel, and a run in its page and the list", async () => {
+  const run = await stage().openRun("shop-broken");
+  await run.stopsAt("release failed");
+  await run.press("Let it fail");
+  await run.endsAs("failed");
+  const duration = async (place: Locator) => /[\d.]+ m?s\b/.exec((await place.textContent()) ?? "")?.[0];
+  const ran = await duration(run.page.getByText("Ran for").locator("xpath=following-sibling::*"));
+  const shown = [await duration(run.box("release"))];
+  await run.tab("List");
+  shown.push(await duration(run.page.getByRole("treeitem").filter({ hasText: "release" })));
+  await run.tab("Timeline");
+  const timeline = run.page.getByRole("group", { name: "Timeline of the steps" });
+  shown.push(await duration(timeline.getByRole("button").filter({ hasText: "release" })));
+  expect(shown).toEqual([ran, ran, ran]);
+
+  const total = await duration(run.page.locator("main header .tabular").first());
+  await run.page.goto(`${run.origin}/`);
+  const listed = run.page.getByRole("list", { name: "Runs" }).getByRole("link").filter({ hasText: run.id });
+  await listed.waitFor();
+  expect(await duration(listed.locator(".tabular"))).toBe(total);
   await run.close();
 });
 

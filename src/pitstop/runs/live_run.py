@@ -271,14 +271,15 @@ class LiveRun:
             if not events or not isinstance(events[-1], RunEnded):
                 self.journal.append(RunEnded(self._clock.now(), outcome))
         message = None if outcome.error is None else self.mask_text(str(outcome.error))
-        view = fold(events)
+        view = fold(self.journal.read(), self.carried_over)
         failures = tell_failures(view, self._prepared.plan, self.mask_text)
         await self._place.keep_artifacts_at_end(self._clock, lambda: self._is_left)
         message = message or self._place.excess
         now = self._clock.now()
         await self.kept.update(
             status=outcome.status.value,
-            ended_at=now,
+            started_at=view.clock.began_at if view.clock is not None and view.is_own else view.last_at,
+            ended_at=view.last_at,  # both as the log has them, so that every page shows the same duration
             error=message,
             failures=tuple(map(msgspec.to_builtins, failures)),
             intervened=view.intervened,
