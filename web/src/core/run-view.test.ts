@@ -80,6 +80,25 @@ test("a step that was injected and removed is not among the injected ones", () =
   expect(view.interventions).toHaveLength(2);
 });
 
+test("a re-run counts from its own start, and not from that of the run it goes on from", () => {
+  const opened = { kind: "frame.opened", frame: "main", name: "flow", parent: null, step: "" };
+  const step = { frame: "main", step: "group", occurrence: "group" };
+  const told = [
+    { kind: "run.started", plan: "flow", values: {}, at: 0 },
+    { ...opened, at: 0 },
+    { kind: "step.started", ...step, at: 1 },
+    { kind: "run.started", plan: "flow", values: {}, at: 1000 },
+    { ...opened, at: 1000 },
+    { kind: "step.started", ...step, at: 1001 },
+  ];
+  const events = told.map((event, index) => ({ ...event, number: index + 1 }) as unknown as RunEvent);
+  const view = fold(events, 3);
+
+  expect(view.started_at).toBe(1000);
+  expect(microseconds(view.clock, 1002)).toEqual([2e6, 0, 2e6]);
+  expect(microseconds(view.steps.get("group")?.clock ?? null, 1002)).toEqual([1e6, 0, 1e6]);
+});
+
 test("an event of a later version changes nothing but the count", () => {
   const view = new RunView();
   view.apply({ kind: "run.mooed", number: 1, at: 0 } as unknown as RunEvent);
