@@ -13,6 +13,7 @@ test("no button of the toolbar moves while frames stop, run and end", async () =
 
   await run.press("Step over");
   await run.boxIs("checks.unit", "passed");
+  await run.page.getByRole("button", { name: "1 more paused" }).waitFor({ state: "detached" }); // its frame has ended
   expect(await places()).toEqual(before);
   await run.command("continue", { all: true });
   await run.endsAs("passed");
