@@ -32,6 +32,10 @@ for (const theme of ["light", "dark"] as const) {
     await run.tab("Graph");
     await run.tab("Variables");
     await page.getByRole("treeitem", { name: /^region/ }).waitFor();
+    await run.tab("Console");
+    await page.getByRole("combobox", { name: "jq expression" }).fill(".steps.build.outputs");
+    await page.keyboard.press("Enter");
+    await page.getByRole("log", { name: "Console" }).getByText("1.4.2").waitFor();
     await take("graph");
     await run.tab("Source");
     await run.tab("Breakpoints");
@@ -51,6 +55,7 @@ for (const theme of ["light", "dark"] as const) {
     await run.endsAs("passed");
     await run.tab("Timeline");
     await run.tab("Context");
+    await run.tab("Log");
     await take("timeline");
 
     const changed = await stage().openRun("shop", { breakpoints: [{ step: "package" }, { step: "release" }] });

@@ -65,7 +65,7 @@ def _step_facts(adapter: Adapter, frame: FrameRef) -> dict[str, Any]:
     step = adapter.session().places.step(frame.step or "")
     if step is None:
         return {"flow": adapter.session().places.flow.name}
-    facts = {"path": step.path, "id": step.id, "type": step.kind, "if": step.condition, "does": step.detail}
+    facts = {"path": step.path, "id": step.id, "type": step.kind, "if": step.condition, "command": step.detail}
     return {name: fact for name, fact in facts.items() if fact}
 
 
