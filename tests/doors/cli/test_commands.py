@@ -29,11 +29,15 @@ def test_help_lists_the_commands(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_explains_itself(cli: CommandLine, command: str) -> None:
+def test_each_command_explains_itself_and_a_shell_offers_every_option_that_it_has(
+    cli: CommandLine, command: str
+) -> None:
     said = cli.run(command, "--help")
+    told = set(re.findall(r"^  (?:-\w(?: [^,\s]+)?, )?(--[\w-]+|-\w)", said.out, re.MULTILINE))
 
     assert said.code == 0
     assert said.out.startswith(f"usage: pitstop {command}")
+    assert set(cli.run("complete", command, "-").lines) == told
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(cli: CommandLine) -> None:
@@ -136,10 +140,3 @@ def test_a_shell_completes_commands_options_and_steps(cli: CommandLine) -> None:
         "lint:error",
     ]
     assert cli.run("complete", "run", "fl").lines == []
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_shell_offers_every_option_that_there_is(cli: CommandLine, command: str) -> None:
-    told = set(re.findall(r"^  (?:-\w(?: [^,\s]+)?, )?(--[\w-]+|-\w)", cli.run(command, "--help").out, re.MULTILINE))
-
-    assert set(cli.run("complete", command, "-").lines) == told
