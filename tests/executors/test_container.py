@@ -19,6 +19,7 @@ from pitstop.executors.machine.containers.engine import ContainerEngine, EngineR
 from pitstop.steps.commands import why_it_ended
 from tests.containers import BARE, BOX, OTHER_ARCH, TALKATIVE, Docker
 from tests.executors.container_bench import Bench, new_executor, open_bench
+from tests.executors.processes import processes_with
 
 USER = 1234  # `app` in the images
 
@@ -309,6 +310,20 @@ async def test_the_end_of_the_output_that_does_not_come_is_not_waited_for_for_ev
 
     assert result.state == "completed"
     assert said == "pitstop: the container engine did not deliver the end of the command's output\n"
+
+
+@pytest.mark.parametrize(("script", "state"), [("echo more", "lost"), ("exit 0", "completed")])
+async def test_a_command_whose_recorder_is_killed_is_lost_if_output_is_missing(
+    bench: Bench, script: str, state: str
+) -> None:
+    command = await bench.start(f"echo up; until test -e go; do sleep 0.02; done; {script}")
+    await bench.wait_said(command)
+    (pid,) = [pid for pid, words in processes_with(recorder.__file__).items() if bench.workspace.id in words]
+
+    os.kill(pid, SIGKILL)
+    (bench.repo / "go").touch()
+
+    assert (await bench.executor.wait(command)).state == state
 
 
 # --- When the world is not as it should be
