@@ -1,4 +1,7 @@
-"""Neovim with nvim-dap, headless. It is collected when NVIM_DAP names a checkout of that (0.10.0 for Neovim 0.7)."""
+"""Neovim with nvim-dap, headless, configured as the guide says.
+
+It is collected when NVIM_DAP names a checkout of nvim-dap (0.10.0 for Neovim 0.7).
+"""
 
 import os
 import shutil
@@ -21,6 +24,7 @@ def test_stories_in_neovim(folder: Path) -> None:
         **os.environ,
         "HOME": str(folder),
         "PITSTOP_FLOWS": str(folder),
+        "PITSTOP_GUIDE": str(HERE.parents[2] / "docs/guides/editors.md"),
         "PITSTOP_HOME": str(folder / "home"),
         "PITSTOP_PYTHON": sys.executable,
         "PITSTOP_TEE": str(HERE / "tee.py"),
@@ -36,6 +40,6 @@ def test_stories_in_neovim(folder: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("passed") == 4
+    assert done.stdout.count("passed") == 5
     for trace in read_traces(traces):
         check_conversation(trace)

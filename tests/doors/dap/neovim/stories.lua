@@ -1,19 +1,15 @@
--- Stories through nvim-dap: break and inspect; parallel branches; fail, edit, retry; and into Python.
+-- Stories through nvim-dap: break and inspect; parallel branches; fail, edit, retry; into Python, once and twice.
 vim.opt.runtimepath:append(vim.env.NVIM_DAP)
 local dap = require("dap")
 dap.set_log_level("TRACE")
-dap.defaults.fallback.exception_breakpoints = { "failed" }
-dap.adapters.pitstop = { type = "executable", command = vim.env.PITSTOP_PYTHON, args = { vim.env.PITSTOP_TEE } }
-dap.adapters.debugpy = function(found, config) found({ type = "server", host = config.connect.host, port = config.connect.port }) end
-local attached = {}
-dap.listeners.after["event_pitstop/python"]["pitstop"] = function(_, body)
-  if attached[body.port] then
-    return
-  end
-  attached[body.port] = true
-  local connect = { host = body.host, port = body.port }
-  dap.run({ type = "debugpy", request = "attach", name = "Python", connect = connect }, { new = true })
+
+-- The configuration is that of the guide, but for the program: here its traffic is recorded.
+local configuration = {}
+for block in io.open(vim.env.PITSTOP_GUIDE):read("*a"):gmatch("```lua\n(.-)```") do
+  table.insert(configuration, block)
 end
+assert(loadstring(table.concat(configuration)))()
+dap.adapters.pitstop = { type = "executable", command = vim.env.PITSTOP_PYTHON, args = { vim.env.PITSTOP_TEE } }
 
 local folder = vim.env.PITSTOP_FLOWS
 local stops, ended, outputs = {}, false, {}
@@ -149,7 +145,53 @@ function stories.into_python()
   finish()
 end
 
-for _, name in ipairs({ "break_and_inspect", "parallel_branches", "fail_edit_retry", "into_python" }) do
+function stories.into_two_nodes_of_a_graph()
+  local sessions = 0
+  dap.listeners.after.initialize["stories"] = function() sessions = sessions + 1 end
+  open("sums.py")
+  dap.run({
+    type = "pitstop",
+    request = "launch",
+    name = "sums",
+    program = folder .. "/sums.py:app",
+    cwd = folder,
+    inputs = { count = 1, port = 5432 },
+    stopOnEntry = true,
+  })
+  local _, graph = next_stop()
+  graph.current_frame = nil
+  dap.step_into()
+  local _, python = next_stop()
+  equal(python.current_frame.name, "fetch")
+  python.current_frame = nil
+  dap.step_out()
+  wait_for("inner", function() return graph.current_frame ~= nil and graph.current_frame.name == "inner" end)
+  dap.set_session(graph)
+  stops = {}
+  graph.current_frame = nil
+  dap.step_into()
+  next_stop()
+  equal(graph.current_frame.name, "inner.double")
+  graph.current_frame = nil
+  python.current_frame = nil
+  dap.step_into()
+  wait_for("double", function() return python.current_frame ~= nil and python.current_frame.name == "double" end)
+  equal(sessions, 2)
+  dap.set_session(python)
+  dap.continue()
+  wait_for("stop of the graph", function() return graph.current_frame ~= nil end)
+  dap.set_session(graph)
+  dap.continue()
+  finish()
+end
+
+for _, name in ipairs({
+  "break_and_inspect",
+  "parallel_branches",
+  "fail_edit_retry",
+  "into_python",
+  "into_two_nodes_of_a_graph",
+}) do
   local ok, problem = xpcall(stories[name], debug.traceback)
   if not ok then
     io.stderr:write(name .. ": " .. tostring(problem) .. "\n")
