@@ -75,6 +75,9 @@ test("a failed run says why, and is debugged from there", async () => {
   await dialog.getByRole("button", { name: "Start debugging" }).click();
   await run.stopsAt("Paused before release");
   expect(run.page.url()).not.toContain(run.id);
+  await run.tab("Timeline");
+  const build = run.page.getByRole("group", { name: "Timeline of the steps" }).getByRole("button", { name: /build/ });
+  await build.getByText("in the run before").waitFor(); // and not drawn left of the time that is shown
   await run.close();
 });
 

@@ -107,6 +107,8 @@ function Bar({ step, from, to }: { step: StepView; from: number; to: number }) {
   const share = (at: number) => `${(100 * (at - from)) / (to - from)}%`;
   const width = (one: number, other: number) => `max(3px, ${(100 * (other - one)) / (to - from)}%)`;
   const { began_at, ended_at } = step.clock;
+  if (ended_at !== null && ended_at < from)
+    return <span className="truncate text-faint text-sm">in the run before</span>;
   const { paused } = durationsOf(step.clock, to);
   const told = `${wordOf(step.status)}${paused > 0 ? `, paused for ${formatDuration(paused)}` : ""}`;
   return (
