@@ -73,7 +73,11 @@ export type LiveFrame = {
 /** The frames, and the open steps, in which everything that lives is paused. */
 export function pausedIn(live: readonly LiveFrame[]): { frames: Set<string>; steps: Set<string> } {
   const children = new Map<string | null, LiveFrame[]>();
-  for (const frame of live) children.set(frame.parent, [...(children.get(frame.parent) ?? []), frame]);
+  for (const frame of live) {
+    const siblings = children.get(frame.parent);
+    if (siblings) siblings.push(frame);
+    else children.set(frame.parent, [frame]);
+  }
   const frames = new Set<string>();
   const steps = new Set<string>();
 
