@@ -1,15 +1,20 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
+from sqlalchemy import select
 
-from pitstop.errors import LogLost, UnknownRun
+from pitstop.errors import LogLost, StoreUnavailable, UnknownRun
 from pitstop.events.types import StepStarted
 from pitstop.store.port import Status
+from pitstop.store.sql import database
+from pitstop.store.sql.schema import runs
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.contracts.store import ENDED, STARTED, collect, lines_of, record, step, write
 from tests.moved_clock import MovedClock
+from tests.patience import wait_until
 
 
 @pytest.fixture
@@ -292,3 +297,24 @@ async def test_runs_that_were_claimed_are_opened_together_each_with_its_own_log(
     await opened["short"].close()
     assert await claim_one(store, "two", 30) is None
     assert (await store.open("short")).log.read()[-1] == step(99)
+
+
+@pytest.mark.needs("postgres")
+async def test_a_server_that_freezes_in_a_transaction_does_not_keep_its_runs_from_others(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "IDLE_SECONDS", 0.5)
+    frozen = await open_sql_store(postgres_url)
+    await frozen.create(record(), owner="frozen", lease_seconds=0)
+    other = await open_sql_store(postgres_url)
+
+    with pytest.raises(StoreUnavailable):
+        async with frozen.database.write() as connection:
+            await connection.execute(frozen.database.locked(select(runs.c.id)))
+            assert await claim_one(other, "other", 30) is None
+            assert await wait_until(partial(claim_one, other, "other", 30)) == 1
+            await connection.execute(select(runs.c.id))
+
+    assert await frozen.renew("frozen", ["run-1"], 30) == set()
+    await frozen.close()
+    await other.close()

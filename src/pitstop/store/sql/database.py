@@ -47,6 +47,7 @@ PRAGMAS = {
 # In seconds since the epoch; they go on within a transaction
 SQLITE_NOW: ColumnElement[float] = literal_column("((julianday('now') - 2440587.5) * 86400.0)", Double())
 POSTGRES_NOW: ColumnElement[float] = func.extract("epoch", func.clock_timestamp()).cast(Double())
+IDLE_SECONDS = 10.0  # until PostgreSQL ends a transaction whose server is frozen: it may lock a run
 _BLOBS_LOCK = 0x70697401  # any number that nobody else locks
 _WRITES = "pitstop_writes"
 _SNAPSHOT = "pitstop_snapshot"
@@ -289,5 +290,11 @@ def _postgres_engine(url: URL) -> AsyncEngine:
         pool_size=10,
         max_overflow=20,
         pool_pre_ping=True,  # a server that was restarted is no error of whoever asks next
-        connect_args={"timeout": 10, "server_settings": {"application_name": "pitstop"}},
+        connect_args={
+            "timeout": 10,
+            "server_settings": {
+                "application_name": "pitstop",
+                "idle_in_transaction_session_timeout": f"{1000 * IDLE_SECONDS:.0f}",
+            },
+        },
     )
