@@ -8,8 +8,7 @@ from typing import get_args
 import pitstop
 from docs.reference.sources import doc_of, fields_of, methods_of, properties_of, signature_of
 from pitstop.debugger.inspection import ConfigPreview, Variable
-from pitstop.debugger.stops import FrameInfo
-from pitstop.debugger.time_travel import HistoryPoint
+from pitstop.debugger.stops import FrameInfo, HistoryPoint
 from pitstop.definition.graph import GraphDefinition
 from pitstop.engine.frame import Hook
 from pitstop.events.outcome import StepError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pitstop.debugger.session import Session
-from pitstop.debugger.time_travel import HistoryPoint
+from pitstop.debugger.stops import HistoryPoint
 from pitstop.errors import ExternalEffects, NotAllowed, UnknownPoint
 from pitstop.events.outcome import Status
 from pitstop.events.types import FrameEnded, Rewound, StepStarted, StopEnded

@@ -95,7 +95,8 @@ class Holding:
         run, stop, activation = self._running(), held.stop, held.point.activation
         frame = activation.frame
         counting = run.what_counts()  # now, so that going back from here does not wait for all that led here to be read
-        if previous_step(counting, stop) is not None:
+        held.previous = previous_step(counting, stop)
+        if held.previous is not None:
             stop.allowed = (*stop.allowed, "step_back")
         if counting.future_of(stop.frame) is not None:
             stop.allowed = (*stop.allowed, "forward")

@@ -8,12 +8,8 @@ from msgspec import UNSET
 from pitstop.debugger.breakpoints import Breakpoint, Condition
 from pitstop.debugger.holding import LeasePolicy
 from pitstop.debugger.inspection import ConfigPreview, Variable, preview_config, variables_of
-from pitstop.debugger.stops import Stop
-from pitstop.debugger.time_travel import (
-    HistoryPoint,
-    point_numbered,
-    scope_at,
-)
+from pitstop.debugger.stops import HistoryPoint, Stop
+from pitstop.debugger.time_travel import point_numbered, scope_at
 from pitstop.debugger.travelling import Travelling
 from pitstop.engine.frame import Activation, RunContext
 from pitstop.engine.verdict import Position

@@ -10,7 +10,7 @@ from pitstop.debugger.stepping import Goal
 from pitstop.engine.body import Start
 from pitstop.engine.frame import Activation, Point
 from pitstop.engine.verdict import Again, Force, Position, Proceed, Verdict
-from pitstop.events.outcome import Outcome
+from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import Stopped
 from pitstop.plan.plan import Source, Step
 from pitstop.plan.scope import Edit, Snapshot
@@ -76,6 +76,21 @@ class FrameInfo(Struct, frozen=True):
     occurrence: str | None = None
 
 
+class HistoryPoint(Struct, frozen=True):
+    """A point in a run's past, which `rewind` can return to."""
+
+    number: int  # what `rewind` calls it
+    frame: str
+    step: str
+    occurrence: str
+    position: Position
+    at: float  # when, in seconds since 1970
+    keeps: int  # the last event that a rewind to it keeps
+    status: Status | None = None  # how the step ended, if this is its end
+    stop: int | None = None  # the stop that was here, if there was one
+    snapshot: str | None = None  # the workspace snapshot taken here, if any
+
+
 class Held(Struct, eq=False):
     """A stop while it lasts: who waits, and what was decided so far."""
 
@@ -91,6 +106,7 @@ class Held(Struct, eq=False):
     lease_ends_at: float = 0.0
     began_at: float = 0.0
     ended: tuple[Goal, ...] = ()  # the steps that were on their way, and that this stop has ended
+    previous: HistoryPoint | None = None  # before the step that the frame ended or entered last
     is_attended: bool = False  # a command or a question has named it
     is_released: bool = False
 

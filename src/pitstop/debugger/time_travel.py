@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from pitstop.debugger.breakpoints import EVERYWHERE
 from pitstop.debugger.stepping import is_under
-from pitstop.debugger.stops import Stop, Way
+from pitstop.debugger.stops import HistoryPoint, Stop, Way
 from pitstop.engine.body import Start, restart_at
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.frame import Activation, Frame, Gate, Point, RunContext
@@ -36,21 +36,6 @@ from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Snapshot
 
 REPLAY_SECONDS = 10.0
-
-
-class HistoryPoint(Struct, frozen=True):
-    """A point in a run's past, which `rewind` can return to."""
-
-    number: int  # what `rewind` calls it
-    frame: str
-    step: str
-    occurrence: str
-    position: Position
-    at: float  # when, in seconds since 1970
-    keeps: int  # the last event that a rewind to it keeps
-    status: Status | None = None  # how the step ended, if this is its end
-    stop: int | None = None  # the stop that was here, if there was one
-    snapshot: str | None = None  # the workspace snapshot taken here, if any
 
 
 def points_in(events: Sequence[AnyEvent]) -> list[HistoryPoint]:
@@ -106,7 +91,7 @@ _STEP_EVENTS = (StepStarted, StepFinished, OutcomeForced)  # isinstance is many 
 
 def first_attempt(occurrence: str) -> str:
     """The address of the first attempt of an occurrence."""
-    return _ATTEMPT.sub("", occurrence)
+    return _ATTEMPT.sub("", occurrence) if "#" in occurrence else occurrence
 
 
 def previous_step(counting: Counting, stop: Stop) -> HistoryPoint | None:

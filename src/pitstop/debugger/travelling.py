@@ -5,9 +5,8 @@ from collections.abc import Set as AbstractSet
 
 from pitstop.debugger.holding import Abandoned
 from pitstop.debugger.steering import Steering
-from pitstop.debugger.stops import Held, Stop, Way
+from pitstop.debugger.stops import Held, HistoryPoint, Stop, Way
 from pitstop.debugger.time_travel import (
-    HistoryPoint,
     changes_at,
     external_steps,
     frames_cut,
@@ -15,7 +14,6 @@ from pitstop.debugger.time_travel import (
     point_numbered,
     point_of_stop,
     points_in,
-    previous_step,
     way_back,
     way_of,
     way_to,
@@ -40,7 +38,7 @@ class Travelling(Steering):
     async def step_back(self, stop: Stop | int, *, external: bool = False) -> None:
         """Go back to before the frame's previous step, or to the last stop inside that step, as it was there."""
         held = self._at(stop, "step_back")
-        point = self._previous_point(held.stop)
+        point = self._previous_point(held)
         if point is None:
             raise NotAllowed("step_back", held.stop.id, "this is the first step of its frame")
         self._go_back(held, "step_back", point, external)
@@ -48,21 +46,20 @@ class Travelling(Steering):
     def way_back(self, stop: Stop | int) -> Way | None:
         """Where a step back from this stop would lead; None if it is not possible."""
         held, run = self._held_at(stop), self._running()
-        point = None if held is None else self._previous_point(held.stop)
+        point = None if held is None else self._previous_point(held)
         if held is None or point is None:
             return None
         back = way_back(held.point.activation.frame, self._frames, point)
         return way_of(run.plan, run.what_counts(), back, point.step)
 
-    def _previous_point(self, stop: Stop) -> HistoryPoint | None:
-        counting = self._running().what_counts()
-        point = previous_step(counting, stop)
+    def _previous_point(self, held: Held) -> HistoryPoint | None:
+        stop, point = held.stop, held.previous
         if point is None:
             return None
         for earlier in reversed(self._past.get(stop.frame, ())):
             is_before_it = (earlier.occurrence, earlier.position) == (point.occurrence, "before")
             if earlier.id < stop.id and (is_before_it or earlier.after_event > point.number):
-                return point_of_stop(counting, earlier)
+                return point_of_stop(self._running().what_counts(), earlier)
         return point
 
     async def forward(self, stop: Stop | int) -> Way:

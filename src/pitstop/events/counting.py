@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -144,7 +145,7 @@ class Counting:
         return next((snapshot for each, snapshot in reversed(taken) if each <= number), None)
 
     def _index(self, number: int) -> int:
-        return bisect_right(self.events, number, key=lambda each: each[0])
+        return bisect_right(self.events, number, key=itemgetter(0))
 
     def _cut(self, event: Rewound) -> list[Numbered]:
         """Remove what does not count any more; returns it."""

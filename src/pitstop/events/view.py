@@ -12,6 +12,7 @@ from pitstop.events.types import (
     INTERVENTIONS,
     Aborted,
     AllContinued,
+    AllStopped,
     AnyEvent,
     BreakpointHit,
     BreakpointRemoved,
@@ -207,7 +208,9 @@ class RunView(Struct):
 
     def _can_change_paused(self, event: AnyEvent) -> bool:
         """Not where a step starts or ends in a frame that waits for nothing: that frame runs before and after."""
-        return not isinstance(event, (StepStarted, StepFinished)) or event.frame in self.waiting_frames
+        if isinstance(event, (StepStarted, StepFinished)):
+            return event.frame in self.waiting_frames
+        return not isinstance(event, AllStopped)  # which only says what the stops say
 
     def _set_paused(self, at: float) -> None:
         """Let the clocks, and with them the states, follow the stops."""

@@ -233,8 +233,8 @@ export class RunView {
 
   /** Not where a step starts or ends in a frame that waits for nothing: that frame runs before and after. */
   #canChangePaused(event: RunEvent): boolean {
-    const isOfStep = event.kind === "step.started" || event.kind === "step.finished";
-    return !isOfStep || this.#waitingFrames.has(event.frame);
+    if (event.kind === "step.started" || event.kind === "step.finished") return this.#waitingFrames.has(event.frame);
+    return event.kind !== "debug.all_stopped"; // which only says what the stops say
   }
 
   /** Let the clocks, and with them the states, follow the stops. */

@@ -20,6 +20,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._limits = limits
         self._head_timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
+        self._chunk_bytes = 0
         self._is_in_head = False
         self._is_busy = False
         self._fault: PitstopError | None = None
@@ -47,6 +48,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def data_received(self, data: bytes) -> None:
+        self._chunk_bytes = len(data)
         super().data_received(data)
         if self.transport.is_closing():
             return
@@ -65,10 +67,11 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_in_head, self._head_bytes = True, 0
 
     def on_headers_complete(self) -> None:
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        if size > self._limits.head_bytes:
-            self._fault = HeadTooLarge(self._limits.head_bytes)
-            raise self._fault
+        if self._head_bytes + self._chunk_bytes > self._limits.head_bytes:  # with a part of the body, perhaps
+            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+            if size > self._limits.head_bytes:
+                self._fault = HeadTooLarge(self._limits.head_bytes)
+                raise self._fault
         self._is_in_head, self._is_busy = False, True
         self._stop_head_timer()
         self._open_connections.set_busy(self)
