@@ -13,6 +13,7 @@ from pitstop.events.types import (
     FrameEnded,
     FrameOpened,
     PauseAsked,
+    PauseCancelled,
     Resumed,
     StepStarted,
     StopEnded,
@@ -101,6 +102,8 @@ class Model:
             case PauseAsked():
                 wanted = self.parents if event.frame is None else [event.frame]
                 self.pausing |= {frame for frame in wanted if frame not in self.paused | self.done}
+            case PauseCancelled():
+                self.pausing -= self.pausing.copy() if event.frame is None else {event.frame}
             case AllContinued():
                 self.pausing.clear()
                 self.commands.clear()
