@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pitstop.events.counting import GOING_BACK
+from pitstop.events.counting import FORWARD, GOING_BACK
 from pitstop.events.types import AnyEvent, Resumed, Rewound, Stopped
 
 ASKED_FOR = {"interrupted", "pause"}  # reasons to stop there all the same
@@ -15,7 +15,7 @@ def check_resumed_stay_resumed(events: Sequence[AnyEvent], killed_after: int) ->
     for event in events[:killed_after]:
         if isinstance(event, Stopped):
             stops[event.stop] = (event.occurrence, event.position)
-        elif isinstance(event, Resumed) and event.verb not in GOING_BACK:
+        elif isinstance(event, Resumed) and event.verb not in (*GOING_BACK, FORWARD):
             resumed.add(stops[event.stop])
         elif isinstance(event, Rewound):
             resumed.clear()
