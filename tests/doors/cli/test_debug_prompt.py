@@ -75,6 +75,8 @@ def test_a_step_that_reads_input_gets_the_terminal(tmp_path: Path) -> None:
         person.reads("hello Ada on a terminal", "[pitstop] greet passed", "after greet", "(main)")
         person.enters("p .steps.greet.outputs.name")
         person.reads('"Ada"', "(main)")
+        person.enters("log greet")
+        person.reads("hello Ada on a terminal", "(main)")
         person.enters("c")
         person.reads("✔ last  passed", "✔ the run passed, intervened", "forced greet to passed")
         assert person.leaves() == 0

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -40,9 +41,14 @@ class Trail(Struct):
                 if opener is not None and opener.kind == "background":
                     self.beside.add(fields["frame"])
             case "step.started":
-                self.frame_of[fields["occurrence"]] = fields["frame"]
-                self.last_occurrence[fields["step"]] = fields["occurrence"]
+                self._enter(fields)
                 self.started_at[fields["occurrence"]] = event.at
+            case "debug.outcome_forced":  # it may have run in a terminal
+                self._enter(fields)
+
+    def _enter(self, fields: Mapping[str, Any]) -> None:
+        self.frame_of[fields["occurrence"]] = fields["frame"]
+        self.last_occurrence[fields["step"]] = fields["occurrence"]
 
     def callers(self, stop: StopInfo, frames: Iterable[FrameInfo]) -> list[Caller]:
         """The steps that are open around a stop, across frames, the outermost first."""
