@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from pitstop.debugger.session import Session
+from pitstop.debugger.stops import HistoryPoint
 from pitstop.errors import NoFuture
 from pitstop.events.log import MemoryLog, events_from_json, events_to_json
 from pitstop.events.outcome import Status
-from pitstop.events.types import RewindUndone, Rewound
+from pitstop.events.types import RewindUndone, Rewound, StepStarted
 from pitstop.events.view import RunView, fold
 from tests.debugger.bench import Debugged, at, debugging
 from tests.engine.flows import flow, give, leaf, parallel, sequence, takes
@@ -17,6 +18,11 @@ from tests.engine.virtual_time import virtual_time
 LINE = flow(give("a", {"n": 1}), sequence("g", leaf("b"), leaf("c")), leaf("d"), leaf("e"))
 BRANCHES = flow(
     leaf("a"), parallel("p", sequence("x", leaf("x1"), leaf("x2")), sequence("y", leaf("y1"), leaf("y2"))), leaf("z")
+)
+SLOW = flow(
+    leaf("a"),
+    parallel("p", sequence("x", leaf("x1"), leaf("x2")), sequence("y", leaf("y1", takes(5)), leaf("y2", takes(5)))),
+    leaf("z"),
 )
 
 
@@ -29,6 +35,23 @@ def breaking(*steps: str, **options: Any) -> Session:
 
 def folded(run: Debugged) -> RunView:
     return fold(run.log.read())
+
+
+def killed(run: Debugged, keep: int | None = None) -> MemoryLog:
+    """The log that the next process has when this one ends."""
+    return MemoryLog(events_from_json(events_to_json(run.log.read()[:keep])))
+
+
+def point_of(run: Debugged, step: str) -> HistoryPoint:
+    return next(each for each in run.session.history() if each.step == step)
+
+
+async def starts_of(run: Debugged, occurrence: str, count: int) -> None:
+    """Wait until an occurrence has begun so many times."""
+    async for event in run.log.follow():
+        count -= isinstance(event, StepStarted) and event.occurrence == occurrence
+        if not count:
+            return
 
 
 def steps_in(view: RunView) -> dict[str, str]:
@@ -164,7 +187,7 @@ async def test_what_was_changed_at_the_stop_is_changed_again() -> None:
         await run.session.undo(stop)
         await run.session.undo(stop)
         assert stop.scope.as_dict()["vars"] == {"word": "old"}, "each change can be undone"
-        log = MemoryLog(events_from_json(events_to_json(run.log.read())))
+        log = killed(run)
     async with debugging(LINE, {}, Session(), log=log) as run:
         stop = await run.stop()
         assert (at(stop), stop.scope.as_dict()["vars"]) == ("before e", {"word": "old"})
@@ -214,10 +237,69 @@ async def test_branches_are_as_they_were() -> None:
     assert run.does.ran == ["a", "p.x.x1", "p.y", "p.y", "p.x.x2", "z"]
 
 
-async def test_the_next_process_can_return_and_be_returned() -> None:
-    def killed(run: Debugged, keep: int | None = None) -> MemoryLog:
-        return MemoryLog(events_from_json(events_to_json(run.log.read()[:keep])))
+@virtual_time
+async def test_what_is_cancelled_in_a_branch_of_the_new_path_counts_as_it_was() -> None:
+    async with debugging(SLOW, {}, breaking("x1", "z")) as run:
+        stop = await run.on(await run.stop())
+        before = steps_in(folded(run))
+        await run.session.rewind(stop, point_of(run, "p"))
+        stop = await run.on(await run.stop())
+        assert at(stop) == "before p.x.x1"
+        await starts_of(run, "p.y.y1", 2)
+        await run.session.forward(stop)
+        stop = await run.stop()
+        assert at(stop) == "before z"
+        assert steps_in(folded(run)) == before
+        assert stop.scope.as_dict()["steps"]["y1"]["status"] == "passed"
+        await run.session.continue_(stop)
+        assert (await run.end()).state["steps"]["y1"]["status"] == "passed"
 
+
+@virtual_time
+async def test_a_branch_that_another_one_sent_back_is_as_it_was() -> None:
+    async with debugging(SLOW, {}, breaking("x2")) as run:
+        stop = await run.stop()
+        await starts_of(run, "p.y.y2", 1)
+        before = steps_in(folded(run))
+        await run.session.rewind(stop, point_of(run, "p.y.y1"))
+        stops = await run.stops(2)
+        await run.session.set(stops["before p.y.y1"], ".vars", {"gone": True})
+        await run.session.continue_(stops["before p.y.y1"])
+        await starts_of(run, "p.y.y1", 2)
+        run.session.add_breakpoint("y2")
+        await run.session.forward(stops["before p.x.x2"])
+        stops = await run.stops(2)
+        assert list(stops) == ["before p.x.x2", "before p.y.y2"]
+        assert steps_in(folded(run)) == before | {"p": "paused", "p.y": "paused", "p.y.y2": "paused"}
+        assert "vars" not in stops["before p.y.y2"].scope.as_dict()
+        log = killed(run)
+        await run.session.detach()
+        assert (await run.end()).status is Status.PASSED
+    assert run.does.ran == ["a", "p.x.x1", "p.y.y1", "p.y.y2", "p.y.y1", "p.x.x2", "p.y.y2", "z"]
+
+    async with debugging(SLOW, {}, Session(), log=log) as run:
+        stop = await run.back((await run.stops(2))["before p.y.y2"])
+        assert at(await run.on(stop)) == "before p.y.y2"
+    assert run.does.ran == ["p.y.y1"]
+
+
+@virtual_time
+async def test_a_step_that_began_on_the_new_path_alone_has_not_begun() -> None:
+    async with debugging(SLOW, {}, breaking("x1", "y1")) as run:
+        stops = await run.stops(2)
+        before = steps_in(folded(run))
+        await run.session.rewind(stops["before p.x.x1"], point_of(run, "p"))
+        await run.session.continue_(await run.stop())
+        stops = await run.stops(2)
+        await run.session.continue_(stops["before p.y.y1"])
+        await starts_of(run, "p.y.y1", 1)
+        await run.session.forward(stops["before p.x.x1"])
+        stops = await run.stops(2)
+        assert list(stops) == ["before p.x.x1", "before p.y.y1"]
+        assert steps_in(folded(run)) == before
+
+
+async def test_the_next_process_can_return_and_be_returned() -> None:
     async with debugging(LINE, {}, breaking("e")) as run:
         await run.back(await run.stop())
         log = killed(run)

@@ -21,7 +21,7 @@ from pitstop.app import open_service
 from pitstop.engine.executor import LogChunk
 from pitstop.events.durations import Clock, Durations
 from pitstop.events.log import events_from_json, events_to_json
-from pitstop.events.types import AnyEvent, Stopped
+from pitstop.events.types import AnyEvent, StepStarted, Stopped
 from pitstop.events.view import RunView
 from pitstop.service.caller import LOCAL
 
@@ -166,6 +166,26 @@ async def go_back_and_return(session: Session) -> None:
     await session.continue_(stop)
 
 
+async def return_to_branches(session: Session) -> None:
+    """Go back to before two branches, let one of them begin, and return to where none had."""
+    session.add_breakpoint(step="checks.quick")
+    session.add_breakpoint(step="checks.slow")
+    stops = {stop.step: stop for stop in [await _next(session), await _next(session)]}
+    before = next(point for point in session.history() if point.step == "checks")
+    await session.rewind(stops["checks.quick"], before)
+    await session.continue_(await _next(session))
+    stops = {stop.step: stop for stop in [await _next(session), await _next(session)]}
+    await session.continue_(stops["checks.slow"])
+    assert isinstance(session.log, MemoryLog)
+    async for event in session.log.follow():
+        if isinstance(event, StepStarted) and event.step == "checks.slow":
+            break
+    await session.forward(stops["checks.quick"])
+    stops = {stop.step: stop for stop in [await _next(session), await _next(session)]}
+    await session.skip(stops["checks.slow"])
+    await session.continue_(stops["checks.quick"])
+
+
 async def go_on_after_restart(session: Session) -> None:
     """The process ended at two stops; a new one takes the run up where it was."""
     stop = await _next(session)
@@ -190,6 +210,7 @@ RECORDINGS: dict[str, tuple[str, Script]] = {
     "aborted": ("shop.yaml", abort),
     "stopped-step": ("hanging.yaml", stop_and_unpause),
     "returned": ("shop.yaml", go_back_and_return),
+    "returned-to-branches": ("hanging.yaml", return_to_branches),
     "restarted": ("shop.yaml", go_on_after_restart),
     "combinations": ("combinations.yaml", watch_only),
 }

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pitstop.debugger.stepping import Goal, StepVerb, after_frame, at_fork, goal_of, is_ended_by
 from pitstop.engine.frame import MAIN
@@ -101,7 +102,7 @@ class Remains(Struct, eq=False):
     _configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     _reopening: set[str] = field(default_factory=set)
     _opening: list[FrameOpened] = field(default_factory=list)
-    _undone: dict[int, list[Remembered]] = field(default_factory=dict)  # the stops that each rewind has undone
+    _undone: dict[int, tuple[Rewound, list[Remembered]]] = field(default_factory=dict)  # each rewind, and its stops
 
     def apply(self, number: int, event: AnyEvent) -> None:
         if isinstance(event, RunStarted):
@@ -109,10 +110,9 @@ class Remains(Struct, eq=False):
         elif not isinstance(event, FrameOpened) or not self._is_opened_with(event):
             self._fork()
         if isinstance(event, RewindUndone):
-            self.past = sorted([*self.past, *self._undone.pop(event.undoes, ())], key=lambda each: each.number)
-            self._go_back(event)
+            self._undo_rewind(event)
         elif isinstance(event, Rewound):
-            self._undone[number] = self._go_back(event)
+            self._undone[number] = (event, self._go_back(event))
         elif isinstance(event, RunStarted):
             self._reopening |= set(self.view.frames) & self.known_frames
         elif isinstance(event, FrameOpened) and event.frame in self._reopening:
@@ -227,6 +227,14 @@ class Remains(Struct, eq=False):
             base = _ATTEMPT.sub("", stop.event.occurrence)
             around = _TURNS.sub("", base.rpartition(".")[0])
             self.goals.append(goal_of(_STEPPING[event.verb], event.frame, base, around, event.targets))
+
+    def _undo_rewind(self, event: RewindUndone) -> None:
+        """Remember what the rewind had undone, and forget what its frames did since then."""
+        if event.undoes in self._undone:
+            rewound, stops = self._undone.pop(event.undoes)
+            self._go_back(replace(rewound, after=event.undoes))
+            self.past = sorted([*self.past, *stops], key=lambda each: each.number)
+        self._go_back(event)
 
     def _go_back(self, event: Rewound) -> list[Remembered]:
         """Forget what the rewind undoes; returns the stops that it had."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pitstop.events.outcome import Status
 from pitstop.events.types import (
@@ -115,6 +116,7 @@ class Counting:
         future = self._returning.pop(event.undoes, None)
         if future is None:
             return
+        self._cut(replace(future.event, after=future.number))  # what its frames did since then
         self.futures = [each for each in self.futures if each.number < future.number]
         self.events = sorted([*self.events, *future.undone], key=lambda each: each[0])
         for number, each in future.undone:

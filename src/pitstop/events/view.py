@@ -84,6 +84,9 @@ class FrameView(Struct):
         return "paused" if self.clock.is_paused and self.own_state != "done" else self.own_state
 
 
+_Undone = tuple[Rewound, list[StepView], dict[str, tuple[int, str | None]]]  # a rewind, its steps, all frames before
+
+
 class RunView(Struct):
     """A run as its log tells it. `apply` takes the next event; unknown kinds change nothing but the count.
 
@@ -118,7 +121,7 @@ class RunView(Struct):
     had_session: bool = False
     last_stop: int = 0
     timed_out_stop: int | None = None
-    _undone: dict[int, tuple[list[StepView], dict[str, tuple[int, str | None]]]] = field(default_factory=dict)
+    _undone: dict[int, _Undone] = field(default_factory=dict)  # by the number of each rewind
 
     @property
     def intervened(self) -> bool:
@@ -328,13 +331,20 @@ class RunView(Struct):
         step.ended_at, step.outcome, step.ended_event = event.at, event.outcome, self.last_event
 
     def _undo_rewind(self, event: RewindUndone) -> None:
-        """Let what a rewind has undone count again."""
-        steps, opened = self._undone.pop(event.undoes, ((), {}))
+        """Let what a rewind has undone count again, and what its frames did since then no longer."""
+        if event.undoes not in self._undone:
+            return
+        rewound, steps, opened = self._undone.pop(event.undoes)
+        self._rewind(copy(rewound, at=event.at, after=event.undoes))
         steps_by_name = {**self.steps, **{step.occurrence: step for step in steps}}
         self.steps = dict(sorted(steps_by_name.items(), key=lambda each: each[1].started_event))
         self.opened = {**self.opened, **opened}
+        for step in steps:
+            if step.outcome is None:
+                step.clock.go_on(event.at)
+                self._reopen_step(step)
 
-    def _rewind(self, event: Rewound) -> tuple[list[StepView], dict[str, tuple[int, str | None]]]:
+    def _rewind(self, event: Rewound) -> _Undone:
         """Undo what does not count any more; returns it, as it was."""
         undone, opened = [], self.opened
         cut = frames_after(self.opened, event.point_frame, event.frame, event.after)
@@ -354,7 +364,7 @@ class RunView(Struct):
             self.frames.pop(name, None)
             self.frames_before.pop(name, None)
         self.opened = opened_still(self.opened, cut, event)
-        return undone, opened
+        return event, undone, opened
 
     def _reopen_step(self, step: StepView) -> None:
         """Put it among the open steps of its frame again, from the outermost to the innermost."""

@@ -34,7 +34,7 @@ export type FrameView = {
 
 export type RunStatus = "pending" | "running" | "passed" | "failed" | "cancelled" | "timed_out" | "skipped";
 
-type Undone = { steps: StepView[]; opened: Opened };
+type Undone = { event: Rewound | RewindUndone; steps: StepView[]; opened: Opened };
 type Opened = Map<string, { number: number; parent: string | null }>;
 
 const INTERVENTIONS = new Set<string>([
@@ -163,7 +163,7 @@ export class RunView {
         this.#undone.set(event.number, this.#rewind(event));
         break;
       case "debug.rewind_undone":
-        this.#undoRewind(event.undoes);
+        this.#undoRewind(event);
         this.#rewind(event);
         break;
       default:
@@ -425,19 +425,24 @@ export class RunView {
     });
   }
 
-  /** Let what a rewind has undone count again. */
-  #undoRewind(number: number): void {
-    const undone = this.#undone.get(number);
+  /** Let what a rewind has undone count again, and what its frames did since then no longer. */
+  #undoRewind(event: RewindUndone): void {
+    const undone = this.#undone.get(event.undoes);
     if (!undone) return;
-    this.#undone.delete(number);
-    for (const step of undone.steps) this.steps.set(step.occurrence, step);
+    this.#undone.delete(event.undoes);
+    this.#rewind({ ...undone.event, at: event.at, after: event.undoes });
+    for (const step of undone.steps) {
+      const isOpen = step.outcome === null;
+      this.steps.set(step.occurrence, isOpen ? { ...step, clock: goOn(step.clock, event.at) } : step);
+      if (isOpen) this.#running.set(step.frame, [...this.#openSteps(step.frame), step.occurrence]);
+    }
     this.steps = new Map([...this.steps].sort(([, one], [, other]) => one.started_event - other.started_event));
     this.#opened = new Map([...this.#opened, ...undone.opened]);
   }
 
   /** Undo what does not count any more; gives it as it was. */
   #rewind(event: Rewound | RewindUndone): Undone {
-    const undone: Undone = { steps: [], opened: new Map(this.#opened) };
+    const undone: Undone = { event, steps: [], opened: new Map(this.#opened) };
     const cut = framesAfter(this.#opened, event.point_frame, event.frame, event.after);
     for (const step of [...this.steps.values()]) {
       if (cut.has(step.frame) && Math.max(step.started_event, step.ended_event) > event.after) undone.steps.push(step);
