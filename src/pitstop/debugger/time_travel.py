@@ -17,14 +17,20 @@ from pitstop.engine.ports import Evaluator, Ports
 from pitstop.engine.run import Run
 from pitstop.engine.verdict import PROCEED, GoBack, Position, Verdict
 from pitstop.errors import UnknownPoint
-from pitstop.events.counting import Counting, Future, events_that_count, frames_after
+from pitstop.events.counting import (
+    STEP_EVENTS,
+    Counting,
+    Future,
+    NumberedStep,
+    events_that_count,
+    frames_after,
+)
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import (
     AnyEvent,
     ConfigOverridden,
     EditUndone,
-    OutcomeForced,
     RunStarted,
     ScopeEdited,
     SnapshotTaken,
@@ -86,7 +92,6 @@ def point_of_stop(counting: Counting, stop: Stop) -> HistoryPoint:
 
 
 _ATTEMPT = re.compile(r"#\d+$")
-_STEP_EVENTS = (StepStarted, StepFinished, OutcomeForced)  # isinstance is many times slower with a union
 
 
 def first_attempt(occurrence: str) -> str:
@@ -96,10 +101,10 @@ def first_attempt(occurrence: str) -> str:
 
 def previous_step(counting: Counting, stop: Stop) -> HistoryPoint | None:
     """The point before the step that the frame ended or entered last; None at its first step."""
-    first: tuple[int, StepStarted | StepFinished | OutcomeForced] | None = None
+    first: NumberedStep | None = None
     step = ""
-    for number, event in reversed(counting.events):
-        if not isinstance(event, _STEP_EVENTS) or event.frame != stop.frame or number > stop.after_event:
+    for number, event in reversed(counting.steps.get(stop.frame, ())):
+        if number > stop.after_event:
             continue
         if first is None:
             is_current = stop.position == "before" and event.occurrence == stop.occurrence
@@ -123,7 +128,7 @@ def previous_step(counting: Counting, stop: Stop) -> HistoryPoint | None:
 def point_before(counting: Counting, frame: str, occurrence: str) -> HistoryPoint | None:
     """The point before an occurrence, whether it began or was passed by; None when the frame never came to it."""
     for number, event in counting.events:
-        if not isinstance(event, (*_STEP_EVENTS, Stopped)):
+        if not isinstance(event, (*STEP_EVENTS, Stopped)):
             continue
         if event.frame == frame and event.occurrence == occurrence:
             kept = counting.snapshot_at(occurrence, "before", number)

@@ -22,6 +22,9 @@ from pitstop.events.types import (
 )
 
 Numbered = tuple[int, AnyEvent]
+STEP_EVENTS = (StepStarted, StepFinished, OutcomeForced)  # isinstance is many times slower with a union
+StepEvent = StepStarted | StepFinished | OutcomeForced
+NumberedStep = tuple[int, StepEvent]
 FORWARD = "forward"
 GOING_BACK = ("step_back", "rewind", "goto")  # the last of them may go ahead as well: then it has a target
 
@@ -50,11 +53,13 @@ class Counting:
         "last_event",
         "opened",
         "parents",
+        "steps",
     )
 
     def __init__(self) -> None:
         self.last_event = 0
         self.events: list[Numbered] = []  # those that count, each with its number
+        self.steps: dict[str, list[NumberedStep]] = {}  # those of them by frame that are starts and ends of steps
         self.opened: dict[str, tuple[int, str | None]] = {}  # frames that count: their first event, and parent
         self.parents: dict[str, str | None] = {}  # of all frames there ever were
         self.futures: list[Future] = []  # that can be returned to: no step has finished since
@@ -69,8 +74,9 @@ class Counting:
             self.last_event = number
             match event:
                 case StepStarted():
-                    pass  # the most frequent
+                    self._add_step(number, event)
                 case StepFinished() | OutcomeForced():
+                    self._add_step(number, event)
                     if event.outcome.status is not Status.CANCELLED:
                         self._end_futures(event.frame)
                 case Stopped():
@@ -100,6 +106,9 @@ class Counting:
         elif event.verb == FORWARD and (future := self.future_of(event.frame)) is not None:
             self._returning[future.number] = future  # whatever ends until the frame returns
 
+    def _add_step(self, number: int, event: StepEvent) -> None:
+        self.steps.setdefault(event.frame, []).append((number, event))
+
     def _add_snapshot(self, number: int, event: SnapshotTaken) -> None:
         self._snapshots.setdefault((event.occurrence, event.position), []).append((number, event.snapshot))
 
@@ -122,12 +131,14 @@ class Counting:
         for number, each in future.undone:
             if isinstance(each, SnapshotTaken):
                 self._add_snapshot(number, each)
+            elif isinstance(each, STEP_EVENTS):
+                self._add_step(number, each)
         self.opened = {**self.opened, **future.opened}
         self._cut(event)
 
     def after(self, number: int) -> Sequence[Numbered]:
         """Those with a number above this one."""
-        return self.events[self._index(number) :]
+        return self.events[_index(self.events, number) :]
 
     def under(self, frame: str) -> set[str]:
         """The frame and every one that it, or one of those, has ever opened."""
@@ -146,15 +157,14 @@ class Counting:
         taken = self._snapshots.get((occurrence, position), ())
         return next((snapshot for each, snapshot in reversed(taken) if each <= number), None)
 
-    def _index(self, number: int) -> int:
-        return bisect_right(self.events, number, key=itemgetter(0))
-
     def _cut(self, event: Rewound) -> list[Numbered]:
         """Remove what does not count any more; returns it."""
         after = event.after
         undone: list[Numbered] = []
         cut = frames_after(self.opened, event.point_frame, event.frame, after)
-        index = self._index(after)
+        for name in cut & self.steps.keys():
+            del self.steps[name][_index(self.steps[name], after) :]
+        index = _index(self.events, after)
         tail, self.events[index:] = self.events[index:], ()
         for number, each in tail:
             if getattr(each, "frame", None) not in cut:
@@ -165,6 +175,10 @@ class Counting:
                 self._snapshots[each.occurrence, each.position].remove((number, each.snapshot))
         self.opened = opened_still(self.opened, cut, event)
         return undone
+
+
+def _index(events: Sequence[tuple[int, object]], number: int) -> int:
+    return bisect_right(events, number, key=itemgetter(0))
 
 
 def frames_after(opened: Mapping[str, tuple[int, str | None]], frame: str, top: str, after: int) -> set[str]:
