@@ -91,10 +91,9 @@ class Gatekeeper(Returning):
                 reasons.add("interrupted")
             if point.position == "before" and not was_passed and self._rests(activation):
                 reasons.add("step")
-            is_stopped = activation.occurrence in self._stopped_steps
-            if point.position == "error" and (activation.step.is_injected or is_stopped):
+            if point.position == "error" and (activation.step.is_injected or here[0] in self._stopped_steps):
                 reasons.add("failure")
-                self._stopped_steps.discard(activation.occurrence)
+                self._stopped_steps.discard(here[0])
         if not reasons:
             self._refresh_gate()
             return PROCEED
@@ -228,16 +227,16 @@ class Gatekeeper(Returning):
 
     async def _hold(self, point: Point, reasons: set[str], hit: Sequence[Breakpoint], problems: list[str]) -> Verdict:
         run, activation = self._running(), point.activation
-        frame, base, path = activation.frame, activation.base, activation.step.path
+        frame, base, path, occurrence = activation.frame, activation.base, activation.step.path, activation.occurrence
         left = [each for each in self._returning.values() if each.event.frame == frame.id]
         self._end_returning(left, "the run did not reach its step again")
         lineage = [each.id for each in frame.lineage()]
-        names = (path, activation.occurrence)
+        names = (path, occurrence)
         ended = tuple(goal for goal in self._goals if is_ended_by(goal, frame.id, lineage, base, names))
         self._goals = [goal for goal in self._goals if goal not in ended]
         self._last_stop += 1
         told = tuple(reason for reason in ORDER if reason in reasons)
-        where = (frame.id, path, activation.occurrence, point.position)
+        where = (frame.id, path, occurrence, point.position)
         breakpoints = tuple(each.id for each in hit)
         notes = tuple(each.note for each in hit if each.note is not None)
         event = Stopped(run.now(), self._last_stop, *where, told, breakpoints, tuple(problems), notes)

@@ -12,7 +12,7 @@ from pitstop.debugger.matching import Watched, passes
 from pitstop.debugger.remains import LEASE_LIMIT_SECONDS, Place, Remains, Remembered
 from pitstop.debugger.stepping import Goal
 from pitstop.debugger.stops import Held, Stop
-from pitstop.debugger.time_travel import previous_step
+from pitstop.debugger.time_travel import has_previous_step
 from pitstop.engine.frame import Frame, Gate, RunContext, never_passes
 from pitstop.engine.verdict import Position, Verdict
 from pitstop.errors import NotRunning
@@ -95,8 +95,7 @@ class Holding:
         run, stop, activation = self._running(), held.stop, held.point.activation
         frame = activation.frame
         counting = run.what_counts()  # now, so that going back from here does not wait for all that led here to be read
-        held.previous = previous_step(counting, stop)
-        if held.previous is not None:
+        if has_previous_step(counting, stop):
             stop.allowed = (*stop.allowed, "step_back")
         if counting.future_of(stop.frame) is not None:
             stop.allowed = (*stop.allowed, "forward")

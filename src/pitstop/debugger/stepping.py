@@ -56,7 +56,7 @@ def rests_at(goal: Goal, frame: str, address: str, names: Collection[str]) -> bo
 
 def is_ended_by(goal: Goal, frame: str, lineage: Collection[str], address: str, names: Collection[str]) -> bool:
     """Whether a stop there, whatever caused it, ends the command."""
-    if any(name in goal.targets for name in names):
+    if goal.targets and any(name in goal.targets for name in names):
         return True
     return frame == goal.frame or (goal.frame in lineage and is_under(address, goal.anchor))
 

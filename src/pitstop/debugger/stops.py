@@ -76,7 +76,7 @@ class FrameInfo(Struct, frozen=True):
     occurrence: str | None = None
 
 
-class HistoryPoint(Struct, frozen=True):
+class HistoryPoint(Struct, frozen=True, gc=False):
     """A point in a run's past, which `rewind` can return to."""
 
     number: int  # what `rewind` calls it
@@ -106,7 +106,6 @@ class Held(Struct, eq=False):
     lease_ends_at: float = 0.0
     began_at: float = 0.0
     ended: tuple[Goal, ...] = ()  # the steps that were on their way, and that this stop has ended
-    previous: HistoryPoint | None = None  # before the step that the frame ended or entered last
     is_attended: bool = False  # a command or a question has named it
     is_released: bool = False
 

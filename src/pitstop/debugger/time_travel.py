@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -99,26 +99,36 @@ def first_attempt(occurrence: str) -> str:
     return _ATTEMPT.sub("", occurrence) if "#" in occurrence else occurrence
 
 
-def previous_step(counting: Counting, stop: Stop) -> HistoryPoint | None:
-    """The point before the step that the frame ended or entered last; None at its first step."""
-    first: NumberedStep | None = None
-    step = ""
+def _steps_before(counting: Counting, stop: Stop) -> Iterator[NumberedStep]:
+    """Starts and ends of steps in the frame, the last first; none of the step itself, or of those that did not run."""
+    has_begun = False
     for number, event in reversed(counting.steps.get(stop.frame, ())):
-        if number > stop.after_event:
-            continue
-        if first is None:
+        if not has_begun:
             is_current = stop.position == "before" and event.occurrence == stop.occurrence
             is_not_run = isinstance(event, StepFinished) and event.outcome.status is Status.SKIPPED
-            first = None if is_current or is_not_run else (number, event)
-            step = first_attempt(event.occurrence)
-        elif not is_under(event.occurrence, step):
-            break
-        elif first_attempt(event.occurrence) == step:
-            first = (number, event)
-        if first is not None and isinstance(first[1], StepStarted) and first[1].occurrence == step:
-            break
+            has_begun = not is_current and not is_not_run and number <= stop.after_event
+        if has_begun:
+            yield number, event
+
+
+def has_previous_step(counting: Counting, stop: Stop) -> bool:
+    """Whether the frame has ended or entered a step before this one."""
+    return next(_steps_before(counting, stop), None) is not None
+
+
+def previous_step(counting: Counting, stop: Stop) -> HistoryPoint | None:
+    """The point before the step that the frame ended or entered last; None at its first step."""
+    steps = _steps_before(counting, stop)
+    first = next(steps, None)
     if first is None:
         return None
+    step = first_attempt(first[1].occurrence)
+    for earlier in steps:
+        is_start = isinstance(first[1], StepStarted) and first[1].occurrence == step
+        if is_start or not is_under(earlier[1].occurrence, step):
+            break
+        if first_attempt(earlier[1].occurrence) == step:
+            first = earlier
     number, event = first
     kept = counting.snapshot_at(event.occurrence, "before", number)
     where = (stop.frame, event.step, event.occurrence)

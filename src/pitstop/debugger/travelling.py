@@ -14,6 +14,7 @@ from pitstop.debugger.time_travel import (
     point_numbered,
     point_of_stop,
     points_in,
+    previous_step,
     way_back,
     way_of,
     way_to,
@@ -53,13 +54,14 @@ class Travelling(Steering):
         return way_of(run.plan, run.what_counts(), back, point.step)
 
     def _previous_point(self, held: Held) -> HistoryPoint | None:
-        stop, point = held.stop, held.previous
+        stop, counting = held.stop, self._running().what_counts()
+        point = previous_step(counting, stop)
         if point is None:
             return None
         for earlier in reversed(self._past.get(stop.frame, ())):
             is_before_it = (earlier.occurrence, earlier.position) == (point.occurrence, "before")
             if earlier.id < stop.id and (is_before_it or earlier.after_event > point.number):
-                return point_of_stop(self._running().what_counts(), earlier)
+                return point_of_stop(counting, earlier)
         return point
 
     async def forward(self, stop: Stop | int) -> Way:
@@ -82,9 +84,10 @@ class Travelling(Steering):
         return way
 
     async def _keep(self, held: Held, lease_seconds: float, at_least_seconds: float = 0.0) -> Verdict:
-        future = self._futures.pop((held.stop.occurrence, held.stop.position), None)
-        if future is not None:
-            self._change_again(held, future)
+        if self._futures:
+            future = self._futures.pop((held.stop.occurrence, held.stop.position), None)
+            if future is not None:
+                self._change_again(held, future)
         return await super()._keep(held, lease_seconds, at_least_seconds)
 
     def _change_again(self, held: Held, future: Future) -> None:

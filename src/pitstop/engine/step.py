@@ -256,7 +256,13 @@ async def _act_until_stopped(activation: Activation) -> Outcome:
     """What comes of the step. If it was stopped, it failed, no matter how it ended."""
     try:
         activation.phase = "acting"
-        outcome = Outcome(Status.FAILED) if activation.stop_reason is not None else await _act_in_time(activation)
+        seconds = activation.step.timeout_seconds
+        if activation.stop_reason is not None:
+            outcome = Outcome(Status.FAILED)
+        elif seconds is None or activation.is_replayed:
+            outcome = await _act(activation)
+        else:
+            outcome = await _act_in_time(activation, seconds)
     except (Exception, asyncio.CancelledError):
         if not _take_stop(activation):
             raise
@@ -279,10 +285,7 @@ def _take_stop(activation: Activation) -> bool:
     return not _is_ending(activation)
 
 
-async def _act_in_time(activation: Activation) -> Outcome:
-    seconds = activation.step.timeout_seconds
-    if seconds is None or activation.is_replayed:
-        return await _act(activation)
+async def _act_in_time(activation: Activation, seconds: float) -> Outcome:
     limit = activation.meter.limit(seconds)
     try:
         async with limit:

@@ -3,12 +3,14 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from pitstop.events.outcome import Status
 from pitstop.events.types import (
+    AllStopped,
     AnyEvent,
     FrameOpened,
     OutcomeForced,
@@ -23,8 +25,7 @@ from pitstop.events.types import (
 
 Numbered = tuple[int, AnyEvent]
 STEP_EVENTS = (StepStarted, StepFinished, OutcomeForced)  # isinstance is many times slower with a union
-StepEvent = StepStarted | StepFinished | OutcomeForced
-NumberedStep = tuple[int, StepEvent]
+NumberedStep = tuple[int, StepStarted | StepFinished | OutcomeForced]
 FORWARD = "forward"
 GOING_BACK = ("step_back", "rewind", "goto")  # the last of them may go ahead as well: then it has a target
 
@@ -72,12 +73,13 @@ class Counting:
         """Take what has happened since."""
         for number, event in enumerate(events, self.last_event + 1):
             self.last_event = number
+            numbered: Any = (number, event)  # the same in both lists
             match event:
                 case StepStarted():
-                    self._add_step(number, event)
+                    self.steps.setdefault(event.frame, []).append(numbered)
                 case StepFinished() | OutcomeForced():
-                    self._add_step(number, event)
-                    if event.outcome.status is not Status.CANCELLED:
+                    self.steps.setdefault(event.frame, []).append(numbered)
+                    if self.futures and event.outcome.status is not Status.CANCELLED:
                         self._end_futures(event.frame)
                 case Stopped():
                     self._stops[event.stop] = (number, event)
@@ -88,11 +90,13 @@ class Counting:
                 case FrameOpened():
                     self.opened.setdefault(event.frame, (number, event.parent))
                     self.parents[event.frame] = event.parent
+                case AllStopped():
+                    pass  # one for most stops
                 case RewindUndone():
                     self._undo_rewind(event)
                 case Rewound():
                     self._rewind(number, event)
-            self.events.append((number, event))
+            self.events.append(numbered)
         return self
 
     def _end_futures(self, frame: str) -> None:
@@ -105,9 +109,6 @@ class Counting:
             self._leaving.append(left)
         elif event.verb == FORWARD and (future := self.future_of(event.frame)) is not None:
             self._returning[future.number] = future  # whatever ends until the frame returns
-
-    def _add_step(self, number: int, event: StepEvent) -> None:
-        self.steps.setdefault(event.frame, []).append((number, event))
 
     def _add_snapshot(self, number: int, event: SnapshotTaken) -> None:
         self._snapshots.setdefault((event.occurrence, event.position), []).append((number, event.snapshot))
@@ -132,7 +133,7 @@ class Counting:
             if isinstance(each, SnapshotTaken):
                 self._add_snapshot(number, each)
             elif isinstance(each, STEP_EVENTS):
-                self._add_step(number, each)
+                self.steps.setdefault(each.frame, []).append((number, each))
         self.opened = {**self.opened, **future.opened}
         self._cut(event)
 
@@ -150,7 +151,10 @@ class Counting:
 
     def future_of(self, frame: str) -> Future | None:
         """What a stop in this frame can return to."""
-        return next((each for each in reversed(self.futures) if frame in self.under(each.event.frame)), None)
+        for each in reversed(self.futures):
+            if frame in self.under(each.event.frame):
+                return each
+        return None
 
     def snapshot_at(self, occurrence: str, position: str, number: int) -> str | None:
         """The last snapshot that was taken at a place, up to an event."""
