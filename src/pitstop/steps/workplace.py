@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-import shutil
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, Self
@@ -40,7 +40,8 @@ class MaskedStream(Protocol):
 
 def default_shell() -> tuple[str, ...]:
     """bash that stops at the first failure, also in a pipe; where there is no bash, sh."""
-    return BASH if shutil.which("bash") else SH
+    has_bash = any(os.access(f"{folder}/{BASH[0]}", os.X_OK) for folder in os.get_exec_path())
+    return BASH if has_bash else SH
 
 
 class Workplace(msgspec.Struct, frozen=True, kw_only=True):

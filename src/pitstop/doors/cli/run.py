@@ -2,7 +2,8 @@
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from pitstop.doors.cli import exit_codes
 from pitstop.doors.cli.app import Opening, OpenService
@@ -13,9 +14,11 @@ from pitstop.doors.cli.watching import add_display_options, is_at_terminal, watc
 from pitstop.service.caller import LOCAL
 from pitstop.service.runs import DebugRequest, RunRequest
 
+USAGE_WIDTH = 78
+
 
 def run_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
-    options = _parser().parse_args(words)
+    options = _parser(words).parse_args(words)
     debug: DebugRequest | None = None
     if options.breaks or options.debug_on_error:
         debug = DebugRequest(
@@ -25,8 +28,13 @@ def run_command(words: Sequence[str], open_service: OpenService, interrupts: Int
     return asyncio.run(_run(open_chosen(options, open_service), request, options, interrupts))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pitstop run", description="Run a flow.", allow_abbrev=False)
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    formatter: Callable[..., argparse.HelpFormatter] = argparse.HelpFormatter
+    if {"-h", "--help"}.isdisjoint(words):  # else it asks for the width of the terminal, and loads a module for that
+        formatter = partial(formatter, width=USAGE_WIDTH)
+    parser = argparse.ArgumentParser(
+        prog="pitstop run", description="Run a flow.", allow_abbrev=False, formatter_class=formatter
+    )
     parser.add_argument("flow", metavar="FLOW", help="a flow file, a flow in .pitstop/flows, or a graph: file.py:app")
     add_run_options(parser)
     parser.add_argument("--debug-on-error", action="store_true", help="pause at a failing step and debug it")

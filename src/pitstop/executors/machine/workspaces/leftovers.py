@@ -23,8 +23,16 @@ _sweeping = threading.Lock()  # the first thread of this process does it, and th
 
 def sweep_epochs(workspaces: Path) -> None:
     """End what is left of every epoch that is over, and forget the epochs."""
-    for path in sorted(workspaces.glob(f"*{SUFFIX}")):
+    for path in files_in(workspaces, SUFFIX):
         sweep_epoch(str(path))
+
+
+def files_in(folder: Path, suffix: str) -> list[Path]:
+    """The files of a folder with this suffix. Faster than a glob, which compiles a pattern when a run starts."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(suffix))
+    except FileNotFoundError:
+        return []
 
 
 def sweep_epoch(path: str) -> None:

@@ -14,7 +14,6 @@ away. A removal begins with a new name for the folder, so what is there under th
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -23,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from pitstop.engine.executor import WorkspaceRef
@@ -30,7 +30,7 @@ from pitstop.engine.workspace_files import COMMAND_FILES, command_file_name
 from pitstop.errors import Unavailable, WorkspaceLost
 from pitstop.executors.machine.process_table import start_of_process
 from pitstop.executors.machine.workspaces.epoch import SUFFIX, lasts
-from pitstop.executors.machine.workspaces.leftovers import sweep_epoch
+from pitstop.executors.machine.workspaces.leftovers import files_in, sweep_epoch
 from pitstop.executors.machine.workspaces.stored_ends import discard_end, is_of, names_of_ended, read_end
 
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
@@ -172,7 +172,7 @@ class Workspace:
             "named": self.named,
             "folder": None if self.folder is None else str(self.folder),
         }
-        _write_over(f"{self.control}/workspace.json", json.dumps(record).encode())
+        _write_over(f"{self.control}/workspace.json", msgspec.json.encode(record))
 
 
 def path_in_repo(repo: Path, relative: str) -> Path:
@@ -257,7 +257,7 @@ def clean_orphans(workspaces: Path) -> list[str]:
     What cannot be removed is left.
     """
     cleaned = []
-    for lock_file in sorted(workspaces.glob("*.lock")):
+    for lock_file in files_in(workspaces, ".lock"):
         root = lock_file.with_suffix("")
         with contextlib.suppress(Unavailable, OSError), _locked(root):
             record = _read_record(root)
@@ -274,7 +274,7 @@ def clean_orphans(workspaces: Path) -> list[str]:
 def find_workspaces(workspaces: Path, *, kept: bool) -> list[str]:
     """The ids of those that were kept, or else of the named ones whose users died."""
     found = []
-    for lock_file in sorted(workspaces.glob("*.lock")):
+    for lock_file in files_in(workspaces, ".lock"):
         root = lock_file.with_suffix("")
         record = _read_record(root)
         is_kept = record is not None and record.state == KEPT
@@ -336,9 +336,9 @@ def _same_folder(id: str, record: Record | None, asked: Path | None) -> Path | N
 def _read_record(root: Path) -> Record | None:
     """None if there is none, or half of one."""
     try:
-        fields = json.loads((root / ".pitstop" / "workspace.json").read_text())
+        fields = msgspec.json.decode((root / ".pitstop" / "workspace.json").read_bytes())
         return Record(**fields)
-    except (OSError, ValueError, TypeError):
+    except (OSError, msgspec.DecodeError, TypeError):
         return None
 
 
