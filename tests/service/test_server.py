@@ -371,7 +371,7 @@ async def test_a_command_that_ended_while_its_server_hung_is_not_run_again_and_h
         lapse(service.owned._executor._processes)  # type: ignore[attr-defined] # it is a PlacingExecutor
         with pytest.raises(LogLost):
             await run.wait()
-        await wait_until(lambda: run.id not in service.owned._known.live)
+        await wait_until(lambda: run.id not in service.owned._known.live and clock.waiting == CHORES)
         clock.move(LEASE_SECONDS)
         resumed = await wait_until(lambda: service.owned._known.live.get(run.id))
         summary = await resumed.wait()
@@ -410,7 +410,7 @@ async def test_a_step_in_a_workspace_of_its_own_that_had_not_ended_begins_anew_w
         lapse(service.owned._executor._processes)  # type: ignore[attr-defined] # it is a PlacingExecutor
         with pytest.raises(LogLost):
             await run.wait()
-        await wait_until(lambda: run.id not in service.owned._known.live)
+        await wait_until(lambda: run.id not in service.owned._known.live and clock.waiting == CHORES)
         clock.move(LEASE_SECONDS)
         resumed = await wait_until(lambda: service.owned._known.live.get(run.id))
         await wait_until(lambda: server.done() == ["began", "began"])

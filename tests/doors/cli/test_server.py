@@ -86,9 +86,10 @@ async def test_a_step_that_runs_is_entered(server: Bench) -> None:
     code, lines = await say(server, "shell", "hang", "--read-only", "-c", "touch go", about=run)
     assert code == 1
     assert "Read-only file system" in lines[0]
-    code, lines = await say(server, "shell", "hang", "-c", "touch go; echo entered", about=run)
-
+    code, lines = await say(server, "shell", "hang", "-c", "touch here; echo entered", about=run)
     assert (code, lines) == (0, ["entered"])
+
+    await say(server, "shell", "hang", "-c", "test -e here && touch go", about=run)  # the step may end before it
     await server.wait_ended(run)
     code, lines = await say(server, "shell", "hang", "-c", "pwd", about=run)
     assert (code, lines) == (2, [f"pitstop: run {run} has ended"])

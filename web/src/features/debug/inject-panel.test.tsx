@@ -32,7 +32,7 @@ test("an injected step is listed until it has run, and can be removed", async ()
     </QueryClientProvider>,
   );
   const waiting = await screen.findByRole("list", { name: "Waiting to run" });
-  expect(waiting.textContent).toBe("linker runs after package");
+  expect(waiting.textContent).toBe("linker will run after package");
   await userEvent.click(screen.getByRole("button", { name: "Remove linker" }));
 
   expect(act).toHaveBeenCalledWith("uninject", { stop: 5, step: "package+1" });

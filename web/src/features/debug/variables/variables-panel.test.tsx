@@ -64,7 +64,7 @@ test("what is pinned in one flow is not pinned in another", async () => {
 test("an edit is among the changes as soon as it is made", async () => {
   const edit = stage("shop");
   await userEvent.click(await screen.findByRole("button", { name: "Changes since the last stop" }));
-  await screen.findByText(/^No changes here/);
+  await screen.findByText(/^No changes at this stop/);
 
   changes = [{ path: ".vars.total", kind: "changed", before: 0, after: 42 }];
   await edit();
