@@ -25,7 +25,6 @@ from pitstop.plan.planner import call_mistakes, plan_flow
 from pitstop.plan.planner import plan_added_step as plan_step
 from pitstop.runs.file_texts import ReadFile, read_file, read_from, without_quotes
 from pitstop.runs.graph_targets import GraphTarget, read_target
-from pitstop.runs.jq_checks import wrong_expressions
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.steps.described import DescribedStepType
 from pitstop.steps.registry import StepTypes, find_step_types
@@ -111,6 +110,8 @@ class FlowFiles:
         graph = self._plan_graph(path) if text is None else None
         if graph is not None:
             return graph
+        from pitstop.runs.jq_checks import wrong_expressions
+
         texts = {} if text is None else {normpath(path): text}
         source = await self._off_loop(lambda: _first(path, read_from(texts, read_file)))
         read = partial(self._read, path, source, None, given=frozenset(texts))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pitstop.definition.graph import GraphDefinition
-from pitstop.definition.mermaid import to_mermaid
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.ports import Evaluator, Ports
 from pitstop.engine.run import Run
@@ -99,6 +98,8 @@ class GraphApp:
 
     def to_mermaid(self) -> str:
         """The graph as a Mermaid flowchart."""
+        from pitstop.definition.mermaid import to_mermaid
+
         return to_mermaid(self.definition)
 
 

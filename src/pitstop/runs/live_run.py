@@ -17,7 +17,6 @@ from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan
-from pitstop.runs.flow_breakpoints import save_changes
 from pitstop.runs.info import tell_failures, tell_flow
 from pitstop.runs.journal import Journal, end_in, had_session
 from pitstop.runs.log_pages import Page, pages_in_memory
@@ -27,7 +26,6 @@ from pitstop.runs.run_output import ArtifactInfo
 from pitstop.runs.run_request import DebugRequest, ShellOptions, ShellPlace
 from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.run_workplace import RunWorkplace
-from pitstop.runs.sessions import make_session
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import KillableWorkplace, OpenWorkplace, mask_in
 from pitstop.steps.approvals import Approvals, Decision, Question
@@ -86,6 +84,8 @@ class LiveRun:
         self._approvals = Approvals(how_to_approve if request.can_ask else None)
         self.session: Session | None = None
         if request.debug is not None or had_session(kept.log):
+            from pitstop.runs.sessions import make_session
+
             self.session = make_session(request.debug or DebugRequest(stop_on_error=False))
             self.session.snapshots = not self.in_place
         self._holds_steps = False
@@ -103,6 +103,7 @@ class LiveRun:
 
     @cached_property
     def debugger(self) -> "LocalDebugger":
+        from pitstop.runs.flow_breakpoints import save_changes
         from pitstop.runs.local_debugger import LocalDebugger
 
         debug, file = self._prepared.request.debug, self._prepared.record.file
@@ -144,6 +145,8 @@ class LiveRun:
         if self.session is None:
             if self._run is None:
                 raise NotRunning
+            from pitstop.runs.sessions import make_session
+
             session = make_session(DebugRequest())
             self._run.join(session)
             self.session = session

@@ -13,21 +13,17 @@ from pitstop.engine.ports import Evaluator
 from pitstop.engine.threads import in_thread
 from pitstop.errors import BadCommit, BadLog, UnknownRun, UnknownStep
 from pitstop.events.types import AnyEvent
-from pitstop.plan.addresses import occurrence_in
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
 from pitstop.runs.commits import commit_in, find_commit, reader_at
-from pitstop.runs.flow_breakpoints import with_flow_breakpoints
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import read_target
-from pitstop.runs.jq_checks import check_breakpoints
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.requests import kept_request, request_of
 from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import CommitInfo
-from pitstop.runs.run_request import RerunRequest, RunRequest
+from pitstop.runs.run_request import DebugRequest, RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
-from pitstop.runs.sessions import make_session
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
 from pitstop.store.port import RunFilter, RunRecord, RunStore
@@ -138,12 +134,7 @@ class RunMaker:
         run = request.run_id or new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:
-            await check_breakpoints(request.debug.breakpoints, self._new_evaluator)
-            for each in request.debug.breakpoints:
-                occurrence_in(plan, each.step or "")  # which refuses an address that the flow cannot have
-            debug = await with_flow_breakpoints(request.debug, self._store, file, plan)
-            request = replace(request, debug=debug)
-            make_session(debug)  # which refuses breakpoints that are none
+            request = replace(request, debug=await self._debug_request(request.debug, file, plan))
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
         folder = None if request.folder is None else whole_path(request.folder)
         commit = await _commit_of(request.commit, folder)
@@ -164,6 +155,20 @@ class RunMaker:
             priority=request.priority,
         )
         return PreparedRun(record, events, request, planned, plan, values)
+
+    async def _debug_request(self, request: DebugRequest, file: str, plan: Plan) -> DebugRequest:
+        """The request with the breakpoints of the flow; what is wrong with a breakpoint is raised."""
+        from pitstop.plan.addresses import occurrence_in
+        from pitstop.runs.flow_breakpoints import with_flow_breakpoints
+        from pitstop.runs.jq_checks import check_breakpoints
+        from pitstop.runs.sessions import make_session
+
+        await check_breakpoints(request.breakpoints, self._new_evaluator)
+        for each in request.breakpoints:
+            occurrence_in(plan, each.step or "")  # which refuses an address that the flow cannot have
+        debug = await with_flow_breakpoints(request, self._store, file, plan)
+        make_session(debug)  # which refuses breakpoints that are none
+        return debug
 
     def _plan_and_values(
         self, planned: PlannedFlow, request: RunRequest, run: str, past: Sequence[AnyEvent]

@@ -7,7 +7,6 @@ from pitstop.events.types import StepFinished
 from pitstop.events.written_text import shown_line
 from pitstop.runs.flow_info import FlowInfo
 from pitstop.runs.log_pages import pages_of
-from pitstop.runs.reports import compared_tests, tests_over_runs
 from pitstop.runs.requests import commit_of
 from pitstop.runs.run_info import ENDED, Failure, RunInfo
 from pitstop.runs.run_output import ArtifactInfo, EventInfo, LogLine, LogPage
@@ -65,9 +64,13 @@ class StoredRun:
         return tuple(ArtifactInfo(artifact.path, artifact.size) for artifact in await self.kept.artifacts())
 
     async def tests(self) -> tuple[TestCase, ...]:
+        from pitstop.runs.reports import compared_tests
+
         return await compared_tests(self._store, self.kept)
 
     async def test_history(self, limit: int = 20) -> tuple[TestedRun, ...]:
+        from pitstop.runs.reports import tests_over_runs
+
         return await tests_over_runs(self._store, self.kept, limit)
 
 

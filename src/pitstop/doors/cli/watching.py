@@ -14,8 +14,6 @@ from pitstop.doors.cli.choosing import elsewhere_of, server_of
 from pitstop.doors.cli.closing import Ending
 from pitstop.doors.cli.early_output import EarlyOutput
 from pitstop.doors.cli.interrupts import Interrupts, leave_at_once
-from pitstop.doors.cli.json_lines import JsonDisplay
-from pitstop.doors.cli.passing import pass_stops
 from pitstop.doors.cli.plain import LEVELS, PlainDisplay
 from pitstop.doors.cli.run_options import has_terminal
 from pitstop.errors import CommandRefused
@@ -80,6 +78,8 @@ async def watch_run(service: Service, run: ActiveRun, options: argparse.Namespac
 
 def _display(run: ActiveRun, options: argparse.Namespace, *, is_terminal: bool) -> Display:
     if options.json:
+        from pitstop.doors.cli.json_lines import JsonDisplay
+
         return JsonDisplay(run.id, sys.stdout.buffer, options)
     if is_terminal and not options.plain:
         from pitstop.doors.cli.live_tree import LiveDisplay
@@ -208,6 +208,8 @@ class Watch:
     async def _is_for_somebody(self, event: EventInfo) -> bool:
         """Whether to debug there. Where nobody can, the run is ended, and goes on through stops on its way to that."""
         if self.is_interrupted or self._stopped_at is not None:
+            from pitstop.doors.cli.passing import pass_stops
+
             await pass_stops(self._service, self._run.id)
             return False
         if self._is_attachable:

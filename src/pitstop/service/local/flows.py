@@ -8,18 +8,14 @@ from msgspec.structs import replace
 
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow
-from pitstop.runs.flow_breakpoints import read_flow_breakpoints, write_flow_breakpoints
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.flow_info import SecretUse
 from pitstop.runs.info import tell_flow
-from pitstop.runs.jq_checks import breakpoint_problems, check_breakpoints
 from pitstop.runs.run_maker import RunMaker, address_of
 from pitstop.runs.run_request import BreakpointRequest, RunRequest
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.service.caller import Caller, Record
-from pitstop.service.flow_secrets import unlisted_secrets, used_secrets
 from pitstop.service.flows import Finding, FlowInfo, StepTypeHelp, StoredFlow
-from pitstop.service.preview import resolved_configs
 from pitstop.store.port import RunStore
 
 if TYPE_CHECKING:  # a run need not load it
@@ -64,12 +60,17 @@ class FlowDesk:
             planned = await self._files.check(path, evaluator, text)
         finally:
             await evaluator.close()
+        from pitstop.service.flow_secrets import unlisted_secrets, used_secrets
+
         known = await self._known_secrets()
         told = tell_flow(planned.flow, planned.plan)
         secrets = tuple(SecretUse(name, name in known) for name in sorted(used_secrets(planned)))
         return replace(told, secrets=secrets, warnings=unlisted_secrets(planned, known))
 
     async def resolve(self, caller: Caller, request: RunRequest) -> FlowInfo:
+        from pitstop.service.flow_secrets import unlisted_secrets
+        from pitstop.service.preview import resolved_configs
+
         prepared = await self._maker.prepare(request)
         evaluator = self._new_evaluator()
         try:
@@ -90,9 +91,14 @@ class FlowDesk:
         return self._stored.file(name).read_text(encoding="utf-8", errors="replace")
 
     async def breakpoints(self, caller: Caller, flow: str) -> tuple[BreakpointRequest, ...]:
+        from pitstop.runs.flow_breakpoints import read_flow_breakpoints
+
         return await read_flow_breakpoints(self._store, self._key(flow))
 
     async def store_breakpoints(self, caller: Caller, flow: str, breakpoints: Sequence[BreakpointRequest]) -> None:
+        from pitstop.runs.flow_breakpoints import write_flow_breakpoints
+        from pitstop.runs.jq_checks import check_breakpoints
+
         caller.require("operator")
         await check_breakpoints(breakpoints, self._new_evaluator)
         await write_flow_breakpoints(self._store, self._key(flow), breakpoints)
@@ -101,6 +107,8 @@ class FlowDesk:
     async def check_breakpoints(
         self, caller: Caller, breakpoints: Sequence[BreakpointRequest]
     ) -> tuple[str | None, ...]:
+        from pitstop.runs.jq_checks import breakpoint_problems
+
         return await breakpoint_problems(breakpoints, self._new_evaluator)
 
     async def schema(self, caller: Caller) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from pitstop.executors.machine.processes.held_workspace import HeldWorkspace
 from pitstop.executors.machine.processes.keeper_process import KeeperProcess, spawn_keeper
 from pitstop.executors.machine.processes.live_input import LiveInput
 from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
-from pitstop.executors.machine.processes.recording import Recording
 from pitstop.executors.machine.processes.result import result_of, stored_result
 from pitstop.executors.machine.processes.spawn import Request
 from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors, ended_before, refused
@@ -42,7 +41,8 @@ from pitstop.executors.machine.workspaces.leftovers import EPOCH_VARIABLE
 from pitstop.executors.machine.workspaces.workspace import path_in_repo
 from pitstop.settings import environment_for_commands
 
-if TYPE_CHECKING:  # what a run without snapshots need not pay for
+if TYPE_CHECKING:  # what a run without snapshots or containers need not pay for
+    from pitstop.executors.machine.processes.recording import Recording
     from pitstop.executors.machine.snapshots.of_workspace import LocalSnapshots
     from pitstop.executors.machine.snapshots.store import SnapshotStore
 
@@ -215,7 +215,7 @@ class ProcessExecutor:
         """Let a command that ended under a former holder run again. Raises WorkspaceLost."""
         self._find(workspace).workspace.discard_end_of(key)
 
-    def record(self, workspace: WorkspaceRef, key: str, recording: Recording) -> Supervised:
+    def record(self, workspace: WorkspaceRef, key: str, recording: "Recording") -> Supervised:
         """Start the recorder of the command with this key, which runs in a container. Raises WorkspaceLost, OSError."""
         return self._supervisors.start(recording.request(self._find(workspace), key), [recording.stdin])
 
