@@ -356,6 +356,16 @@ ENDS_ALONE = f"""
 """
 
 
+async def lose_and_resume(service: Any, run: Any, clock: MovedClock) -> Any:
+    """The run as the same server resumes it, after its workspace and its lease were lost."""
+    lapse(service.owned._executor._processes)
+    with pytest.raises(LogLost):
+        await run.wait()
+    await wait_until(lambda: run.id not in service.owned._known.live and clock.waiting == CHORES)
+    clock.move(LEASE_SECONDS)
+    return await wait_until(lambda: service.owned._known.live.get(run.id))
+
+
 async def test_a_command_that_ended_while_its_server_hung_is_not_run_again_and_has_its_whole_result(
     server: Server,
 ) -> None:
@@ -368,12 +378,7 @@ async def test_a_command_that_ended_while_its_server_hung_is_not_run_again_and_h
         await wait_until(lambda: clock.waiting == CHORES)
         (server.folder / "go").touch()
         wait_here_until(lambda: list(server.settings.workspaces.glob("*/.pitstop/logs/*.end")))  # the loop hangs
-        lapse(service.owned._executor._processes)  # type: ignore[attr-defined] # it is a PlacingExecutor
-        with pytest.raises(LogLost):
-            await run.wait()
-        await wait_until(lambda: run.id not in service.owned._known.live and clock.waiting == CHORES)
-        clock.move(LEASE_SECONDS)
-        resumed = await wait_until(lambda: service.owned._known.live.get(run.id))
+        resumed = await lose_and_resume(service, run, clock)
         summary = await resumed.wait()
         lines = await log_of(resumed, "it")
         events = [event async for event in events_so_far(resumed)]
@@ -407,12 +412,7 @@ async def test_a_step_in_a_workspace_of_its_own_that_had_not_ended_begins_anew_w
         run = await service.runs.start(LOCAL, server.request(text))
         await wait_until(lambda: server.done() == ["began"])
         await wait_until(lambda: clock.waiting == CHORES)
-        lapse(service.owned._executor._processes)  # type: ignore[attr-defined] # it is a PlacingExecutor
-        with pytest.raises(LogLost):
-            await run.wait()
-        await wait_until(lambda: run.id not in service.owned._known.live and clock.waiting == CHORES)
-        clock.move(LEASE_SECONDS)
-        resumed = await wait_until(lambda: service.owned._known.live.get(run.id))
+        resumed = await lose_and_resume(service, run, clock)
         await wait_until(lambda: server.done() == ["began", "began"])
         (server.folder / "go").touch()
 

@@ -210,7 +210,7 @@ class RunView(Struct):
         yield from (step.clock for step in self._open_steps())
 
     def _can_change_paused(self, event: AnyEvent) -> bool:
-        """Not where a step starts or ends in a frame that waits for nothing: that frame runs before and after."""
+        """False for a step that starts or ends in a frame that is not waiting: such a frame runs before and after."""
         if isinstance(event, (StepStarted, StepFinished)):
             return event.frame in self.waiting_frames
         return not isinstance(event, AllStopped)  # which only says what the stops say

@@ -231,7 +231,7 @@ export class RunView {
     this.steps.set(occurrence, { ...step, clock, status });
   }
 
-  /** Not where a step starts or ends in a frame that waits for nothing: that frame runs before and after. */
+  /** False for a step that starts or ends in a frame that is not waiting: such a frame runs before and after. */
   #canChangePaused(event: RunEvent): boolean {
     if (event.kind === "step.started" || event.kind === "step.finished") return this.#waitingFrames.has(event.frame);
     return event.kind !== "debug.all_stopped"; // which only says what the stops say

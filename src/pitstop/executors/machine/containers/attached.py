@@ -17,7 +17,7 @@ async def attach(engine: ContainerEngine, name: str, *, has_input: bool) -> sock
 
 
 async def drain(connection: socket.socket) -> bool:
-    """Read to the end, for nothing. Returns whether there was anything."""
+    """Read and discard what is left. Returns whether there was any."""
     has_more = False
     with suppress(ConnectionError):
         while await asyncio.get_running_loop().sock_recv(connection, DRAINED_BYTES):
