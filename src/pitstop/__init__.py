@@ -9,7 +9,6 @@ TYPE_CHECKING = False  # that of `typing`, whose own import takes longer than al
 if TYPE_CHECKING:
     from typing import Any
 
-    from pitstop.app import Graph, run_flow
     from pitstop.debugger.breakpoints import Breakpoint
     from pitstop.debugger.session import Session
     from pitstop.debugger.stops import Stop
@@ -17,13 +16,14 @@ if TYPE_CHECKING:
     from pitstop.errors import PitstopError
     from pitstop.events.log import MemoryLog
     from pitstop.events.outcome import Outcome, Status
+    from pitstop.library import Graph, run_flow
     from pitstop.runs.in_memory import GraphApp, RunResult
 
 _HOMES = {
     "END": "pitstop.definition.graph",
     "START": "pitstop.definition.graph",
     "Breakpoint": "pitstop.debugger.breakpoints",
-    "Graph": "pitstop.app",
+    "Graph": "pitstop.library",
     "GraphApp": "pitstop.runs.in_memory",
     "MemoryLog": "pitstop.events.log",
     "Outcome": "pitstop.events.outcome",
@@ -32,7 +32,7 @@ _HOMES = {
     "Session": "pitstop.debugger.session",
     "Status": "pitstop.events.outcome",
     "Stop": "pitstop.debugger.stops",
-    "run_flow": "pitstop.app",
+    "run_flow": "pitstop.library",
 }
 
 __all__ = [

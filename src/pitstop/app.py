@@ -1,23 +1,17 @@
-"""Puts the house together: the public Graph and `run_flow`, the services, and what runs their commands."""
+"""Puts the house together: the services, and what runs their commands."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pitstop.definition.graph import GraphDefinition
-from pitstop.engine.clock import SystemClock
-from pitstop.engine.ports import Clock
-from pitstop.events.log import EventLog, MemoryLog
 from pitstop.executors.jq_worker import JqWorker
-from pitstop.plan.planner import plan_graph
-from pitstop.runs.in_memory import GraphApp, RunResult, run_in_memory
 from pitstop.settings import Settings, read_settings
 
 if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
-    from pitstop.debugger.session import Session
     from pitstop.engine.executor import Executor
+    from pitstop.engine.ports import Clock
     from pitstop.executors.machine.containers.launcher import ContainerLauncher
     from pitstop.executors.machine.processes.keeper_process import KeeperProcess
     from pitstop.executors.machine.snapshots.store import SnapshotStore
@@ -32,55 +26,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.service.local.server import ServerService
     from pitstop.service.sealing import Seal
     from pitstop.service.secrets import Secrets
-    from pitstop.steps.workplace import OnOutput
     from pitstop.store.port import ServerStore
-
-
-class Graph(GraphDefinition):
-    """A graph of nodes that share one state: build it, `compile` it, `invoke` it."""
-
-    __slots__ = ()
-
-    def compile(self, *, recursion_limit: int = 10_000) -> GraphApp:
-        """Validate and freeze the graph. Raises BadGraph, which lists every mistake."""
-        return GraphApp(self.copy(), plan_graph(self, recursion_limit), JqWorker)
-
-
-async def run_flow(
-    path: str | Path,
-    *,
-    inputs: Mapping[str, Any] | None = None,
-    secrets: Mapping[str, str] | None = None,
-    folder: str | Path | None = ".",
-    debug: "Session | None" = None,
-    log: EventLog | None = None,
-    on_output: "OnOutput | None" = None,
-) -> RunResult:
-    """Run a flow file to its end. A failing step is reported in the result; BadFlow and BadInputs are raised.
-
-    Commands run in `folder`; None makes a fresh one and removes it afterwards. With a log that has events, the run
-    resumes where they end. `on_output` gets the occurrence and each chunk a step writes. Cancelling ends every command
-    and runs cleanup.
-    """
-    from pitstop.plan.planner import first_values
-    from pitstop.runs.flow_files import FlowFiles, plan_added_step
-    from pitstop.runs.workplaces import make_workplace, ports_in
-
-    settings = read_settings()
-    planned = await FlowFiles(limits=settings.limits).plan(str(path), inputs or {})
-    values = first_values(planned.flow, inputs or {}, secrets=secrets or {}, run={"flow": planned.flow.name})
-    async with make_workplace(
-        partial(new_executor, settings),
-        _new_masker,
-        folder=None if folder is None else str(folder),
-        secrets=secrets or {},
-        on_output=on_output,
-    ) as workplace:
-        kinds = planned.kinds if debug is None else {*planned.kinds, *planned.types.names}
-        step_types = planned.types.for_run(workplace, kinds)
-        plan_step = partial(plan_added_step, planned)
-        ports = ports_in(workplace, step_types, JqWorker(), SystemClock(), plan_step=plan_step)
-        return await run_in_memory(planned.plan, values, ports, log=MemoryLog() if log is None else log, debug=debug)
 
 
 def open_service(
@@ -113,7 +59,7 @@ def open_server_service(
     *,
     access: "Access | None" = None,
     audit: "Audit | None" = None,
-    clock: Clock | None = None,
+    clock: "Clock | None" = None,
 ) -> "AbstractAsyncContextManager[ServerService]":
     """The service of a server, whose runs are kept in `store`."""
     from pitstop.service.local import server
@@ -126,7 +72,7 @@ def _choose_backends(settings: Settings, new_keeper: "Callable[[], KeeperProcess
     from pitstop.runs.known_runs import Backends
 
     return Backends(
-        partial(new_executor, settings, new_keeper=new_keeper), JqWorker, _new_masker, partial(new_snapshots, settings)
+        partial(new_executor, settings, new_keeper=new_keeper), JqWorker, new_masker, partial(new_snapshots, settings)
     )
 
 
@@ -181,7 +127,7 @@ def _new_sealing(settings: Settings) -> "Seal":
     return read_seal(settings.key_file)
 
 
-def _new_masker(secrets: Mapping[str, str]) -> "Masker":
+def new_masker(secrets: Mapping[str, str]) -> "Masker":
     from pitstop.executors.masking import Masker
 
     return Masker(secrets)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pitstop.app import Graph
+from pitstop import Graph
 from pitstop.definition.graph import END, START
 from pitstop.engine.frame import Activation
 from pitstop.errors import LogLost

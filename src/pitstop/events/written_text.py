@@ -12,7 +12,7 @@ def without_escapes(text: str) -> str:
 
 def printable(text: str) -> str:
     """The text with tabs and line breaks, but no escape sequence or other control character."""
-    return re.sub(_UNPRINTABLE, "", without_escapes(text))
+    return text if text.isprintable() else re.sub(_UNPRINTABLE, "", without_escapes(text))
 
 
 def shown_line(line: str) -> str:

@@ -47,6 +47,8 @@ class Template(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=4096)
 def parse_template(text: str) -> Template:
     """The parts of `text`, where `$${{` stands for `${{`; BadExpression for a `${{` that is empty or not closed."""
+    if "${{" not in text:
+        return Template((text,) if text else ())
     parts: list[str | Expression] = []
     at = 0
     while opening := re.compile(_OPENING).search(text, at):

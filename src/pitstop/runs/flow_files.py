@@ -32,7 +32,7 @@ from pitstop.steps.registry import StepTypes, find_step_types
 KNOWN_PLANS = 64
 LONGEST_KNOWN = 256 * 1024  # characters of a flow with all its files
 
-_NOT_ASCII = re.compile(r"[^\x20-\x7e]")  # which YAML has other escapes for than JSON
+_NOT_ASCII = r"[^\x20-\x7e]"  # which YAML has other escapes for than JSON
 
 T = TypeVar("T")
 CheckExpression = Callable[[str], str | None]
@@ -273,7 +273,7 @@ def plan_added_step(planned: PlannedFlow, given: Mapping[str, Any], path: str, h
         text = json.dumps({"steps": [given]}, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise BadEdit(f"cannot inject this step: it is not JSON: {error}") from error
-    text = _NOT_ASCII.sub(lambda found: f"\\U{ord(found[0]):08x}", text)
+    text = re.sub(_NOT_ASCII, lambda found: f"\\U{ord(found[0]):08x}", text)
     source = _Source(text.encode(), read_from(planned.texts, read_file))
     types, limits = find_step_types(), planned.plan.limits
     reading = _Reading(source, types, types.usable(), limits)

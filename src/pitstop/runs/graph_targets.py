@@ -29,7 +29,7 @@ class GraphTarget(Struct, frozen=True):
 
 def read_target(text: str) -> GraphTarget | None:
     """The graph that is meant, from wherever it is looked at; None for what names no graph."""
-    found = re.fullmatch(_TARGET, text)
+    found = re.fullmatch(_TARGET, text) if ":" in text else None
     if found is None or text.endswith(FLOW_ENDINGS) or Path(text).is_file():
         return None
     if not found["module"].endswith(".py") and re.fullmatch(_MODULE, found["module"]) is None:

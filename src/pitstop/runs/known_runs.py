@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,14 +16,16 @@ from pitstop.runs.flow_info import FlowInfo
 from pitstop.runs.graph_targets import read_target
 from pitstop.runs.info import tell_flow
 from pitstop.runs.live_run import LiveRun
-from pitstop.runs.past_run import EndElsewhere, PastRun
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.run_info import ENDED, RunInfo, RunPage, RunQuery
 from pitstop.runs.run_maker import RunMaker
-from pitstop.runs.run_snapshots import SnapshotKeeping
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import NewExecutor, NewMasker
 from pitstop.store.port import KeptRun, RunFilter, RunRecord, RunStore
+
+if TYPE_CHECKING:  # a run of this process need not load these
+    from pitstop.runs.past_run import EndElsewhere, PastRun
+    from pitstop.runs.run_snapshots import SnapshotKeeping
 
 Announce = Callable[[str], Awaitable[None]]  # is told the id of a new run, before its first step runs
 
@@ -34,7 +36,7 @@ class Backends(Struct, frozen=True):
     new_executor: NewExecutor
     new_evaluator: Callable[[], Evaluator]
     new_masker: NewMasker
-    new_snapshots: Callable[[], SnapshotKeeping]
+    new_snapshots: "Callable[[], SnapshotKeeping]"
 
 
 class KnownRuns:
@@ -46,7 +48,7 @@ class KnownRuns:
         files: FlowFiles,
         maker: RunMaker,
         backends: Backends,
-        end_elsewhere: EndElsewhere | None = None,
+        end_elsewhere: "EndElsewhere | None" = None,
     ) -> None:
         self.live: dict[str, LiveRun] = {}
         self._store = store
@@ -66,8 +68,10 @@ class KnownRuns:
         kept = await self._store.open(run, events=False)
         return kept, await kept.record()
 
-    async def past(self, kept: KeptRun, record: RunRecord, **more: Any) -> PastRun:
+    async def past(self, kept: KeptRun, record: RunRecord, **more: Any) -> "PastRun":
         """A run that another process executes, or none; `more` is what PastRun takes in addition."""
+        from pitstop.runs.past_run import PastRun
+
         return PastRun(
             StoredRun(self._store, kept, record, await self._flow_of(record)),
             make_plan=lambda: self._plan_of(record),

@@ -24,7 +24,6 @@ from pitstop.runs.run_info import RunInfo, RunSummary, SessionState
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import ArtifactInfo
 from pitstop.runs.run_request import DebugRequest, ShellOptions, ShellPlace
-from pitstop.runs.run_snapshots import NewSnapshots
 from pitstop.runs.run_workplace import RunWorkplace
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import KillableWorkplace, OpenWorkplace, mask_in
@@ -35,6 +34,7 @@ if TYPE_CHECKING:  # a run that is not debugged need not load these
     from pitstop.debugger.session import Session
     from pitstop.debugger.stops import Stop
     from pitstop.runs.local_debugger import LocalDebugger
+    from pitstop.runs.run_snapshots import NewSnapshots
     from pitstop.runs.server_run import Ownership
     from pitstop.runs.shells import DebugShell
 
@@ -58,7 +58,7 @@ class LiveRun:
         *,
         new_evaluator: Callable[[], Evaluator],
         open_workplace: OpenWorkplace,
-        new_snapshots: NewSnapshots,
+        new_snapshots: "NewSnapshots",
         clock: Clock | None = None,
         owner: "Ownership | None" = None,
     ) -> None:
@@ -161,7 +161,7 @@ class LiveRun:
         return None if self.is_over else self._place.opened
 
     @property
-    def new_snapshots(self) -> NewSnapshots:
+    def new_snapshots(self) -> "NewSnapshots":
         workplace = self.workplace
         if workplace is None:
             return self._new_snapshots

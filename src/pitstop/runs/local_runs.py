@@ -9,14 +9,14 @@ from pitstop.errors import CommandRefused, UnknownRun
 from pitstop.events.types import Stopped
 from pitstop.runs.known_runs import Announce, Backends, KnownRuns
 from pitstop.runs.live_run import LiveRun
-from pitstop.runs.past_run import PastRun
 from pitstop.runs.run_maker import PreparedRun, RunMaker
 from pitstop.runs.run_request import RerunRequest, RunRequest
 from pitstop.runs.workplaces import make_workplace
 from pitstop.store.port import RunStore
 
-if TYPE_CHECKING:  # a run that is not debugged need not load it
+if TYPE_CHECKING:  # a run that is not debugged need not load these
     from pitstop.debugger.session import Session
+    from pitstop.runs.past_run import PastRun
 
 LEFT_ALONE = "the client that started it has disconnected"
 
@@ -85,7 +85,7 @@ class LocalRuns:
         finally:
             self._known.forget(run)
 
-    async def run(self, run: str) -> LiveRun | PastRun:
+    async def run(self, run: str) -> "LiveRun | PastRun":
         return self._known.live.get(run) or await self._known.past(*await self._known.read(run))
 
 

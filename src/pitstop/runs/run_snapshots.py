@@ -10,7 +10,6 @@ from pitstop.errors import SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
 from pitstop.runs.run_maker import PreparedRun
-from pitstop.runs.run_request import DebugRequest
 from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.workplace import Workplace
 from pitstop.store.port import KeptRun
@@ -118,11 +117,3 @@ async def bring_files(
     if found is not None:
         with progress.telling("putting_back") as amount:
             await keeping.restore(found, parts=parts, amount=amount)
-
-
-def wants_snapshots(plan: Plan, debug: DebugRequest | None, folder: str | None) -> bool:
-    """Whether anything will be kept: a step asks for it, or somebody debugs in a workspace of the run's own.
-
-    In the user's folder, going back would undo what the user changed there meanwhile; a step can ask for it.
-    """
-    return any(step.snapshot for step in plan.steps.values()) or (debug is not None and folder is None)

@@ -3,24 +3,29 @@
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pitstop.engine.executor import LogChunk
 from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
 from pitstop.errors import LogLost, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
 from pitstop.events.types import StepFinished
 from pitstop.limits import too_many_artifacts
+from pitstop.plan.plan import Plan
 from pitstop.runs.commits import check_out
 from pitstop.runs.flow_files import plan_added_step
 from pitstop.runs.machines import refuse_unmet
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import Output, WorkspaceProgress
-from pitstop.runs.run_snapshots import RunSnapshots, bring_files, snapshots_in, wants_snapshots
+from pitstop.runs.run_request import DebugRequest
 from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace, ports_in
 from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import in_words, without_files
 from pitstop.steps.described import ClosedStepType
 from pitstop.store.port import FileChunk, KeptRun, RunStore
+
+if TYPE_CHECKING:  # a run without snapshots need not load it
+    from pitstop.runs.run_snapshots import RunSnapshots
 
 KEEP_AGAIN_SECONDS = 0.5
 
@@ -84,13 +89,15 @@ class RunWorkplace:
         plan_step = partial(plan_added_step, prepared.planned)
         return ports_in(workplace, self._step_types, evaluator, clock, self._snapshots, plan_step)
 
-    async def _open_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> RunSnapshots | None:
+    async def _open_snapshots(self, stack: AsyncExitStack, workplace: KillableWorkplace) -> "RunSnapshots | None":
         """What stores the files at each point, if wanted. A new run from a step begins with the files of then."""
         record, request = self._prepared.record, self._prepared.request
         source = record.from_run if self._is_new and record.from_step is not None and not request.place else None
-        is_wanted = wants_snapshots(self._prepared.plan, request.debug, request.place)
+        is_wanted = _wants_snapshots(self._prepared.plan, request.debug, request.place)
         if source is None and not is_wanted:
             return None
+        from pitstop.runs.run_snapshots import RunSnapshots, bring_files, snapshots_in
+
         keeping = workplace.executor.snapshots(workplace.workspace)
         stack.callback(keeping.close)
         if source is not None:
@@ -197,3 +204,11 @@ class RunWorkplace:
             else:
                 self._problem = None
                 return
+
+
+def _wants_snapshots(plan: Plan, debug: DebugRequest | None, folder: str | None) -> bool:
+    """Whether anything will be kept: a step asks for it, or the run is debugged in a workspace of the run's own.
+
+    In the user's folder, going back would undo what the user changed there meanwhile; a step can ask for it.
+    """
+    return any(step.snapshot for step in plan.steps.values()) or (debug is not None and folder is None)

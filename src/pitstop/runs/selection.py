@@ -10,7 +10,6 @@ from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan, Step
 from pitstop.runs.info import tell_failures
-from pitstop.runs.undoing import events_without, occurrences_of
 
 _KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decided among all of them
 
@@ -34,6 +33,8 @@ def events_before(plan: Plan, events: Sequence[AnyEvent], step: str) -> list[Any
     if not events:
         paths_of(plan, step)
         raise BadLog(f"there is no earlier run of this flow: run it completely before you run it from {step!r}")
+    from pitstop.runs.undoing import events_without, occurrences_of
+
     targets = occurrences_of(events, (), step) or occurrences_of(events, paths_of(plan, step))
     if not targets:
         failures = tell_failures(fold(events))

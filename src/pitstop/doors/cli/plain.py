@@ -12,7 +12,7 @@ from pitstop.service.runs import EventInfo, Output, WorkspaceProgress, printable
 LEVELS = ("error", "warning", "info", "debug")
 HELD_BYTES = 64 * 1024  # of a line that does not end, before it is shown all the same
 TELL_SECONDS = 2.0  # at least between two lines on how far something is
-_C1 = re.compile(rb"\xc2[\x80-\x9f]")  # control characters that can begin an escape sequence, in UTF-8
+_C1 = rb"\xc2[\x80-\x9f]"  # control characters that can begin an escape sequence, in UTF-8
 _BAD_ENDS = ("failed", "timed_out", "cancelled")
 
 
@@ -134,7 +134,7 @@ class Seldom:
 
 
 def _has_escapes(data: bytes) -> bool:
-    return b"\x1b" in data or _C1.search(data) is not None
+    return b"\x1b" in data or re.search(_C1, data) is not None
 
 
 def folded(lines: bytes) -> bytes:

@@ -11,7 +11,6 @@ from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import GraphTarget
 from pitstop.runs.known_runs import Backends, KnownRuns
 from pitstop.runs.local_runs import LocalRuns
-from pitstop.runs.past_run import EndElsewhere
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.run_maker import RunMaker
 from pitstop.runs.stored_flows import StoredFlows
@@ -21,7 +20,8 @@ from pitstop.service.local.flows import Examine, FlowDesk
 from pitstop.service.local.runs import RunDesks
 from pitstop.store.port import RunStore
 
-if TYPE_CHECKING:  # a run need not load it
+if TYPE_CHECKING:  # a run need not load these
+    from pitstop.runs.past_run import EndElsewhere
     from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
 
@@ -31,7 +31,7 @@ async def open_local_service(
     store: RunStore,
     backends: Backends,
     examine: Examine,
-    end_elsewhere: EndElsewhere | None = None,
+    end_elsewhere: "EndElsewhere | None" = None,
     audit: "Audit | None" = None,
     new_attaching: "Callable[[Service], Attaching] | None" = None,
     *,
