@@ -9,7 +9,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 RUNNER = "pitstop.engine.flow.graph"
-ASKED = "hooked"  # the runner's name for "there is a debugger": what is `and`ed with it is the gate's question
+ASKED = ("hooked", "paths is not None")  # where the runner asks for a debugger: what is `and`ed with it is the gate's
 _MARK = re.compile(r"#\s*gate\b")
 
 
@@ -18,13 +18,13 @@ class GateNotFound(LookupError):
 
     def __init__(self, module: str, line: int | None = None) -> None:
         where = "no line" if line is None else f"line {line}"
-        super().__init__(f"{module}: {where} is a gate that can be taken out: mark `{ASKED} and ...` with '# gate'")
+        super().__init__(f"{module}: {where} is a gate that can be taken out: mark `{ASKED[0]} and ...` with '# gate'")
         self.module = module
         self.line = line
 
 
 class _TakeOut(ast.NodeTransformer):
-    """On marked lines, `hooked and ...` is false, what follows from that is folded, and plain statements go."""
+    """On marked lines, an ASKED `and ...` is false, what follows from that is folded, and plain statements go."""
 
     def __init__(self, module: str, marked: set[int]) -> None:
         self.module = module
@@ -61,7 +61,7 @@ def _answered(test: ast.expr) -> ast.expr:
     if isinstance(test.op, ast.Or):
         asked = [value for value in test.values if not _is_never(_answered(value))]
         return test if len(asked) == len(test.values) else _joined(ast.Or(), asked, test)
-    if any(isinstance(value, ast.Name) and value.id == ASKED for value in test.values):
+    if any(ast.unparse(value) in ASKED for value in test.values):
         return ast.copy_location(ast.Constant(False), test)
     answers = [_answered(value) for value in test.values]
     kept = [answer for answer in answers if not (isinstance(answer, ast.Constant) and answer.value is True)]
