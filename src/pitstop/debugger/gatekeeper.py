@@ -228,17 +228,18 @@ class Gatekeeper(Returning):
     async def _hold(self, point: Point, reasons: set[str], hit: Sequence[Breakpoint], problems: list[str]) -> Verdict:
         run, activation = self._running(), point.activation
         frame, base, path, occurrence = activation.frame, activation.base, activation.step.path, activation.occurrence
-        left = [each for each in self._returning.values() if each.event.frame == frame.id]
-        self._end_returning(left, "the run did not reach its step again")
+        if self._returning:
+            left = [each for each in self._returning.values() if each.event.frame == frame.id]
+            self._end_returning(left, "the run did not reach its step again")
         lineage = [each.id for each in frame.lineage()]
         names = (path, occurrence)
-        ended = tuple(goal for goal in self._goals if is_ended_by(goal, frame.id, lineage, base, names))
+        ended = tuple([goal for goal in self._goals if is_ended_by(goal, frame.id, lineage, base, names)])
         self._goals = [goal for goal in self._goals if goal not in ended]
         self._last_stop += 1
-        told = tuple(reason for reason in ORDER if reason in reasons)
+        told = tuple([reason for reason in ORDER if reason in reasons])
         where = (frame.id, path, occurrence, point.position)
-        breakpoints = tuple(each.id for each in hit)
-        notes = tuple(each.note for each in hit if each.note is not None)
+        breakpoints = tuple([each.id for each in hit])
+        notes = tuple([each.note for each in hit if each.note is not None])
         event = Stopped(run.now(), self._last_stop, *where, told, breakpoints, tuple(problems), notes)
         self._append(event)
         stop = describe(point, event, len(self.log))

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -21,7 +21,6 @@ from pitstop.events.counting import (
     STEP_EVENTS,
     Counting,
     Future,
-    NumberedStep,
     events_that_count,
     frames_after,
 )
@@ -99,31 +98,33 @@ def first_attempt(occurrence: str) -> str:
     return _ATTEMPT.sub("", occurrence) if "#" in occurrence else occurrence
 
 
-def _steps_before(counting: Counting, stop: Stop) -> Iterator[NumberedStep]:
-    """Starts and ends of steps in the frame, the last first; none of the step itself, or of those that did not run."""
-    has_begun = False
-    for number, event in reversed(counting.steps.get(stop.frame, ())):
-        if not has_begun:
-            is_current = stop.position == "before" and event.occurrence == stop.occurrence
-            is_not_run = isinstance(event, StepFinished) and event.outcome.status is Status.SKIPPED
-            has_begun = not is_current and not is_not_run and number <= stop.after_event
-        if has_begun:
-            yield number, event
+def _steps_before(counting: Counting, stop: Stop) -> int:
+    """How many starts and ends of steps the frame has before the step itself and those that did not run."""
+    steps = counting.steps.get(stop.frame, ())
+    for index in range(len(steps) - 1, -1, -1):
+        number, event = steps[index]
+        is_current = stop.position == "before" and event.occurrence == stop.occurrence
+        is_not_run = type(event) is StepFinished and event.outcome.status is Status.SKIPPED
+        if not is_current and not is_not_run and number <= stop.after_event:
+            return index + 1
+    return 0
 
 
 def has_previous_step(counting: Counting, stop: Stop) -> bool:
     """Whether the frame has ended or entered a step before this one."""
-    return next(_steps_before(counting, stop), None) is not None
+    return _steps_before(counting, stop) > 0
 
 
 def previous_step(counting: Counting, stop: Stop) -> HistoryPoint | None:
     """The point before the step that the frame ended or entered last; None at its first step."""
-    steps = _steps_before(counting, stop)
-    first = next(steps, None)
-    if first is None:
+    before = _steps_before(counting, stop)
+    if not before:
         return None
+    steps = counting.steps[stop.frame]
+    first = steps[before - 1]
     step = first_attempt(first[1].occurrence)
-    for earlier in steps:
+    for index in range(before - 2, -1, -1):
+        earlier = steps[index]
         is_start = isinstance(first[1], StepStarted) and first[1].occurrence == step
         if is_start or not is_under(earlier[1].occurrence, step):
             break

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -45,6 +46,12 @@ def _when_used(kind: str) -> Combine:
         return outcome
 
     return combine
+
+
+@cache
+def _node_type() -> StepType:
+    node_type: StepType = import_module("pitstop.engine.flow.graph").NodeType()
+    return node_type
 
 
 COMBINING: Mapping[str, Combine] = {
@@ -132,8 +139,7 @@ class Run:
         if found is not None:
             return found
         if kind == "node":
-            node_type: StepType = import_module("pitstop.engine.flow.graph").NodeType()
-            return node_type
+            return _node_type()
         raise UnknownStep(kind)
 
     async def fresh_step_type(self, home: str, kind: str) -> StepType:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from pitstop.events.outcome import Status
 from pitstop.events.types import (
-    AllStopped,
     AnyEvent,
     FrameOpened,
     OutcomeForced,
@@ -74,28 +73,26 @@ class Counting:
         for number, event in enumerate(events, self.last_event + 1):
             self.last_event = number
             numbered: Any = (number, event)  # the same in both lists
-            match event:
-                case StepStarted():
-                    self.steps.setdefault(event.frame, []).append(numbered)
-                case StepFinished() | OutcomeForced():
-                    self.steps.setdefault(event.frame, []).append(numbered)
-                    if self.futures and event.outcome.status is not Status.CANCELLED:
-                        self._end_futures(event.frame)
-                case Stopped():
-                    self._stops[event.stop] = (number, event)
-                case Resumed():
-                    self._leave_stop(event)
-                case SnapshotTaken():
-                    self._add_snapshot(number, event)
-                case FrameOpened():
-                    self.opened.setdefault(event.frame, (number, event.parent))
-                    self.parents[event.frame] = event.parent
-                case AllStopped():
-                    pass  # one for most stops
-                case RewindUndone():
-                    self._undo_rewind(event)
-                case Rewound():
-                    self._rewind(number, event)
+            # Each stop follows the log, and `isinstance` is slow for a struct of another class
+            if type(event) is StepStarted:
+                self.steps.setdefault(event.frame, []).append(numbered)
+            elif type(event) is StepFinished or type(event) is OutcomeForced:
+                self.steps.setdefault(event.frame, []).append(numbered)
+                if self.futures and event.outcome.status is not Status.CANCELLED:
+                    self._end_futures(event.frame)
+            elif type(event) is Stopped:
+                self._stops[event.stop] = (number, event)
+            elif type(event) is Resumed:
+                self._leave_stop(event)
+            elif type(event) is SnapshotTaken:
+                self._add_snapshot(number, event)
+            elif type(event) is FrameOpened:
+                self.opened.setdefault(event.frame, (number, event.parent))
+                self.parents[event.frame] = event.parent
+            elif type(event) is RewindUndone:
+                self._undo_rewind(event)
+            elif type(event) is Rewound:
+                self._rewind(number, event)
             self.events.append(numbered)
         return self
 

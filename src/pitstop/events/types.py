@@ -428,13 +428,9 @@ AnyEvent = (
 )
 
 ChangedAtStop = ScopeEdited | EditUndone | ConfigOverridden | OutcomeForced | StepInjected | StepUninjected
-INTERVENTIONS = (
-    ScopeEdited,
-    ConfigOverridden,
-    OutcomeForced,
-    FrameCancelled,
-    StepStopped,
-    StepInjected,
-    ShellOpened,
-    Rewound,
+INTERVENTIONS = frozenset(
+    (
+        *(ScopeEdited, ConfigOverridden, OutcomeForced, FrameCancelled, StepStopped, StepInjected, ShellOpened),
+        *(Rewound, RewindUndone),
+    )
 )

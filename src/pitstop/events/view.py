@@ -375,7 +375,7 @@ class RunView(Struct):
 
 def is_intervention(event: AnyEvent) -> bool:
     """Whether somebody had a hand in it: a run with one of these did not pass by itself."""
-    return isinstance(event, INTERVENTIONS) or (isinstance(event, StepRetried) and event.by_hand)
+    return type(event) in INTERVENTIONS or (type(event) is StepRetried and event.by_hand)
 
 
 def interventions_in(events: Iterable[AnyEvent]) -> tuple[Event, ...]:
