@@ -26,6 +26,7 @@ from pitstop.service.debugging import verbs
 from pitstop.service.desks import Service
 from pitstop.service.local.server import ServerService
 from pitstop.service.runs import (
+    ENDED,
     ActiveRun,
     BreakpointRequest,
     DebugRequest,
@@ -357,13 +358,19 @@ ENDS_ALONE = f"""
 
 
 async def lose_and_resume(service: Any, run: Any, clock: MovedClock) -> Any:
-    """The run as the same server resumes it, after its workspace and its lease were lost."""
+    """The run as the same server resumes it, after its workspace and its lease were lost; it may be over already."""
+
+    async def is_resumed() -> bool:
+        info = await (await service.runs.get(LOCAL, run.id)).info()
+        return info.status in ENDED or run.id in service.owned._known.live
+
     lapse(service.owned._executor._processes)
     with pytest.raises(LogLost):
         await run.wait()
     await wait_until(lambda: run.id not in service.owned._known.live and clock.waiting == CHORES)
     clock.move(LEASE_SECONDS)
-    return await wait_until(lambda: service.owned._known.live.get(run.id))
+    await wait_until(is_resumed)
+    return await service.runs.get(LOCAL, run.id)
 
 
 async def test_a_command_that_ended_while_its_server_hung_is_not_run_again_and_has_its_whole_result(
