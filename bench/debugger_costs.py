@@ -87,7 +87,7 @@ async def measure_debugger(rounds: int) -> dict[str, float]:
     settle = chain().run
     chains = [logged_chain("log"), attached_chain("many", BREAKPOINTS)]
     wholes = [attaching("attaching one", 1), attaching("attaching many", BREAKPOINTS)]
-    measured = await interleave([replace(each, settle=settle) for each in (*chains, *wholes)], rounds)
+    measured = await interleave([replace(each, settle=settle) for each in (*chains, *wholes)], rounds * 3)
     logged, many, whole_one, whole_many = measured.values()
     return {
         # Not by what `plain` takes: how fast the machine adds varies by a third from one second to the next
