@@ -90,7 +90,7 @@ async def measure_debugger(rounds: int) -> dict[str, float]:
     measured = await interleave([replace(each, settle=settle) for each in (*chains, *wholes)], rounds * 3)
     logged, many, whole_one, whole_many = measured.values()
     return {
-        # Not by what `plain` takes: how fast the machine adds varies by a third from one second to the next
+        # A share of 10 us, not of what `plain` took: the speed at which busy_loops() was tried may be gone by now
         "session": (session.seconds - plain.seconds) / BUSY_NODES / NODE_SECONDS,
         "condition": (condition.seconds - elsewhere.seconds) / NODES,
         "state": (state.seconds - elsewhere.seconds) / NODES,

@@ -9,7 +9,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 RUNNER = "pitstop.engine.flow.graph"
-ASKED = ("hooked", "paths is not None")  # where the runner asks for a debugger: what is `and`ed with it is the gate's
+ASKED = ("hooked", "paths is not None")  # how the runner asks for a debugger: the rest of such an `and` is the gate
 _MARK = re.compile(r"#\s*gate\b")
 
 
@@ -24,7 +24,7 @@ class GateNotFound(LookupError):
 
 
 class _TakeOut(ast.NodeTransformer):
-    """On marked lines, an ASKED `and ...` is false, what follows from that is folded, and plain statements go."""
+    """On marked lines, an `and` with one of ASKED is false, what follows is folded, and plain statements go."""
 
     def __init__(self, module: str, marked: set[int]) -> None:
         self.module = module
