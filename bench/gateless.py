@@ -9,7 +9,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 RUNNER = "pitstop.engine.flow.graph"
-ASKED = ("hooked", "paths is not None")  # how the runner asks for a debugger: the rest of such an `and` is the gate
+ASKED = ("hooked", "asks")  # the runner's names for "a debugger is attached": the rest of the `and` is the gate
 _MARK = re.compile(r"#\s*gate\b")
 
 
@@ -24,7 +24,7 @@ class GateNotFound(LookupError):
 
 
 class _TakeOut(ast.NodeTransformer):
-    """On marked lines, an `and` with one of ASKED is false, what follows is folded, and plain statements go."""
+    """On marked lines, `hooked and ...` and `asks and ...` are false, what follows is folded, plain statements go."""
 
     def __init__(self, module: str, marked: set[int]) -> None:
         self.module = module
@@ -61,7 +61,7 @@ def _answered(test: ast.expr) -> ast.expr:
     if isinstance(test.op, ast.Or):
         asked = [value for value in test.values if not _is_never(_answered(value))]
         return test if len(asked) == len(test.values) else _joined(ast.Or(), asked, test)
-    if any(ast.unparse(value) in ASKED for value in test.values):
+    if any(isinstance(value, ast.Name) and value.id in ASKED for value in test.values):
         return ast.copy_location(ast.Constant(False), test)
     answers = [_answered(value) for value in test.values]
     kept = [answer for answer in answers if not (isinstance(answer, ast.Constant) and answer.value is True)]

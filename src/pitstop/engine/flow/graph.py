@@ -138,13 +138,13 @@ class _GraphRun:
         cancelling = int if task is None else task.cancelling
         hooked, gate = run.hook is not None, _CLOSED if run.hook is None else run.hook.gate
         prefix, visits, occurrence = self.prefix, self.visits, name
-        moment, paths, epoch = 0.0, gate.paths or None, gate.epoch
+        moment, paths, epoch, asks = 0.0, gate.paths, gate.epoch, bool(gate.paths)
         for turn in range(self.wiring.recursion_limit - self.turns):
             node = nodes[name]
             path = node.path
             state = layer.values
             if not node.is_plain or (  # gate
-                paths is not None and path in paths and not gate.passes(path, frame_id, "before", state)
+                asks and path in paths and not gate.passes(path, frame_id, "before", state)
             ):
                 return self._leave(turn, (name,))
             given = state.copy()
@@ -161,17 +161,16 @@ class _GraphRun:
                     raise asyncio.CancelledError
             except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - a failing node is data
                 await self._failed(frame, scope, node, occurrence if append is not None else prefix + name, raised)
-                moment, paths, epoch = 0.0, gate.paths or None, gate.epoch
+                moment, paths, epoch, asks = 0.0, gate.paths, gate.epoch, bool(gate.paths)
             else:
                 if append is not None:
                     moment = now()  # when this node ended and the next one begins
                     append(StepFinished(moment, frame_id, path, occurrence, Outcome(passed, update)))
                 if hooked and (  # gate
-                    gate.epoch != epoch
-                    or (paths is not None and path in paths and not gate.passes(path, frame_id, "after", merged))
+                    gate.epoch != epoch or (asks and path in paths and not gate.passes(path, frame_id, "after", merged))
                 ):
                     await self._finish(frame, scope, node, occurrence, Outcome(passed, update), is_logged=True)  # gate
-                    moment, paths, epoch = 0.0, gate.paths or None, gate.epoch  # gate
+                    moment, paths, epoch, asks = 0.0, gate.paths, gate.epoch, bool(gate.paths)  # gate
                 else:  # gate
                     layer.values = merged
                     if changes is not None:
@@ -188,7 +187,7 @@ class _GraphRun:
                     except (Exception, asyncio.CancelledError) as raised:
                         raise self._router_failed(frame, prefix + name, raised) from raised
                     targets = await self._settle(frame, name, prefix + name, chosen) if ways is None else ways
-                moment, paths, epoch = 0.0, gate.paths or None, gate.epoch
+                moment, paths, epoch, asks = 0.0, gate.paths, gate.epoch, bool(gate.paths)
                 if len(targets) != 1:
                     return self._leave(turn + 1, targets)
                 following = targets[0]
