@@ -89,6 +89,8 @@ class SnapshotStore:
         new_sealing: Callable[[], Sealing] | None = None,
     ) -> None:
         self._root = root
+        self._lock = root / "lock"
+        self._database = root / "catalog.db"
         self._limits = Limits(snapshot_limit_bytes, snapshot_limit_files)
         self._objects = SnapshotObjects(root / "objects", new_sealing)
         self._catalogs = IdleCatalogs()
@@ -188,17 +190,25 @@ class SnapshotStore:
     def _open(self, *, alone: bool = False, at_once: bool = False) -> Iterator[Catalog]:
         """BlockingIOError if it is to be had `at_once`, and somebody else has it alone."""
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self._root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = self._open_lock()
         except OSError as error:
             raise Unavailable(f"cannot use the snapshots in {self._root}: {error}") from error
         try:
             how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
             fcntl.flock(lock, how | fcntl.LOCK_NB if at_once else how)
-            with self._catalogs.lent(self._root / "catalog.db") as catalog:
+            with self._catalogs.lent(self._database) as catalog:
                 yield catalog
         finally:
             os.close(lock)
+
+    def _open_lock(self) -> int:
+        """Its descriptor. Makes the folder only when opening fails, because each stop comes here."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        try:
+            return os.open(self._lock, flags, 0o600)
+        except FileNotFoundError:
+            self._root.mkdir(parents=True, exist_ok=True)
+            return os.open(self._lock, flags, 0o600)
 
     def _take(
         self,
