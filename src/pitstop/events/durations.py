@@ -63,7 +63,7 @@ class Clock(Struct):
         return Durations(ran, paused, (now if self.ended_at is None else self.ended_at) - self.began_at)
 
 
-class LiveFrame(Struct, frozen=True):
+class LiveFrame(Struct, frozen=True, gc=False):
     """A frame that has not ended: what opened it, its open steps from the outermost, and whether it is at a stop."""
 
     id: str
@@ -82,7 +82,13 @@ def paused_in(frames: Iterable[LiveFrame]) -> tuple[set[str], set[str]]:
     paused_steps: set[str] = set()
 
     def look(frame: LiveFrame) -> bool:
-        inside = [(child.opener, look(child)) for child in children.get(frame.id, ())]
+        below = children.get(frame.id)
+        if below is None:
+            if frame.is_at_stop:
+                paused_frames.add(frame.id)
+                paused_steps.update(frame.steps)
+            return frame.is_at_stop
+        inside = [(child.opener, look(child)) for child in below]
         innermost = frame.steps[-1] if frame.steps else None
         is_waiting = any(innermost in (None, opener) for opener, _ in inside)
         is_paused = frame.is_at_stop or is_waiting
