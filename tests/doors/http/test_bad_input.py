@@ -93,6 +93,47 @@ async def test_a_verb_that_is_not_said_right_changes_nothing(bench: Bench, verb:
     assert [each["id"] for each in (await bench.get(f"/runs/{run['id']}/debug"))["stops"]] == [stop["id"]]
 
 
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", "application/json"),
+        (b'{"all": true', "application/json"),
+        (b"[]", "application/json"),
+        (b'{"all": NaN}', "application/json"),
+        (b'{"all": \xff}', "application/json"),
+        (b"[" * 5000, "application/json"),
+        (b'{"all": true}', "text/plain"),
+        (b'{"all": true}', "application/x-www-form-urlencoded"),
+        (b'{"all": true}', ""),
+    ],
+)
+async def test_a_verb_whose_body_is_no_json_object_changes_nothing(bench: Bench, content: bytes, kind: str) -> None:
+    run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
+    (stop,) = await bench.wait_stops(run["id"])
+    url = f"{API}/runs/{run['id']}/debug/continue"
+
+    response = await bench.client.post(url, content=content, headers={"Content-Type": kind} if kind else {})
+
+    assert (response.status_code, response.json()["code"]) == (422, "request")
+    assert [each["id"] for each in (await bench.get(f"/runs/{run['id']}/debug"))["stops"]] == [stop["id"]]
+
+
+@pytest.mark.parametrize("run", ["r" * 101, "a%00b", "a%0Ab"])
+@pytest.mark.parametrize("verb", ["", "/continue"])
+async def test_a_run_id_that_no_run_can_have_is_refused_by_every_verb(bench: Bench, run: str, verb: str) -> None:
+    method, body = ("POST", {"all": True}) if verb else ("GET", None)
+    response = await bench.client.request(method, f"{API}/runs/{run}/debug{verb}", json=body)
+    assert (response.status_code, response.json()["code"]) == (422, "request")
+
+
+async def test_json_of_another_name_is_json(bench: Bench) -> None:
+    run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
+    await bench.wait_stops(run["id"])
+    kind = {"Content-Type": "Application/Vnd.Pitstop+JSON; charset=utf-8"}
+    response = await bench.client.post(f"{API}/runs/{run['id']}/debug/continue", content='{"all": true}', headers=kind)
+    assert response.status_code == 200
+
+
 async def test_an_address_that_there_is_not_is_unknown_and_a_method_that_it_has_not_is_refused(bench: Bench) -> None:
     for method, path, status in (
         ("POST", "/runs/x/debug/explode", 404),
@@ -129,6 +170,28 @@ async def test_a_client_that_leaves_in_the_middle_of_a_command_leaves_nothing_ha
     whole.transport.abort()
     (second,) = await bench.wait_stops(run["id"], above=stop["id"])
     assert second["step"] == "b"
+
+
+@pytest.mark.parametrize("key", ["", "Idempotency-Key: once\r\n"])
+async def test_a_client_that_leaves_before_its_body_has_come_is_no_bug(
+    bench: Bench, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = await bench.start("steps: [{id: a, run: 'true'}]", debug={"stop_at_entry": True})
+    await bench.wait_stops(run["id"])
+    head = f"Host: localhost\r\nAuthorization: Bearer {bench.token}\r\nContent-Type: application/json\r\n{key}"
+    path = f"{API}/runs/{run['id']}/debug/continue"
+
+    reader, writer = await asyncio.open_connection("127.0.0.1", bench.port)
+    writer.write(f'POST {path} HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\n{{"all"'.encode())
+    await writer.drain()
+    await bench.get("/me")  # by its answer, the request above is being read
+    writer.write_eof()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await reader.read()
+    writer.close()
+
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len((await bench.get(f"/runs/{run['id']}/debug"))["stops"]) == 1
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(tmp_path: Path) -> None:

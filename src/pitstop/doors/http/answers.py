@@ -94,6 +94,11 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
     return Response(encode(told), error.status_code, dict(error.headers or {}), MEDIA_TYPE)
 
 
+async def answer_disconnected(_request: Request, _error: Exception) -> Response:
+    """For the metrics: the client is gone, and its request was not complete."""
+    return Response(status_code=400)
+
+
 async def answer_bug(_request: Request, error: Exception) -> Response:
     """Ours, and nobody else's business: told to the log, not to the client."""
     LOGGER.error("internal error in a request", exc_info=error)

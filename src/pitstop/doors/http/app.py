@@ -7,6 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from pitstop.doors.http import answers, openapi
 from pitstop.doors.http.gate.gate import Gate
@@ -117,6 +118,7 @@ def _guard(app: FastAPI, access: Access, hosts: Iterable[str], limits: Limits, m
     app.add_exception_handler(PitstopError, answers.answer_error)
     app.add_exception_handler(RequestValidationError, answers.answer_invalid)
     app.add_exception_handler(HTTPException, answers.answer_http_error)
+    app.add_exception_handler(ClientDisconnect, answers.answer_disconnected)
     app.add_exception_handler(Exception, answers.answer_bug)
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Gate, access=access, hosts=tuple(hosts))

@@ -1,13 +1,14 @@
 """The debugger of a run: a route for each verb of the table."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Request
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
@@ -15,9 +16,9 @@ from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.routes.breakpoints import check_etag, etag_of
 from pitstop.doors.http.routes.cutting import cut_to_size
-from pitstop.doors.http.routes.parameters import RunId
-from pitstop.doors.http.routes.reading import invalid, read_text, read_value
-from pitstop.doors.http.routes.route import api_router
+from pitstop.doors.http.routes.parameters import read_run_id
+from pitstop.doors.http.routes.reading import invalid, is_json, read_text, read_value
+from pitstop.doors.http.routes.route import DirectRoute, api_router
 from pitstop.doors.http.routes.verb_schemas import is_about_breakpoints, status_of
 from pitstop.program import program
 from pitstop.service import debugging
@@ -36,7 +37,7 @@ from pitstop.service.desks import Service
 from pitstop.service.runs import BreakpointRequest
 
 WITHOUT_BODY = ("GET", "DELETE")
-Respond = Callable[[Request, str, Verb, Any], Awaitable[Response]]
+Respond = Callable[[Request, Verb], Awaitable[Response]]
 
 
 async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limits, connection: HTTPConnection) -> Any:
@@ -60,11 +61,12 @@ async def say(debugger: Debugger, request: debugging.Request[Any], limits: Limit
 
 
 def routes(service: Service, limits: Limits) -> APIRouter:
-    router = api_router("/runs/{run}/debug")
+    router = api_router("/runs/{run}/debug", route_class=DirectRoute)
     locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # between a check of an ETag and its change
 
-    async def respond(request: Request, run: str, verb: Verb, body: Any) -> Response:
-        said = read_request(verb, request, body)
+    async def respond(request: Request, verb: Verb) -> Response:
+        run = read_run_id(request)
+        said = read_request(verb, request, {} if verb.method in WITHOUT_BODY else await read_body(request))
         debugger = Debugger(service.debugging, request.state.caller, run)
         is_checked = verb.changes and is_about_breakpoints(verb)
         async with locks.setdefault(run, asyncio.Lock()) if is_checked else nullcontext():
@@ -84,16 +86,13 @@ def routes(service: Service, limits: Limits) -> APIRouter:
 
 
 def _add_route(router: APIRouter, verb: Verb, respond: Respond) -> None:
-    async def without_body(request: Request, run: RunId) -> Response:
-        return await respond(request, run, verb, {})
-
-    async def with_body(request: Request, run: RunId, body: Annotated[Any, Body()]) -> Response:
-        return await respond(request, run, verb, body)
+    async def act(request: Request) -> Response:
+        return await respond(request, verb)
 
     look = "looking" if verb.method == "GET" and verb.place else "debug"
     router.add_api_route(
         f"/{verb.place}".rstrip("/"),
-        without_body if verb.method in WITHOUT_BODY else with_body,
+        act,
         methods=[verb.method],
         name=verb.operation_id,
         summary=verb.summary,
@@ -103,10 +102,21 @@ def _add_route(router: APIRouter, verb: Verb, respond: Respond) -> None:
     )
 
 
-def read_request(verb: Verb, request: Request, body: Any) -> debugging.Request[Any]:
-    """What a request says: fields in its path, and in its query or its body; BadRequest."""
+async def read_body(request: Request) -> dict[str, Any]:
+    """The JSON object of a request; BadRequest."""
+    if not await request.body() or not is_json(request.headers.get("content-type", "")):
+        raise invalid("body: must be a JSON object, with the content type application/json")
+    try:
+        body = await request.json()
+    except json.JSONDecodeError as error:
+        raise invalid(f"body: {error.msg}") from None
     if not isinstance(body, dict):
         raise invalid("body: must be a JSON object")
+    return body
+
+
+def read_request(verb: Verb, request: Request, body: dict[str, Any]) -> debugging.Request[Any]:
+    """What a request says: fields in its path, and in its query or its body; BadRequest."""
     given = dict(body)
     for field in verb.fields:
         name = field.encode_name

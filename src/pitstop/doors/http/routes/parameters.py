@@ -1,24 +1,29 @@
 """Parameters that many routes take."""
 
+import re
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
 from pydantic import AfterValidator
 
+from pitstop.doors.http.routes.reading import invalid
 from pitstop.service.caller import Caller
 from pitstop.service.wire import of_file_system
 
-_PLAIN = r"^[^\x00-\x1f\x7f]*$"
+PLAIN = r"^[^\x00-\x1f\x7f]*$"
+RUN_ID_CHARACTERS = 100
 
-RunId = Annotated[str, Path(max_length=100, pattern=_PLAIN, description="The run ID.", examples=["r-01hx"])]
-Occurrence = Annotated[str, Query(max_length=2000, pattern=_PLAIN, description="One occurrence of a step.")]
+RunId = Annotated[
+    str, Path(max_length=RUN_ID_CHARACTERS, pattern=PLAIN, description="The run ID.", examples=["r-01hx"])
+]
+Occurrence = Annotated[str, Query(max_length=2000, pattern=PLAIN, description="One occurrence of a step.")]
 After = Annotated[int, Query(ge=0, lt=2**53)]
 Limit = Annotated[int, Query(ge=1, le=5000)]
-Search = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN)]
-Cursor = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN, description="`next` from the previous page.")]
-Plain = Annotated[str | None, Query(max_length=1000, pattern=_PLAIN)]
+Search = Annotated[str | None, Query(max_length=1000, pattern=PLAIN)]
+Cursor = Annotated[str | None, Query(max_length=1000, pattern=PLAIN, description="`next` from the previous page.")]
+Plain = Annotated[str | None, Query(max_length=1000, pattern=PLAIN)]
 FlowName = Annotated[
-    str, Path(min_length=1, max_length=1000, pattern=_PLAIN, examples=["deploy"]), AfterValidator(of_file_system)
+    str, Path(min_length=1, max_length=1000, pattern=PLAIN, examples=["deploy"]), AfterValidator(of_file_system)
 ]
 IfMatch = Annotated[
     str | None,
@@ -33,6 +38,14 @@ IdempotencyKey = Annotated[
     ),
 ]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)]
+
+
+def read_run_id(request: Request) -> str:
+    """The run ID in the path of a request that FastAPI has not read; BadRequest."""
+    run: str = request.path_params["run"]
+    if len(run) > RUN_ID_CHARACTERS or re.search(PLAIN, run) is None:
+        raise invalid(f"path.run: must have at most {RUN_ID_CHARACTERS} characters, and no control characters")
+    return run
 
 
 async def _caller(request: Request) -> Caller:

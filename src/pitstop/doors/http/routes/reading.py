@@ -31,3 +31,9 @@ def _read(value: Any, kind: Any, place: str, *, strict: bool) -> Any:
 
 def invalid(problem: str) -> BadRequest:
     return BadRequest(f"invalid request: {problem}", [problem])
+
+
+def is_json(content_type: str) -> bool:
+    """Whether a body of this type is JSON: a form that another site posts cannot say so."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))

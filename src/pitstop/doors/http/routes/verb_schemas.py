@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from pitstop.doors.http.routes.parameters import PLAIN, RUN_ID_CHARACTERS
 from pitstop.service.debugging import VERBS, DebugState, Request, Verb
 from pitstop.service.runs import BreakpointRequest
 
@@ -15,6 +16,13 @@ IDEMPOTENCY_KEY = (
     "Idempotency-Key",
     "A repeated request with the same key acts once and gets the same response.",
 )
+_RUN = {
+    "name": "run",
+    "in": "path",
+    "required": True,
+    "description": "The run ID.",
+    "schema": {"type": "string", "maxLength": RUN_ID_CHARACTERS, "pattern": PLAIN, "examples": ["r-01hx"]},
+}
 
 
 def is_about_breakpoints(verb: Verb) -> bool:
@@ -29,7 +37,7 @@ def describe_verb(verb: Verb) -> dict[str, Any]:
     """Parameters, body and answer of a verb's route."""
     schema = _schema_of(verb.request)
     has_body = verb.method not in ("GET", "DELETE")
-    parameters = [_parameter(schema, name, "path") for name in verb.path_fields]
+    parameters = [_RUN, *(_parameter(schema, name, "path") for name in verb.path_fields)]
     if not has_body:
         parameters += [
             _parameter(schema, name, "query") for name in schema["properties"] if name not in verb.path_fields
