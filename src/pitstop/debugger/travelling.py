@@ -1,7 +1,8 @@
 """Going back to where a run was, or ahead past steps that it shall not run."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from pitstop.debugger.holding import Abandoned
 from pitstop.debugger.steering import Steering
@@ -83,12 +84,12 @@ class Travelling(Steering):
         self._futures[back.occurrence, back.position] = future
         return way
 
-    async def _keep(self, held: Held, lease_seconds: float, at_least_seconds: float = 0.0) -> Verdict:
+    def _keep(self, held: Held, lease_seconds: float, at_least_seconds: float = 0.0) -> Coroutine[Any, Any, Verdict]:
         if self._futures:
             future = self._futures.pop((held.stop.occurrence, held.stop.position), None)
             if future is not None:
                 self._change_again(held, future)
-        return await super()._keep(held, lease_seconds, at_least_seconds)
+        return super()._keep(held, lease_seconds, at_least_seconds)
 
     def _change_again(self, held: Held, future: Future) -> None:
         edits, config = changes_at(future)

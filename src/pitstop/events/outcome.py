@@ -18,7 +18,10 @@ class Status(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        return self is Status.FAILED or self is Status.TIMED_OUT
+        return self in FAILURES
+
+
+FAILURES = (Status.FAILED, Status.TIMED_OUT)
 
 
 class StepError(msgspec.Struct, frozen=True, gc=False):
@@ -44,7 +47,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_failure(self) -> bool:
         """Whether it failed or timed out."""
-        return self.status.is_failure
+        return self.status in FAILURES
 
 
 def error_of(exception: BaseException, origin: str) -> StepError:
