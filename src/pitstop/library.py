@@ -10,7 +10,8 @@ from pitstop.definition.graph import GraphDefinition
 from pitstop.engine.clock import SystemClock
 from pitstop.events.log import EventLog, MemoryLog
 from pitstop.executors.jq_worker import JqWorker
-from pitstop.plan.planner import first_values, plan_graph
+from pitstop.plan.graph_planner import plan_graph
+from pitstop.plan.planner import first_values
 from pitstop.runs.in_memory import GraphApp, RunResult, run_in_memory
 from pitstop.settings import read_settings
 

@@ -1,4 +1,4 @@
-"""From what the user wrote to a plan that can run."""
+"""From a flow to a plan that can run."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -9,66 +9,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pitstop.definition.flow import Flow, InputSpec, Position, StepSpec, resolve_file
-from pitstop.definition.graph import END, START, GraphDefinition, NodeSpec
 from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
 from pitstop.definition.values import type_of
-from pitstop.errors import BadExpression, BadFlow, BadGraph, BadInputs, Mistake
+from pitstop.errors import BadExpression, BadFlow, BadInputs, Mistake
 from pitstop.limits import DEFAULTS, STEP_LEVELS, Limits, too_many_steps
 from pitstop.plan.plan import NO_RETRY, Plan, Source, Step
-from pitstop.plan.wiring import Wiring
 
 LoadFlow = Callable[[str], Flow]
 Chain = tuple[str, ...]
 Steps = tuple[Step, ...]
 
 SHOWN_INPUTS = 100  # in an error about unknown ones
-
-
-def plan_graph(definition: GraphDefinition, recursion_limit: int = 10_000) -> Plan:
-    """The plan of a graph; BadGraph with every mistake when it has any."""
-    mistakes = definition.mistakes()
-    if mistakes:
-        raise BadGraph(mistakes)
-    return Plan(_graph_step(definition, "", recursion_limit), definition.name)
-
-
-def _graph_step(definition: GraphDefinition, path: str, recursion_limit: int, node: NodeSpec | None = None) -> Step:
-    prefix = f"{path}." if path else ""
-    wiring = Wiring(
-        start=START,
-        end=END,
-        edges={
-            source: tuple(target for target in targets if target != END) for source, targets in definition.edges.items()
-        },
-        routers=dict(definition.routers),
-        reducers=dict(definition.reducers),
-        recursion_limit=recursion_limit,
-    )
-    children = tuple(_node_step(each, f"{prefix}{each.name}", recursion_limit) for each in definition.nodes.values())
-    return Step(path, "graph", {"wiring": wiring}, children, **_options(node))
-
-
-def _node_step(node: NodeSpec, path: str, recursion_limit: int) -> Step:
-    if isinstance(node.does, GraphDefinition):
-        return _graph_step(node.does, path, recursion_limit, node)
-    config = {"function": node.does, "thread": True} if node.thread else {"function": node.does}
-    return Step(path, "node", config, **_options(node))
-
-
-def _options(node: NodeSpec | None) -> dict[str, Any]:
-    if node is None:
-        return {}
-    return {
-        "id": node.name,
-        "retry": node.retry,
-        "timeout_seconds": node.timeout_seconds,
-        "effects": node.effects,
-        "on_interrupt": node.on_interrupt,
-        "source": node.source,
-    }
-
-
-# --- Flows -----------------------------------------------------------------------------------------------------------
 
 
 def plan_flow(

@@ -17,8 +17,8 @@ from pitstop.definition.graph import GraphDefinition
 from pitstop.definition.values import Source
 from pitstop.engine.ports import StepType
 from pitstop.errors import BadFlow, BadGraph, Mistake
+from pitstop.plan.graph_planner import plan_graph
 from pitstop.plan.plan import Plan
-from pitstop.plan.planner import plan_graph
 from pitstop.runs.graph_targets import GraphTarget
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.steps.node import NodeStep
