@@ -118,7 +118,7 @@ async def test_a_verb_whose_body_is_no_json_object_changes_nothing(bench: Bench,
     assert [each["id"] for each in (await bench.get(f"/runs/{run['id']}/debug"))["stops"]] == [stop["id"]]
 
 
-@pytest.mark.parametrize("run", ["r" * 101, "a%00b", "a%0Ab"])
+@pytest.mark.parametrize("run", ["r" * 101, "a%00b", "a%0A"])
 @pytest.mark.parametrize("verb", ["", "/continue"])
 async def test_a_run_id_that_no_run_can_have_is_refused_by_every_verb(bench: Bench, run: str, verb: str) -> None:
     method, body = ("POST", {"all": True}) if verb else ("GET", None)

@@ -43,7 +43,7 @@ LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)
 def read_run_id(request: Request) -> str:
     """The run ID in the path of a request that FastAPI has not read; BadRequest."""
     run: str = request.path_params["run"]
-    if len(run) > RUN_ID_CHARACTERS or re.search(PLAIN, run) is None:
+    if len(run) > RUN_ID_CHARACTERS or re.fullmatch(PLAIN, run) is None:
         raise invalid(f"path.run: must have at most {RUN_ID_CHARACTERS} characters, and no control characters")
     return run
 
