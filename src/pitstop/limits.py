@@ -8,6 +8,7 @@ STEP_LEVELS = 50  # a step in a step is a few frames of Python each, and those h
 VARIABLES = 10_000  # in one of `vars`, `inputs`, `env` and `outputs`
 NAME_CHARACTERS = 200
 RETRIES = 10_000  # of one step
+ARTIFACT_PATH_CHARACTERS = 1_000
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -68,6 +69,14 @@ def too_many_artifacts(files: int, size: int, limits: Limits) -> str | None:
         way_out = "store fewer or smaller files, or raise PITSTOP_ARTIFACT_LIMIT_BYTES"
         return too_many("the artifacts have at least", size, "bytes", limits.artifact_limit_bytes, way_out)
     return None
+
+
+def too_long_artifact_path(path: str) -> str | None:
+    """What is wrong with an artifact of that path, of which the error shows the beginning; None if it is short."""
+    if len(path) <= ARTIFACT_PATH_CHARACTERS:
+        return None
+    most = f"at most {ARTIFACT_PATH_CHARACTERS:,} are allowed"
+    return f"artifact {path[:50] + '…'!r}: its path has {len(path):,} characters, but {most}: use fewer folders"
 
 
 def too_many_steps(found: int, limits: Limits) -> str:

@@ -49,6 +49,10 @@ TESTED = {  # the number that holds, and where a test goes beyond it
         DEFAULTS.artifact_limit_bytes,
         "steps/test_run.py::test_artifacts_beyond_a_limit_fail_the_step",
     ),
+    "characters of an artifact": (
+        limits.ARTIFACT_PATH_CHARACTERS,
+        "service/test_local.py::test_an_artifact_whose_path_is_too_long_is_not_stored_and_the_run_says_so",
+    ),
     "bytes of the outputs": (
         script_outputs.MOST_BYTES,
         "steps/test_run.py::test_garbage_in_the_output_file_fails_the_step_with_a_reason",

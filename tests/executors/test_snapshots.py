@@ -22,6 +22,8 @@ from pitstop.executors.machine.snapshots.store import FileChange, SnapshotStore
 from pitstop.executors.masking import Masker
 from pitstop.service.sealing import read_seal
 from tests.amounts import amount
+from tests.deep_folders import NAME as DEEP_NAME
+from tests.deep_folders import make_deep
 from tests.executors.trees import SPOILINGS, description, make_something_of_everything, size_of
 from tests.held_files import HeldFiles, make_files
 
@@ -140,6 +142,21 @@ async def test_sockets_and_devices_are_left_out_and_left_alone(folder: Path, sto
     assert (folder / "file").read_text() == "1"
     assert (folder / "socket").is_socket()
     assert (folder / "device").is_char_device()
+
+
+async def test_folders_deeper_than_a_path_can_be_are_left_out_and_left_alone(
+    folder: Path, store: SnapshotStore
+) -> None:
+    before = await store.take(folder)
+    make_deep(folder)
+    deep = await store.take(folder, before.id)
+    assert list(deep.left_out.values()) == ["the path is too long"]
+
+    await store.restore(folder, deep.id)
+    assert (folder / DEEP_NAME).exists()
+
+    await store.restore(folder, before.id)
+    assert not (folder / DEEP_NAME).exists()
 
 
 async def test_links_out_of_the_folder_are_kept_and_never_followed(tmp_path: Path, store: SnapshotStore) -> None:

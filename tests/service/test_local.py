@@ -354,3 +354,23 @@ async def test_artifacts_beyond_the_limit_are_not_stored_and_the_run_says_so(des
         "pack them into one file, or raise PITSTOP_ARTIFACT_LIMIT_FILES"
     )
     assert len(stored) == 2
+
+
+async def test_an_artifact_whose_path_is_too_long_is_not_stored_and_the_run_says_so(desk: Desk) -> None:
+    flow = desk.write("""
+        steps:
+          - run: |
+              cd "$PITSTOP_ARTIFACTS"; echo 1 > z
+              for level in $(seq 20); do mkdir $(printf 'a%.0s' $(seq 100)); cd a*; done; echo 1 > file
+    """)
+
+    async with desk.start(flow) as run:
+        summary = await run.wait()
+        stored = await run.artifacts()
+
+    assert summary.status == "passed"
+    assert summary.error == (
+        f"not everything is stored: artifact '{'a' * 50}…': its path has 2,024 characters, "
+        "but at most 1,000 are allowed: use fewer folders"
+    )
+    assert [artifact.path for artifact in stored] == ["z"]

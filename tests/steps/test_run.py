@@ -10,6 +10,7 @@ from pitstop.events.outcome import Status
 from pitstop.limits import Limits
 from pitstop.plan.plan import Retry
 from pitstop.steps.failures import CommandFailed
+from tests.deep_folders import make_deep
 from tests.steps.bench import Bench, is_alive, open_bench
 
 # --- What a script gets ----------------------------------------------------------------------------------------------
@@ -401,6 +402,24 @@ async def test_artifacts_beyond_a_limit_fail_the_step(bench: Bench, limits: Limi
 
     assert await bench.failure("run", config) == f"LimitExceeded: {message}"
     assert bench.files_in(bench.workspace.artifacts) == {}
+
+
+async def test_an_artifact_whose_path_is_too_long_fails_the_step(bench: Bench) -> None:
+    folder = "/".join(["a" * 100] * 10)
+    config = {"script": f"mkdir -p {folder}; echo 1 > {folder}/file", "artifacts": ["**/file"]}
+
+    error = await bench.failure("run", config)
+
+    assert error.startswith(f"LimitExceeded: artifact '{'a' * 50}…': its path has 1,014 characters")
+    assert bench.files_in(bench.workspace.artifacts) == {}
+
+
+async def test_folders_too_deep_to_search_for_artifacts_fail_the_step(bench: Bench) -> None:
+    make_deep(Path(bench.workspace.repo))
+
+    error = await bench.failure("run", {"script": "true", "artifacts": ["**/file"]})
+
+    assert error == "NothingMatches: artifacts: cannot search folders that are nested this deeply: '**/file'"
 
 
 @pytest.mark.parametrize("field", ["artifacts", "tests"])

@@ -49,6 +49,14 @@ async def test_events_are_written_as_lines_that_any_program_can_read(tmp_path: P
     assert [type(event) for event in (await FolderStore(tmp_path).open("r1")).log.read()] == [RunStarted, StepFinished]
 
 
+async def test_what_is_kept_of_a_run_is_for_its_owner_alone(tmp_path: Path) -> None:
+    run = await FolderStore(tmp_path).create(RECORD)
+    run.append_output("a", chunk(b"hello\n"))
+    await run.close()
+
+    assert [path.stat().st_mode & 0o777 for path in (run.path, run.path / "logs")] == [0o700, 0o700]
+
+
 async def test_the_last_line_of_a_run_that_was_killed_may_be_cut(tmp_path: Path) -> None:
     run = await FolderStore(tmp_path).create(RECORD)
     run.log.append(RunStarted(1.0, "shop", {}))

@@ -9,7 +9,7 @@ from pitstop.engine.executor import LogChunk
 from pitstop.engine.ports import Clock, Evaluator, Ports, StepType
 from pitstop.errors import LogLost, SnapshotTooLarge, StoreUnavailable, Unavailable, WorkspaceLost
 from pitstop.events.types import StepFinished
-from pitstop.limits import too_many_artifacts
+from pitstop.limits import too_long_artifact_path, too_many_artifacts
 from pitstop.plan.plan import Plan
 from pitstop.runs.commits import check_out
 from pitstop.runs.flow_files import plan_added_step
@@ -174,9 +174,16 @@ class RunWorkplace:
         await self._kept.keep_artifacts(self._within_limits(chunks))
 
     async def _within_limits(self, chunks: AsyncIterator[FileChunk]) -> AsyncIterator[FileChunk]:
-        """The files up to the one with which they are too many, or too large; `problem` says so."""
+        """The files up to the one with which they are too many, or too large; `problem` says so.
+
+        One whose path is too long is left out.
+        """
         files, size, last = 0, 0, None
         async for file, data in chunks:
+            too_long = too_long_artifact_path(file.path)
+            if too_long is not None:
+                self.excess = f"not everything is stored: {too_long}"
+                continue
             if file.path != last:
                 files, size, last = files + 1, size + file.size, file.path
                 excess = too_many_artifacts(files, size, self._prepared.plan.limits)

@@ -7,7 +7,7 @@ import msgspec
 
 from pitstop.engine.workspace_files import FoundFile, WorkspaceFiles
 from pitstop.errors import FileProblem, LimitExceeded, PathOutside
-from pitstop.limits import Limits, too_many_artifacts
+from pitstop.limits import Limits, too_long_artifact_path, too_many_artifacts
 from pitstop.steps.failures import CannotWrite, NothingMatches, OutsideWorkspace
 
 # What tells a file that was written again from one that was not: inode, size, time of the last change
@@ -53,7 +53,9 @@ def without_newer(traces: Traces, since: float) -> Traces:
 
 async def collect_files(files: WorkspaceFiles, found: FoundFiles, limits: Limits) -> list[dict[str, object]]:
     """Copy the files to the artifacts, under the paths that they have in the repo, and list them. LimitExceeded."""
+    too_long = (too_long_artifact_path(file.path) for file in found.files)
     excess = too_many_artifacts(len(found.files), sum(file.size for file in found.files), limits)
+    excess = excess or next(filter(None, too_long), None)
     if excess is not None:
         raise LimitExceeded(excess)
     try:

@@ -15,7 +15,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import signal
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -39,10 +38,12 @@ from pitstop.store.folder_records import (
     read_owner,
     read_record,
     read_records,
+    remove_run,
     replace_file,
     with_pin,
 )
 from pitstop.store.port import ENDED, Artifact, FileChunk, OutputLine, RunFilter, RunRecord
+from pitstop.trees import entries_in
 
 LONGEST_NAME = 120
 READ_BYTES = 1024 * 1024
@@ -101,7 +102,9 @@ class FolderRun:
     def append_output(self, occurrence: str, chunk: LogChunk) -> None:
         output = self._outputs.get(occurrence)
         if output is None:
-            output = self._outputs[occurrence] = FolderOutput(self._log_file(occurrence))
+            file = self._log_file(occurrence)
+            self._attempt(lambda: file.parent.mkdir(mode=0o700, exist_ok=True))
+            output = self._outputs[occurrence] = FolderOutput(file)
         self._attempt(lambda: output.append(chunk))
         if len(self._outputs) > MOST_OPEN:
             output.rest()
@@ -186,7 +189,7 @@ class FolderRun:
     def _begin(self) -> None:
         """Make the folder and lock it: whoever looks at it later can tell whether we live."""
         try:
-            (self.path / "logs").mkdir(parents=True, mode=0o700)
+            self.path.mkdir(parents=True, mode=0o700)
             self._lock_fd = os.open(self.path / "events.jsonl", os.O_RDONLY | os.O_CREAT, 0o600)
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -239,7 +242,7 @@ class FolderStore:
 
     async def delete(self, run: str) -> None:
         path = (await self.open(run)).path
-        await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+        await asyncio.to_thread(remove_run, path)
 
     async def read_flow_setting(self, flow: str, name: str) -> Any:
         return self._settings_of(flow).get(name)
@@ -313,8 +316,7 @@ def _fits(record: RunRecord, filter: RunFilter) -> bool:
 
 def _files_in(folder: Path) -> Iterator[Path]:
     """Every file below. What goes meanwhile, because a step is at work there, is left out."""
-    found = (Path(around, name) for around, _, names in os.walk(folder) for name in names)
-    return (path for path in found if path.is_file())
+    return (path for entry in entries_in(folder) if (path := Path(entry.path)).is_file())
 
 
 def _is_kept(file: FoundFile, kept: Path) -> bool:

@@ -1,15 +1,16 @@
 """The records of runs in their folders: what is in them, and whether the process that writes one is alive."""
 
+import contextlib
 import fcntl
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from pitstop.store.port import ENDED, RunRecord
+from pitstop.trees import remove_tree
 
 KEPT_RUNS = 50
 KILLED = "the process that ran it was killed"
@@ -68,7 +69,13 @@ def forget_old_runs(runs: Path) -> None:
     for name in sorted(path.name for path in _folders(runs))[:-KEPT_RUNS]:
         record = read_record(runs / name)
         if record is not None and record.status in ENDED and not record.is_pinned:
-            shutil.rmtree(runs / name, ignore_errors=True)
+            remove_run(runs / name)
+
+
+def remove_run(path: Path) -> None:
+    """Remove as much of it as can be removed."""
+    with contextlib.suppress(OSError):
+        remove_tree(path)
 
 
 def _folders(runs: Path) -> Iterator[Path]:

@@ -1,7 +1,6 @@
 """Giving the files that a container wrote as another user to the owner of the workspace, who could not remove them."""
 
 import asyncio
-import os
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
@@ -12,6 +11,7 @@ from pitstop.engine.executor import WorkspaceRef
 from pitstop.executors.machine.containers.config import mounts_of, owner_of
 from pitstop.executors.machine.containers.engine import ContainerEngine, EngineInfo, EngineRefused, ask_exit
 from pitstop.executors.machine.containers.labels import remove_container
+from pitstop.trees import entries_in
 
 # An image may have no `chown`, so this machine's own programs are laid over what it has
 PROGRAMS = ("/usr", "/bin", "/lib", "/lib64")
@@ -21,13 +21,12 @@ def has_others_files(folders: Iterable[str], owner: int) -> bool:
     """Whether somebody else owns a file there, or a folder that cannot be looked into."""
     for folder in folders:
         refused: list[OSError] = []
-        for parent, folders_in_it, files in os.walk(folder, onerror=refused.append):
-            for name in (*folders_in_it, *files):
-                try:
-                    if os.lstat(os.path.join(parent, name)).st_uid != owner:  # noqa: PTH118  # there may be 100,000
-                        return True
-                except OSError:
+        for entry in entries_in(folder, refused):
+            try:
+                if entry.stat(follow_symlinks=False).st_uid != owner:
                     return True
+            except OSError:
+                return True
         if refused:
             return True
     return False

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from pitstop.errors import Unavailable
 from pitstop.executors.machine.snapshots.tree import Entry, Listing, join, list_tree
+from pitstop.trees import remove_tree
 
 FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 ANYTHING = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -183,17 +184,10 @@ def _open_up(fd: int) -> None:
 
 def remove(folder: int, name: bytes) -> None:
     """Remove a name from a folder, with all that is in it. No link is followed."""
-    if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+    if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+        remove_tree(name, folder)
+    else:
         os.unlink(name, dir_fd=folder)
-        return
-    inner = os.open(name, FOLDER, dir_fd=folder)
-    try:
-        _open_up(inner)
-        for each in list_names(inner):
-            remove(inner, each)
-    finally:
-        os.close(inner)
-    os.rmdir(name, dir_fd=folder)
 
 
 def list_names(folder: int) -> list[bytes]:

@@ -3,6 +3,7 @@
 # Names of files are bytes here, which pathlib does not take.
 # ruff: noqa: PTH112, PTH115, PTH116
 
+import errno
 import os
 import stat
 import threading
@@ -19,6 +20,7 @@ from pitstop.executors.machine.snapshots.catalog import Catalog, Seen
 from pitstop.executors.machine.snapshots.objects import BLOCK_BYTES, SnapshotObjects, Stored
 from pitstop.executors.machine.snapshots.tree import (
     UNREAD,
+    UNREADABLE,
     Entry,
     Key,
     Listing,
@@ -227,21 +229,21 @@ class _Taking:
         path = join(self._root, join(folder, name))
         try:
             status = os.lstat(path)
-        except FileNotFoundError:
-            return None
-        try:
             if stat.S_ISREG(status.st_mode):
                 return self._read_file(folder, name, path, status, stored)
             if stat.S_ISLNK(status.st_mode):
                 return entry_of(name, status, os.readlink(path)), key_of(name, status)
             if stat.S_ISDIR(status.st_mode) and self._listings.get(join(folder, name), ()) is None:
-                raise PermissionError
+                is_open = os.access(path, os.R_OK | os.X_OK)  # then the paths in it are too long
+                raise OSError(errno.ENAMETOOLONG if is_open else errno.EACCES, "")
             return entry_of(name, status, b""), key_of(name, status)
         except FileNotFoundError:
             return None
-        except PermissionError:
-            self._taken.left_out[self._path(folder, name)] = "permission denied"
-            return entry_of(name, status, UNREAD), (name, status.st_mode, 0, 0, 0, UNTRUSTED_NS, 0)
+        except OSError as error:
+            if error.errno not in UNREADABLE:
+                raise
+            self._taken.left_out[self._path(folder, name)] = UNREADABLE[error.errno]
+            return Entry(name, key[1], key[4], 0, 0, 0, UNREAD), (name, key[1], 0, 0, 0, UNTRUSTED_NS, 0)
 
     def _read_file(
         self,

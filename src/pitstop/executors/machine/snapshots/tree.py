@@ -4,6 +4,7 @@ Everything is bytes, because names of files are. A tree is the sorted entries of
 so folders that are alike are kept once, and two snapshots differ only below the trees whose ids differ.
 """
 
+import errno
 import hashlib
 import marshal
 import os
@@ -15,6 +16,11 @@ from typing import NamedTuple
 DETERMINISTIC = 2  # the version of marshal that gives the same bytes for the same values
 STAGING = b".pitstop-restoring-"  # what a restore prepares is in folders of such names, which no snapshot has
 UNREAD = b"-"  # the target of an entry that could not be read
+UNREADABLE = {  # and why
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ENAMETOOLONG: "the path is too long",
+}
 
 Key = tuple[bytes, int, int, int, int, int, int]  # name, mode, inode, size, mtime, ctime, device if linked elsewhere
 Listing = list[Key]
@@ -110,7 +116,7 @@ def _has_staging(listing: Listing) -> bool:
 def list_tree(root: bytes, without: frozenset[bytes]) -> dict[bytes, Listing | None]:
     """Every folder below the root by its relative path, b"" being the root, each before those in it.
 
-    None is a folder that may not be read. No link is followed.
+    None is a folder that cannot be read: it may not be, or its path is longer than a path can be. No link is followed.
     """
     listings: dict[bytes, Listing | None] = {}
     folders = [b""]
@@ -118,11 +124,13 @@ def list_tree(root: bytes, without: frozenset[bytes]) -> dict[bytes, Listing | N
         folder = folders.pop()
         try:
             listing = list_folder(join(root, folder), without)
-        except PermissionError:
-            listings[folder] = None
-            continue
         except (FileNotFoundError, NotADirectoryError):  # it vanished after its name was read
             listing = []
+        except OSError as error:
+            if error.errno not in UNREADABLE:
+                raise
+            listings[folder] = None
+            continue
         listings[folder] = listing
         for key in listing:
             if key[1] & 0o170000 == stat.S_IFDIR:

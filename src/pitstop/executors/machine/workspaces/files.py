@@ -1,5 +1,6 @@
 """The files of a workspace whose folders are on this machine."""
 
+import errno
 import os
 import shutil
 import stat
@@ -14,6 +15,7 @@ from pitstop.engine.threads import in_thread
 from pitstop.engine.workspace_files import READ_LIMIT_BYTES, FoundFile, Part
 from pitstop.errors import FileMissing, FileProblem, FileTooLarge, NotAFile, PathOutside
 from pitstop.executors.machine.workspaces.checkout import check_out
+from pitstop.trees import entries_in
 
 CHUNK_BYTES = 1024 * 1024
 CHUNKS_AT_ONCE = 64  # so many are read ahead at most, and no more of them than have CHUNK_BYTES together
@@ -190,13 +192,15 @@ def _find(pattern: str, folder: Path, top: Path) -> list[FoundFile]:
                     found.append(_found(path.relative_to(top).as_posix(), path.stat()))
     except (ValueError, NotImplementedError) as error:
         raise FileProblem(pattern, f"invalid file pattern ({error})") from error
-    except OSError as error:
+    except (RecursionError, OSError) as error:
+        if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
+            raise FileProblem(pattern, "cannot search folders that are nested this deeply") from None
         raise FileProblem(pattern, f"cannot read {error.filename} ({error.strerror})") from error
     return found
 
 
 def _read_all(folder: Path, top: Path) -> Iterator[Chunk]:
-    for path in sorted(Path(around, name) for around, _, names in os.walk(folder) for name in names):
+    for path in sorted(Path(entry.path) for entry in entries_in(folder)):
         if not path.is_file() or not path.resolve().is_relative_to(top):
             continue
         with suppress(FileNotFoundError, PermissionError), path.open("rb") as file:

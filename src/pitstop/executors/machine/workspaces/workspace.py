@@ -16,7 +16,6 @@ import contextlib
 import fcntl
 import os
 import re
-import shutil
 from collections.abc import Iterator, Set
 from functools import cache
 from pathlib import Path
@@ -32,10 +31,13 @@ from pitstop.executors.machine.process_table import start_of_process
 from pitstop.executors.machine.workspaces.epoch import SUFFIX, lasts
 from pitstop.executors.machine.workspaces.leftovers import files_in, sweep_epoch
 from pitstop.executors.machine.workspaces.stored_ends import discard_end, is_of, names_of_ended, read_end
+from pitstop.trees import is_small, remove_tree
 
+LOCK_SUFFIX = ".lock"
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
 FEW_LOGS = 100  # no more are removed without a thread
+FEW_FILES, FEW_BYTES = 100, 1024 * 1024  # the same for the files of a whole workspace
 KEPT, IN_USE = "ready", "in_use"  # the states that a record can have
 ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}"
 
@@ -107,13 +109,24 @@ class Workspace:
         with self._locked_and_ours():
             self.destroy_locked()
 
+    def destroy_at_once(self) -> bool:
+        """The same where it keeps nobody waiting: it has few files, and nobody else locks it. Else False."""
+        try:
+            if not is_small(self.root, FEW_FILES, FEW_BYTES):
+                return False
+            with self._locked_and_ours(waits=False):
+                self.destroy_locked()
+        except (OSError, WorkspaceBusy):
+            return False
+        return True
+
     @contextlib.contextmanager
-    def _locked_and_ours(self) -> Iterator[None]:
+    def _locked_and_ours(self, *, waits: bool = True) -> Iterator[None]:
         """Raises WorkspaceLost if the epoch was over and somebody else has taken it.
 
-        Whoever looks for orphans locks it for a moment, too: they are waited for.
+        Whoever looks for orphans locks it for a moment, too: they are waited for, or it is WorkspaceBusy.
         """
-        with _locked(self.root, waits=True):
+        with _locked(self.root, waits=waits):
             record = _read_record(self.root)
             if record is not None and record.epoch != self.epoch:
                 raise WorkspaceLost(self.id, f"process {record.owner} has taken it over")
@@ -257,7 +270,7 @@ def clean_orphans(workspaces: Path) -> list[str]:
     What cannot be removed is left.
     """
     cleaned = []
-    for lock_file in files_in(workspaces, ".lock"):
+    for lock_file in files_in(workspaces, LOCK_SUFFIX):
         root = lock_file.with_suffix("")
         with contextlib.suppress(Unavailable, OSError), _locked(root):
             record = _read_record(root)
@@ -274,7 +287,7 @@ def clean_orphans(workspaces: Path) -> list[str]:
 def find_workspaces(workspaces: Path, *, kept: bool) -> list[str]:
     """The ids of those that were kept, or else of the named ones whose users died."""
     found = []
-    for lock_file in files_in(workspaces, ".lock"):
+    for lock_file in files_in(workspaces, LOCK_SUFFIX):
         root = lock_file.with_suffix("")
         record = _read_record(root)
         is_kept = record is not None and record.state == KEPT
@@ -290,24 +303,6 @@ def _remove(path: Path) -> None:
         remove_tree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder, also one with folders in it that may not be written. No link is followed."""
-    if not os.path.lexists(folder):
-        return
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
-    except PermissionError:
-        folder.chmod(0o700)
-        for parent, names, _ in os.walk(folder):
-            for name in names:
-                inner = Path(parent, name)
-                if not inner.is_symlink():
-                    inner.chmod(0o700)
-        shutil.rmtree(folder)
 
 
 def _check_free(root: Path, record: Record | None) -> None:
@@ -394,7 +389,7 @@ def _epoch_file(root: Path, record: Record) -> str:
 
 
 def _lock_file(root: Path) -> Path:
-    return root.with_suffix(".lock")
+    return root.with_suffix(LOCK_SUFFIX)
 
 
 def _removing(root: Path) -> Path:
