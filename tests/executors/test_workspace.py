@@ -15,15 +15,16 @@ from pitstop.executors.machine.processes.executor import ProcessExecutor
 from pitstop.executors.machine.workspaces.epoch import Epoch, begin_epoch, lasts, take_dead
 from pitstop.executors.machine.workspaces.held import Workspaces
 from pitstop.executors.machine.workspaces.workspace import (
+    FEW_BYTES,
     WorkspaceBusy,
     _locked,
     clean_orphans,
     find_workspaces,
     open_workspace,
     path_in_repo,
-    remove_tree,
     remove_workspace,
 )
+from tests.deep_folders import make_deep
 
 DIES_WITH_A_WORKSPACE = """
 import json, sys
@@ -281,25 +282,6 @@ def test_one_with_a_name_is_not_cleaned_whatever_became_of_its_record(workspaces
     assert open_workspace(workspaces, epoch.name, "run-1").id == "run-1"
 
 
-def test_a_tree_with_folders_that_may_not_be_written_is_removed_and_no_link_is_followed(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "file").write_text("stays")
-    outside.chmod(0o555)
-    tree = tmp_path / "tree"
-    (tree / "cache" / "module").mkdir(parents=True)
-    (tree / "cache" / "module" / "file").write_text("")
-    (tree / "link").symlink_to(outside)
-    (tree / "cache" / "module").chmod(0o555)
-    (tree / "cache").chmod(0o555)
-
-    remove_tree(tree)
-
-    assert not tree.exists()
-    assert (outside / "file").read_text() == "stays"
-    assert outside.stat().st_mode & 0o777 == 0o555
-
-
 async def test_whoever_looks_for_orphans_keeps_nobody_from_taking_a_workspace_up(tmp_path: Path) -> None:
     executor = ProcessExecutor(tmp_path)
     await executor.release(await executor.acquire(Placement(workspace="run-1")), keep=True)
@@ -380,3 +362,48 @@ def test_whoever_looks_for_orphans_keeps_no_owner_from_removing_its_workspace(wo
         removing.result()
 
     assert listed(workspaces) == []
+
+
+@pytest.mark.parametrize("size", [FEW_BYTES + 1, 1])
+def test_a_small_workspace_is_destroyed_at_once_and_a_large_one_is_not(
+    workspaces: Path, epoch: Epoch, size: int
+) -> None:
+    opened = open_workspace(workspaces, epoch.name)
+    (opened.repo / "file").write_bytes(bytes(size))
+
+    assert opened.destroy_at_once() is (size == 1)
+    assert opened.root.exists() is (size != 1)
+
+
+def test_who_lost_a_small_workspace_cannot_destroy_it_at_once(workspaces: Path, epoch: Epoch) -> None:
+    opened = open_workspace(workspaces, epoch.name)
+    opened.epoch = "another"
+
+    with pytest.raises(WorkspaceLost, match="has taken it over"):
+        opened.destroy_at_once()
+    assert opened.root.exists()
+
+
+async def test_the_loop_goes_on_while_somebody_else_locks_a_workspace_that_is_released(tmp_path: Path) -> None:
+    executor = ProcessExecutor(tmp_path)
+    workspace = await executor.acquire(Placement())
+
+    async with asyncio.TaskGroup() as group:
+        with _locked(tmp_path / workspace.id):
+            releasing = group.create_task(executor.release(workspace))
+            await asyncio.sleep(0.05)  # it tries
+            assert not releasing.done()
+
+    assert not (tmp_path / workspace.id).exists()
+    await executor.close()
+
+
+async def test_a_workspace_with_a_very_deep_folder_is_released(tmp_path: Path) -> None:
+    executor = ProcessExecutor(tmp_path)
+    workspace = await executor.acquire(Placement())
+    make_deep(Path(workspace.repo))
+
+    await executor.release(workspace)
+
+    assert not (tmp_path / workspace.id).exists()
+    await executor.close()

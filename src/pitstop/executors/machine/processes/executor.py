@@ -159,7 +159,8 @@ class ProcessExecutor:
         if self._has_lost(held):
             return  # it may be somebody else's by now
         with contextlib.suppress(WorkspaceLost):
-            await in_thread(held.workspace.keep if held.is_kept else held.workspace.destroy)
+            if held.is_kept or not held.workspace.destroy_at_once():
+                await in_thread(held.workspace.keep if held.is_kept else held.workspace.destroy)
 
     async def image_digest(self, image: str) -> str:
         return ""

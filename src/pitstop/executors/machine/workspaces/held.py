@@ -8,9 +8,10 @@ from pathlib import Path
 from pitstop.engine.executor import Placement
 from pitstop.engine.threads import in_thread
 from pitstop.errors import Unavailable
-from pitstop.executors.machine.workspaces.epoch import Epoch, begin_epoch
+from pitstop.executors.machine.workspaces.epoch import SUFFIX, Epoch, begin_epoch
 from pitstop.executors.machine.workspaces.leftovers import sweep_epochs
 from pitstop.executors.machine.workspaces.workspace import (
+    LOCK_SUFFIX,
     Workspace,
     WorkspaceBusy,
     clean_orphans,
@@ -123,7 +124,14 @@ class Workspaces:
     async def _clean_once(self) -> None:
         if not self._cleaned:
             self._cleaned = True
-            await asyncio.to_thread(self._clean)
+            if self._has_others():
+                await asyncio.to_thread(self._clean)
+
+    def _has_others(self) -> bool:
+        """Whether an executor has or had anything here before this one: to clean up may take long."""
+        with contextlib.suppress(OSError):
+            return any(path.name.endswith((SUFFIX, LOCK_SUFFIX)) for path in self.folder.iterdir())
+        return False
 
     def _clean(self) -> None:
         with contextlib.suppress(OSError):  # who cannot clean up can still try to work
