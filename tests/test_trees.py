@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.trees import is_small, remove_tree
-from tests.deep_folders import make_deep
+from tests.deep_folders import deep_in
 
 
 def test_a_tree_with_folders_that_may_not_be_written_is_removed_and_no_link_is_followed(tmp_path: Path) -> None:
@@ -46,12 +46,10 @@ def test_a_tree_with_anything_in_it_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_tree_that_is_deeper_than_a_path_can_be_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "tree").mkdir()
-    make_deep(tmp_path / "tree")
+    with deep_in(tmp_path) as tree:
+        remove_tree(tree)
 
-    remove_tree(tmp_path / "tree")
-
-    assert list(tmp_path.iterdir()) == []
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_tree_that_is_not_there_is_removed_already(tmp_path: Path) -> None:

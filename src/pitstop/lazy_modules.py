@@ -33,6 +33,7 @@ SELDOM_USED = {
     "ipaddress",
     "json",
     "linecache",
+    "locale",
     "lzma",
     "msgspec.inspect",
     "msgspec.msgpack",
@@ -44,12 +45,12 @@ SELDOM_USED = {
     "textwrap",
     "tokenize",
     "traceback",
+    "yaml",
 }
 SELDOM_MATCHING = {  # their patterns take longer to compile than all the rest of them to load
     "gettext",
     "json.encoder",
     "json.scanner",
-    "locale",
     "logging",
     "platform",
     "string",
@@ -110,6 +111,8 @@ class _LazyLoader:
 
 class _UnloadedModule(ModuleType):
     def __getattr__(self, name: str) -> "Any":
+        if _UNLOADED in vars(self) and PathFinder.find_spec(name, vars(self).get("__path__", ())) is not None:
+            return import_module(f"{self.__name__}.{name}")  # which needs the path of its package, and no more
         with _LOADING:  # another thread waits here until all of it is there
             loader: Loader | None = vars(self).pop(_UNLOADED, None)
             if loader is not None:

@@ -107,6 +107,19 @@ def test_a_pattern_is_compiled_when_it_is_first_used(tmp_path: Path) -> None:
     assert said.splitlines() == ["True False True", "a <12> True 1"]
 
 
+def test_a_part_of_a_package_is_loaded_without_the_rest_of_it(tmp_path: Path) -> None:
+    said = run(
+        """
+        import yaml._yaml
+        print(yaml.reader is sys.modules["yaml.reader"], "yaml.dumper" in sys.modules)
+        print(yaml.safe_load("[1]"), "yaml.dumper" in sys.modules)
+        """,
+        tmp_path,
+    )
+
+    assert said.splitlines() == ["True False", "[1] True"]
+
+
 def test_yaml_reads_in_python_what_it_always_read(tmp_path: Path) -> None:
     said = run(
         r"""

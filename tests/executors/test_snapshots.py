@@ -22,8 +22,7 @@ from pitstop.executors.machine.snapshots.store import FileChange, SnapshotStore
 from pitstop.executors.masking import Masker
 from pitstop.service.sealing import read_seal
 from tests.amounts import amount
-from tests.deep_folders import NAME as DEEP_NAME
-from tests.deep_folders import make_deep
+from tests.deep_folders import deep_in
 from tests.executors.trees import SPOILINGS, description, make_something_of_everything, size_of
 from tests.held_files import HeldFiles, make_files
 
@@ -148,15 +147,15 @@ async def test_folders_deeper_than_a_path_can_be_are_left_out_and_left_alone(
     folder: Path, store: SnapshotStore
 ) -> None:
     before = await store.take(folder)
-    make_deep(folder)
-    deep = await store.take(folder, before.id)
-    assert list(deep.left_out.values()) == ["the path is too long"]
+    with deep_in(folder) as deep:
+        after = await store.take(folder, before.id)
+        assert list(after.left_out.values()) == ["the path is too long"]
 
-    await store.restore(folder, deep.id)
-    assert (folder / DEEP_NAME).exists()
+        await store.restore(folder, after.id)
+        assert deep.exists()
 
-    await store.restore(folder, before.id)
-    assert not (folder / DEEP_NAME).exists()
+        await store.restore(folder, before.id)
+        assert not deep.exists()
 
 
 async def test_links_out_of_the_folder_are_kept_and_never_followed(tmp_path: Path, store: SnapshotStore) -> None:

@@ -24,7 +24,7 @@ from pitstop.executors.machine.workspaces.workspace import (
     path_in_repo,
     remove_workspace,
 )
-from tests.deep_folders import make_deep
+from tests.deep_folders import deep_in
 
 DIES_WITH_A_WORKSPACE = """
 import json, sys
@@ -401,9 +401,8 @@ async def test_the_loop_goes_on_while_somebody_else_locks_a_workspace_that_is_re
 async def test_a_workspace_with_a_very_deep_folder_is_released(tmp_path: Path) -> None:
     executor = ProcessExecutor(tmp_path)
     workspace = await executor.acquire(Placement())
-    make_deep(Path(workspace.repo))
-
-    await executor.release(workspace)
+    with deep_in(Path(workspace.repo)):
+        await executor.release(workspace)
 
     assert not (tmp_path / workspace.id).exists()
     await executor.close()

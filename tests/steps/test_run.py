@@ -10,7 +10,7 @@ from pitstop.events.outcome import Status
 from pitstop.limits import Limits
 from pitstop.plan.plan import Retry
 from pitstop.steps.failures import CommandFailed
-from tests.deep_folders import make_deep
+from tests.deep_folders import deep_in
 from tests.steps.bench import Bench, is_alive, open_bench
 
 # --- What a script gets ----------------------------------------------------------------------------------------------
@@ -415,9 +415,8 @@ async def test_an_artifact_whose_path_is_too_long_fails_the_step(bench: Bench) -
 
 
 async def test_folders_too_deep_to_search_for_artifacts_fail_the_step(bench: Bench) -> None:
-    make_deep(Path(bench.workspace.repo))
-
-    error = await bench.failure("run", {"script": "true", "artifacts": ["**/file"]})
+    with deep_in(Path(bench.workspace.repo)):
+        error = await bench.failure("run", {"script": "true", "artifacts": ["**/file"]})
 
     assert error == "NothingMatches: artifacts: cannot search folders that are nested this deeply: '**/file'"
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from yaml import MarkedYAMLError, YAMLError
 from yaml._yaml import CParser
 from yaml.composer import ComposerError
+from yaml.error import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pitstop.definition.flow import Position

@@ -10,9 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from pitstop.errors import BadExpression, ExpressionTimeout
-from pitstop.plan.jq_text import tokens
 from pitstop.plan.paths import plain_path
-from pitstop.plan.plain_conditions import NeedsJq, plain_condition
 from pitstop.plan.values import Json, as_json, look_up
 
 
@@ -114,6 +112,8 @@ async def only_value(
     parts = plain_path(expression)
     if parts is not None:
         return look_up(values, parts)
+    from pitstop.plan.plain_conditions import NeedsJq, plain_condition
+
     condition = plain_condition(expression)
     if condition is not None:
         with contextlib.suppress(NeedsJq):
@@ -198,6 +198,8 @@ def _inside_text(value: Json) -> str:
 
 def _end_of_expression(text: str, start: int, column: int) -> int:
     """Where the `}}` is that ends the expression: not one in a string, nor one that closes objects."""
+    from pitstop.plan.jq_text import tokens
+
     open_braces = 0
     for token in tokens(text, start):
         if token.kind == "comment" and not open_braces and "}}" in token.text:
