@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -529,6 +530,30 @@ async def test_a_file_of_then_can_be_read_whole_or_in_part(folder: Path, store: 
     for path in ("missing", "deep", "run.sh/x", "../folder/run.sh", "", "/etc/passwd", "way-out/passwd"):
         with pytest.raises(UnknownSnapshot):
             await store.file(first.id, path)
+
+
+async def test_whoever_else_begins_a_new_catalog_is_waited_for(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "new").mkdir()
+    other = sqlite3.connect(tmp_path / "new" / "catalog.db", isolation_level=None)
+    other.execute("CREATE TABLE anything (name TEXT)")
+    other.execute("BEGIN IMMEDIATE")
+
+    async with asyncio.TaskGroup() as group:
+        taking = group.create_task(SnapshotStore(tmp_path / "new").take(folder))
+        await asyncio.sleep(0.1)  # it tries
+        assert not taking.done()
+        other.execute("ROLLBACK")
+
+    assert taking.result().id
+    other.close()
+
+
+async def test_a_catalog_that_cannot_be_read_is_named(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "catalog.db").write_bytes(b"no database " * 100)
+
+    with pytest.raises(Unavailable, match=r"cannot use the snapshots in .*broken: file is not a database"):
+        await SnapshotStore(tmp_path / "broken").take(folder)
 
 
 async def test_a_snapshot_that_is_not_there_is_named(folder: Path, store: SnapshotStore) -> None:

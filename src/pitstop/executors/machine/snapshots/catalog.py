@@ -7,6 +7,7 @@ its files is opened. It can be thrown away at any time.
 import marshal
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,7 @@ CREATE TABLE IF NOT EXISTS owners (
 """
 VERSION = 2  # of the schema: 2 has the owners
 BUSY_SECONDS = 60.0
+LOOK_AGAIN_SECONDS = 0.005
 
 Seen = dict[bytes, tuple[list[Any], bytes]]  # the listing of a folder and the id of its tree
 
@@ -188,11 +190,25 @@ class IdleCatalogs:
 def connect(path: Path) -> sqlite3.Connection:
     """A connection, which any one thread may use. The last that is closed waits for the disk: see that one stays."""
     database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    database.execute("PRAGMA journal_mode = WAL")
+    _use_wal(database)
     database.execute("PRAGMA synchronous = NORMAL")
     if database.execute("PRAGMA user_version").fetchone() < (VERSION,):
         database.executescript(SCHEMA + f"PRAGMA user_version = {VERSION};")
     return database
+
+
+def _use_wal(database: sqlite3.Connection) -> None:
+    """Try again while others use a new catalog: SQLite waits for them everywhere but here."""
+    give_up_at = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # the rest says why
+            if not is_busy or time.monotonic() > give_up_at:
+                raise
+        time.sleep(LOOK_AGAIN_SECONDS)
 
 
 def _trusted(key: Key, before_ns: int) -> Key | tuple[bytes]:

@@ -15,6 +15,7 @@ import fcntl
 import marshal
 import os
 import secrets
+import sqlite3
 import stat
 import threading
 import time
@@ -198,6 +199,8 @@ class SnapshotStore:
             fcntl.flock(lock, how | fcntl.LOCK_NB if at_once else how)
             with self._catalogs.lent(self._database) as catalog:
                 yield catalog
+        except sqlite3.Error as error:
+            raise Unavailable(f"cannot use the snapshots in {self._root}: {error}") from error
         finally:
             os.close(lock)
 
