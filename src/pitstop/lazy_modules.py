@@ -112,7 +112,7 @@ class _LazyLoader:
 class _UnloadedModule(ModuleType):
     def __getattr__(self, name: str) -> "Any":
         if _UNLOADED in vars(self) and PathFinder.find_spec(name, vars(self).get("__path__", ())) is not None:
-            return import_module(f"{self.__name__}.{name}")  # which needs the path of its package, and no more
+            return import_module(f"{self.__name__}.{name}")  # a submodule needs only the path of its package
         with _LOADING:  # another thread waits here until all of it is there
             loader: Loader | None = vars(self).pop(_UNLOADED, None)
             if loader is not None:

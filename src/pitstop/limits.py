@@ -72,7 +72,7 @@ def too_many_artifacts(files: int, size: int, limits: Limits) -> str | None:
 
 
 def too_long_artifact_path(path: str) -> str | None:
-    """What is wrong with an artifact of that path, of which the error shows the beginning; None if it is short."""
+    """What is wrong with an artifact whose path is too long, with the beginning of the path; None if it is not."""
     if len(path) <= ARTIFACT_PATH_CHARACTERS:
         return None
     most = f"at most {ARTIFACT_PATH_CHARACTERS:,} are allowed"

@@ -5,21 +5,20 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-OWNER_MAY_ALL = 0o700
-A_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+OWNER_ALL = 0o700
+OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def remove_tree(folder: Path | bytes, at: int | None = None) -> None:
-    """Remove a folder, which may be in an open one, with all that is in it. No link is followed.
+    """Remove a folder, by its path or by its name in the open folder `at`, and all its contents. No link is followed.
 
-    However deep it is: what is in one of its folders comes up to the top before that one is removed. A folder that may
-    not be written is changed so that it may. And without `shutil`, which takes longer to load than what a short run
-    leaves takes to remove.
+    This works at any depth: subfolders are moved to the top before they are emptied. Folders without write permission
+    are made writable. It does not use `shutil`, which takes longer to load than a short run's files take to remove.
     """
-    with suppress(FileNotFoundError):  # somebody else was quicker
-        if os.lstat(folder, dir_fd=at).st_mode & OWNER_MAY_ALL != OWNER_MAY_ALL:
-            os.chmod(folder, OWNER_MAY_ALL, dir_fd=at)
-        top = os.open(folder, A_FOLDER, dir_fd=at)
+    with suppress(FileNotFoundError):  # it is gone already
+        if os.lstat(folder, dir_fd=at).st_mode & OWNER_ALL != OWNER_ALL:
+            os.chmod(folder, OWNER_ALL, dir_fd=at)
+        top = os.open(folder, OPEN_FOLDER, dir_fd=at)
         try:
             _empty(top)
         finally:
@@ -28,27 +27,25 @@ def remove_tree(folder: Path | bytes, at: int | None = None) -> None:
 
 
 def entries_in(folder: Path | str, refused: list[OSError] | None = None) -> Iterator["os.DirEntry[str]"]:
-    """Everything in a folder and in the folders in it, however deep they are. No link is followed.
+    """Everything in a folder and its subfolders, at any depth. Links are not followed.
 
-    What is in a folder that cannot be read is left out, and `refused` gets the reason.
+    Folders that cannot be read are skipped, and their errors are added to `refused`.
     """
     folders = [str(folder)]
     while folders:
         try:
-            with os.scandir(folders.pop()) as found:
-                entries = list(found)
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    yield entry
         except OSError as error:
             if refused is not None:
                 refused.append(error)
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.path)
-            yield entry
 
 
 def is_small(folder: Path, most_files: int, most_bytes: int) -> bool:
-    """Whether there are no more files and folders in it than that, and no more bytes in the files."""
+    """Whether it has at most so many files and folders, and bytes in files. It looks no further than that."""
     refused: list[OSError] = []
     size = 0
     for count, entry in enumerate(entries_in(folder, refused), 1):
@@ -60,15 +57,15 @@ def is_small(folder: Path, most_files: int, most_bytes: int) -> bool:
 
 
 def _empty(top: int) -> None:
-    mark, raised = os.urandom(8).hex(), 0
+    mark, moved = os.urandom(8).hex(), 0
     folders = _remove_files(top)
     while folders:
         name = folders.pop()
-        inner = os.open(name, A_FOLDER, dir_fd=top)
+        inner = os.open(name, OPEN_FOLDER, dir_fd=top)
         try:
             for each in _remove_files(inner):
-                raised += 1
-                folders.append(f"{mark}-{raised}")
+                moved += 1
+                folders.append(f"{mark}-{moved}")
                 os.rename(each, folders[-1], src_dir_fd=inner, dst_dir_fd=top)
         finally:
             os.close(inner)
@@ -76,7 +73,7 @@ def _empty(top: int) -> None:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """Remove what is in a folder but for its own folders, and return their names. They can be changed from now on."""
+    """Remove everything in a folder but its subfolders. Make these writable, and return their names."""
     with os.scandir(folder) as found:
         entries = list(found)
     folders = []
@@ -84,7 +81,7 @@ def _remove_files(folder: int) -> list[str]:
         if not entry.is_dir(follow_symlinks=False):
             os.unlink(entry.name, dir_fd=folder)
             continue
-        if entry.stat(follow_symlinks=False).st_mode & OWNER_MAY_ALL != OWNER_MAY_ALL:
-            os.chmod(entry.name, OWNER_MAY_ALL, dir_fd=folder)
+        if entry.stat(follow_symlinks=False).st_mode & OWNER_ALL != OWNER_ALL:
+            os.chmod(entry.name, OWNER_ALL, dir_fd=folder)
         folders.append(entry.name)
     return folders

@@ -73,7 +73,7 @@ def forget_old_runs(runs: Path) -> None:
 
 
 def remove_run(path: Path) -> None:
-    """Remove as much of it as can be removed."""
+    """Remove a run's folder. What cannot be removed is left."""
     with contextlib.suppress(OSError):
         remove_tree(path)
 

@@ -18,7 +18,7 @@ from pitstop.errors import BadBreakpoint, BadInputs
 if TYPE_CHECKING:
     from pitstop.service.runs import BreakpointRequest, DebugRequest, RunInfo, RunRequest
 
-argparse._ = str  # type: ignore[attr-defined] # its messages are in English, like ours: nobody looks for others
+argparse._ = str  # type: ignore[attr-defined] # skips the lookup of translations: there are none
 FRESH = "fresh"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 

@@ -198,14 +198,14 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _use_wal(database: sqlite3.Connection) -> None:
-    """Try again while others use a new catalog: SQLite waits for them everywhere but here."""
+    """Retry while another connection writes to a new catalog: SQLite's busy timeout does not cover this switch."""
     give_up_at = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             database.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # the rest says why
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # the other bits tell why
             if not is_busy or time.monotonic() > give_up_at:
                 raise
         time.sleep(LOOK_AGAIN_SECONDS)

@@ -5,9 +5,9 @@
            lock         shared by all who use the store, held alone by `gc`
 
 Contents, modes, times, links, hard links, holes, empty folders and fifos are part of a snapshot, and the owner is where
-this process may set it. Sockets, devices, what may not be read and what is deeper than a path can name are left out,
-which is told; extended attributes and access lists are not kept. Links are kept as they are and never followed. Only
-files count: what a step did elsewhere cannot be put back.
+this process may set it. Sockets, devices, what may not be read and what has too long a path are left out, which is
+told; extended attributes and access lists are not kept. Links are kept as they are and never followed. Only files
+count: what a step did elsewhere cannot be put back.
 """
 
 import contextlib

@@ -116,7 +116,7 @@ def _has_staging(listing: Listing) -> bool:
 def list_tree(root: bytes, without: frozenset[bytes]) -> dict[bytes, Listing | None]:
     """Every folder below the root by its relative path, b"" being the root, each before those in it.
 
-    None is a folder that cannot be read: it may not be, or its path is longer than a path can be. No link is followed.
+    None is a folder that cannot be read: permission denied, or its path is too long. No link is followed.
     """
     listings: dict[bytes, Listing | None] = {}
     folders = [b""]

@@ -128,7 +128,7 @@ class Workspaces:
                 await asyncio.to_thread(self._clean)
 
     def _has_others(self) -> bool:
-        """Whether an executor has or had anything here before this one: to clean up may take long."""
+        """Whether other executors use or used this folder: cleaning up after them may take long."""
         with contextlib.suppress(OSError):
             return any(path.name.endswith((SUFFIX, LOCK_SUFFIX)) for path in self.folder.iterdir())
         return False

@@ -37,7 +37,7 @@ LOCK_SUFFIX = ".lock"
 UNNAMED = "unnamed-"  # the ids that were not given by anybody begin with it
 RECORD_BYTES = 512  # a shorter one is filled up, so that the next one covers it
 FEW_LOGS = 100  # no more are removed without a thread
-FEW_FILES, FEW_BYTES = 100, 1024 * 1024  # the same for the files of a whole workspace
+FEW_FILES, FEW_BYTES = 100, 1024 * 1024  # nor is a workspace with more in it
 KEPT, IN_USE = "ready", "in_use"  # the states that a record can have
 ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}"
 
@@ -110,7 +110,7 @@ class Workspace:
             self.destroy_locked()
 
     def destroy_at_once(self) -> bool:
-        """The same where it keeps nobody waiting: it has few files, and nobody else locks it. Else False."""
+        """Destroy it without blocking, if it has few files and its lock is free. Returns whether it did."""
         try:
             if not is_small(self.root, FEW_FILES, FEW_BYTES):
                 return False
@@ -124,7 +124,7 @@ class Workspace:
     def _locked_and_ours(self, *, waits: bool = True) -> Iterator[None]:
         """Raises WorkspaceLost if the epoch was over and somebody else has taken it.
 
-        Whoever looks for orphans locks it for a moment, too: they are waited for, or it is WorkspaceBusy.
+        A search for orphans takes the lock for a moment, too. Without `waits`, that raises WorkspaceBusy.
         """
         with _locked(self.root, waits=waits):
             record = _read_record(self.root)
