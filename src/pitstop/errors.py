@@ -40,10 +40,23 @@
     │   ├── NotAsked             the answer belongs to no question that is open
     │   ├── NotEnded             the run has to end first
     │   ├── RunExists            there is a run with that id already
+    │   ├── RepoExists           there is a repository with that name already
+    │   ├── RepoNotReady         the repository is being created or deleted, or could not be created
+    │   ├── ProtectedRef         only a merge by Pitstop may change that branch
+    │   ├── RefMoved             a branch is not at the commit that was expected
+    │   ├── NothingToMerge       the branch has nothing that the other one does not have
+    │   ├── MergeConflict        two branches change the same lines
+    │   ├── NeedsServer          a step can only do its work on a server
+    │   ├── FlowDisabled         the flow is switched off
+    │   ├── TooDeep              a run was started by a run that was started by a run, too often
     │   └── GraphRefused         a server was asked to import a graph
     ├── Unknown                  something was named that is not there
     │   ├── UnknownRun           no run has that id
     │   ├── UnknownFlow          no stored flow has that name
+    │   ├── UnknownRepo          no repository has that name
+    │   ├── UnknownRef           the repository has no such branch, tag or commit
+    │   ├── UnknownPath          the commit has no such file or folder
+    │   ├── UnknownHook          no webhook has that address
     │   ├── UnknownSnapshot      no snapshot has that id, or it has no such file
     │   └── UnknownArtifact      the run handed no such file on
     ├── UnknownStepType          no step type has that name
@@ -51,8 +64,10 @@
     ├── BadCommand               a line at the debugger's prompt that is no command
     ├── BadCursor                a place in a list that no page gave
     ├── BadCommit                a commit that is not there, or cannot be checked out
+    ├── GitProblem               git cannot do what it was asked for
     ├── SealBroken               secrets that were sealed with another key
     ├── Elsewhere                the run is at work on another server
+    ├── RepoElsewhere            the files of the repository are on another server
     ├── StoreProblem             runs cannot be kept or read
     │   ├── StoreUnavailable     the store cannot be reached or written now; it may be asked again
     │   └── BadStore             it is of another version, or no store at all
@@ -64,12 +79,17 @@
     │   ├── HeadTimeout          its head did not arrive in time
     │   ├── Changed              what it was made for has changed since
     │   ├── KeyReused            its idempotency key belongs to another request
+    │   ├── BadRepoName          a repository cannot have that name
+    │   ├── BadRepoSetting       a repository cannot have that setting
     │   └── BadSecret            a secret cannot have that name, scope or list of repositories
     ├── AccessDenied             a server does not do this for the client
     │   ├── NotKnown             the client is not authenticated
     │   ├── NotPermitted         their role does not allow it
+    │   ├── OutOfScope           their token is for something else
+    │   ├── BadSignature         a delivery of a webhook was not signed with its secret
     │   └── Foreign              it came from, or for, another site
     ├── ServerTrouble            a server cannot be used now
+    │   ├── NoServer             no server of this user is known
     │   ├── ServerUnreachable    no server answers there
     │   ├── ServerBusy           it has as much to do as it takes on
     │   ├── TooMany              the client has too much open
@@ -875,6 +895,15 @@ class ServerTrouble(PitstopError):
     code = "server"
 
 
+class NoServer(ServerTrouble):
+    """No server of this user is known."""
+
+    code = "server.none"
+
+    def __init__(self) -> None:
+        super().__init__(f"no server is running here: start one with `{program()} up`, or pass --server")
+
+
 class ServerUnreachable(ServerTrouble):
     """No server answers at the address."""
 
@@ -967,3 +996,216 @@ class RestoreIncomplete(PitstopError):
         shown = "; ".join(f"{path}: {reason}" for path, reason in self.missing[:20])
         more = f"; and {len(self.missing) - 20} more" if len(self.missing) > 20 else ""
         super().__init__(f"could not restore everything: {shown}{more}")
+
+
+# --- Repositories and triggers ---------------------------------------------------------------------------------------
+
+
+class UnknownRepo(Unknown):
+    """No repository has that name."""
+
+    code = "unknown.repo"
+
+    def __init__(self, repo: str) -> None:
+        super().__init__("repository", repo, f"`{program()} repos` lists them")
+
+
+class RepoElsewhere(PitstopError):
+    """The files of the repository are on another server; `address` is empty if it cannot be reached."""
+
+    code = "elsewhere.repo"
+
+    def __init__(self, repo: str, address: str) -> None:
+        where = f"at {address}: ask that one" if address else "which is not running: start it"
+        super().__init__(f"repository {repo!r} is on another server, {where}")
+        self.repo = repo
+        self.address = address
+
+
+class UnknownRef(Unknown):
+    """The repository has no such branch, tag or commit."""
+
+    code = "unknown.ref"
+
+    def __init__(self, repo: str, ref: str) -> None:
+        super().__init__("branch, tag or commit", ref, f"it is not in repository {repo!r}")
+        self.repo = repo
+
+
+class UnknownPath(Unknown):
+    """The commit has no such file or folder."""
+
+    code = "unknown.path"
+
+    def __init__(self, path: str, sha: str) -> None:
+        super().__init__("file or folder", path, f"it is not in commit {sha[:12]}")
+        self.sha = sha
+
+
+class UnknownHook(Unknown):
+    """No webhook has that address, or it is disabled."""
+
+    code = "unknown.hook"
+
+    def __init__(self, hook: str) -> None:
+        super().__init__("webhook", hook)
+
+
+class BadRepoName(BadRequest):
+    """A repository cannot have that name."""
+
+    code = "request.repo_name"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"invalid repository name {name!r}: use at most 64 lowercase letters, digits, '.', '_' and '-', "
+            f"begin with a letter or digit, and do not use '..' or end with .git or .lock"
+        )
+        self.name = name
+
+
+class BadRepoSetting(BadRequest):
+    """A repository cannot have that setting; the message says why."""
+
+    code = "request.repo_setting"
+
+
+class BadSignature(AccessDenied):
+    """A delivery of a webhook was not signed with its secret."""
+
+    code = "access.signature"
+
+    def __init__(self, header: str, reason: str) -> None:
+        super().__init__(f"the delivery is refused: {header} {reason}")
+        self.header = header
+
+
+class OutOfScope(AccessDenied):
+    """The token of the client is for something else."""
+
+    code = "access.scope"
+
+    def __init__(self, scope: str, wanted: str) -> None:
+        super().__init__(f"this token has scope {scope}, so it cannot be used for {wanted}")
+        self.scope = scope
+
+
+class GitProblem(PitstopError):
+    """git cannot do what it was asked for; `reason` is what it said."""
+
+    code = "git"
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(f"git {what} failed: {reason}")
+        self.what = what
+        self.reason = reason
+
+
+class RepoExists(CommandRefused):
+    """There is a repository with that name already."""
+
+    code = "refused.repo_exists"
+
+    def __init__(self, repo: str) -> None:
+        super().__init__(f"repository {repo!r} already exists: choose another name with --name")
+        self.repo = repo
+
+
+class RepoNotReady(CommandRefused):
+    """The repository is being created or deleted, or could not be created."""
+
+    code = "refused.repo_not_ready"
+
+    def __init__(self, repo: str, state: str, reason: str = "") -> None:
+        super().__init__(f"repository {repo!r} cannot be used, because its state is {state}{reason and f': {reason}'}")
+        self.repo = repo
+        self.state = state
+
+
+class ProtectedRef(CommandRefused):
+    """Only a merge by Pitstop may change that branch."""
+
+    code = "refused.protected_ref"
+
+    def __init__(self, repo: str, branch: str) -> None:
+        super().__init__(f"branch {branch!r} of {repo!r} is protected: only a merge by Pitstop may change it")
+        self.repo = repo
+        self.branch = branch
+
+
+class RefMoved(CommandRefused):
+    """A branch is not at the commit that was expected."""
+
+    code = "refused.ref_moved"
+
+    def __init__(self, branch: str, expected: str, found: str | None) -> None:
+        now = f"is at {found[:12]}" if found else "does not exist"
+        wanted = f"it was expected at {expected[:12]}" if expected.strip("0") else "it was expected not to exist"
+        super().__init__(f"branch {branch!r} {now}, but {wanted}: look at the new commits and try again")
+        self.branch = branch
+        self.expected = expected
+        self.found = found
+
+
+class NothingToMerge(CommandRefused):
+    """The branch has nothing that the other one does not have."""
+
+    code = "refused.nothing_to_merge"
+
+    def __init__(self, source: str, target: str) -> None:
+        super().__init__(f"nothing to merge: {target!r} already has all commits of {source!r}")
+        self.source = source
+        self.target = target
+
+
+class MergeConflict(CommandRefused):
+    """Two branches change the same lines; nothing was merged."""
+
+    code = "refused.merge_conflict"
+
+    def __init__(self, source: str, target: str, files: Iterable[str]) -> None:
+        self.source = source
+        self.target = target
+        self.files = tuple(files)
+        shown = ", ".join(self.files[:10]) + (f" and {len(self.files) - 10} more" if len(self.files) > 10 else "")
+        super().__init__(
+            f"cannot merge {source!r} into {target!r}, because both change {shown}: "
+            f"merge {target!r} into {source!r} by yourself, resolve the conflicts, and push"
+        )
+
+
+class NeedsServer(CommandRefused):
+    """A step can only do its work on a server."""
+
+    code = "refused.needs_server"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} needs a repository on a Pitstop server: start one with `{program()} up`, take the repository in "
+            f"with `{program()} ingest`, and start the flow there"
+        )
+
+
+class FlowDisabled(CommandRefused):
+    """The flow is switched off."""
+
+    code = "refused.flow_disabled"
+
+    def __init__(self, repo: str, flow: str) -> None:
+        super().__init__(f"flow {flow!r} of repository {repo!r} is disabled: enable it in the settings of its flows")
+        self.repo = repo
+        self.flow = flow
+
+
+class TooDeep(CommandRefused):
+    """A run was started by a run that was started by a run, too often."""
+
+    code = "refused.too_deep"
+
+    def __init__(self, flow: str, limit: int) -> None:
+        super().__init__(
+            f"flow {flow!r} is not started: it would be the start number {limit + 1} in a chain of runs that start "
+            f"each other, and at most {limit} are allowed"
+        )
+        self.flow = flow
+        self.limit = limit

@@ -33,6 +33,8 @@ _STATUS = {
     "request.changed": 412,
     "access": 403,
     "access.not_known": 401,
+    "access.signature": 401,
+    "git": 503,
     "server": 503,
     "store": 503,
     "server.too_many": 429,

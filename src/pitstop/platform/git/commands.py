@@ -1,0 +1,260 @@
+"""How git is run: in an environment of its own, with a limit for its output and its time."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from pitstop.errors import GitProblem
+
+TIMEOUT_SECONDS = 60.0
+MOST_OUTPUT_BYTES = 64 * 1024 * 1024
+MOST_COMPLAINT_BYTES = 64 * 1024
+MOST_NAME_CHARACTERS = 200
+CHUNK_BYTES = 256 * 1024
+
+Settings = Iterable[tuple[str, str]]
+
+# `core.alternateRefsCommand` must stay unset: git would pass an empty command to the shell. No push can set it.
+_SETTINGS = (
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.logAllRefUpdates", "always"),  # a bare repository keeps no reflogs otherwise
+    ("core.filesRefLockTimeout", "5000"),  # milliseconds; a push holds the lock of a ref for a moment
+    ("core.packedRefsTimeout", "5000"),
+    ("core.pager", "cat"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("protocol.ext.allow", "never"),
+    ("safe.directory", "*"),
+)
+_NOT_IN_NAMES = str.maketrans("", "", "<>\x7f" + "".join(map(chr, range(32))) + "\x85\u2028\u2029")
+_NOT_AT_ENDS = " .,:;<>\"\\'"  # git removes these, and refuses a name that has nothing else
+
+
+class GitOutcome(Struct, frozen=True):
+    """How a command of git ended: `is_cut` when it printed more than was asked for."""
+
+    code: int
+    output: bytes
+    complaint: str
+    is_cut: bool = False
+
+
+def git_name(who: str) -> str:
+    """The name as git stores it: without characters that would break a commit or a reflog, and never empty."""
+    printable = who.encode(errors="replace").decode().translate(_NOT_IN_NAMES)
+    return printable.strip(_NOT_AT_ENDS)[:MOST_NAME_CHARACTERS].strip(_NOT_AT_ENDS) or "unknown"
+
+
+def identity_of(who: str) -> dict[str, str]:
+    """The variables that make this name the author and the committer."""
+    name = git_name(who)
+    email = f"{'-'.join(name.split())}@pitstop"
+    return {
+        "GIT_AUTHOR_NAME": name,
+        "GIT_AUTHOR_EMAIL": email,
+        "GIT_COMMITTER_NAME": name,
+        "GIT_COMMITTER_EMAIL": email,
+    }
+
+
+def git_environment(settings: Settings = ()) -> dict[str, str]:
+    """The whole environment of git: it inherits only PATH, and reads no configuration of the user or the system."""
+    configured = (*_SETTINGS, *settings)
+    numbered = {
+        f"GIT_CONFIG_{kind}_{number}": text
+        for number, pair in enumerate(configured)
+        for kind, text in zip(("KEY", "VALUE"), pair, strict=True)
+    }
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": "/nonexistent",
+        "LC_ALL": "C",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_DEFAULT_HASH": "sha1",
+        "GIT_DEFAULT_REF_FORMAT": "files",  # the reflogs are read as files
+        "GIT_LITERAL_PATHSPECS": "1",  # a path of a user is never a pattern
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_COUNT": str(len(configured)),
+        **numbered,
+    }
+
+
+async def run_git(
+    repository: Path,
+    *words: str,
+    input: bytes | None = None,
+    who: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    limit_bytes: int = MOST_OUTPUT_BYTES,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> bytes:
+    """What git prints; `environment` is added to its own. Raises `GitProblem`; cancelling it kills git."""
+    outcome = await ask_git(
+        repository,
+        *words,
+        codes=(0,),
+        input=input,
+        who=who,
+        environment=environment,
+        limit_bytes=limit_bytes,
+        timeout_seconds=timeout_seconds,
+    )
+    if outcome.is_cut:
+        raise GitProblem(words[0], f"it printed more than {limit_bytes:,} bytes in {repository}")
+    return outcome.output
+
+
+async def ask_git(
+    repository: Path,
+    *words: str,
+    codes: Collection[int] = (0, 1),
+    input: bytes | None = None,
+    who: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    limit_bytes: int = MOST_OUTPUT_BYTES,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> GitOutcome:
+    """How git ended, if its exit code is one of these. Output beyond the limit is cut, and git is killed then."""
+    identity = {} if who is None else identity_of(who)
+    process = await start_git(
+        f"--git-dir={repository}",
+        *words,
+        environment={**git_environment(), **identity, **(environment or {})},
+        has_input=input is not None,
+    )
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            outcome = await _finish(process, input, limit_bytes)
+    except TimeoutError as error:
+        reason = f"it timed out after {timeout_seconds:g} s in {repository}"
+        raise GitProblem(words[0], reason) from error
+    finally:
+        await kill_group(process)
+    if not outcome.is_cut and outcome.code not in codes:
+        raise GitProblem(words[0], outcome.complaint or f"it ended with exit code {outcome.code} in {repository}")
+    return outcome
+
+
+async def start_git(
+    *words: str,
+    environment: Mapping[str, str],
+    has_input: bool,
+    stderr: int = asyncio.subprocess.PIPE,
+    pass_fds: tuple[int, ...] = (),
+) -> asyncio.subprocess.Process:
+    """Start git in a process group of its own. Raises `GitProblem` when it cannot be run."""
+    starting = asyncio.get_running_loop().create_task(
+        asyncio.create_subprocess_exec(
+            *("git", *words),
+            stdin=asyncio.subprocess.PIPE if has_input else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=stderr,
+            env=environment,
+            limit=CHUNK_BYTES,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        ),
+        name="start git",
+    )
+    try:
+        return await _completed(starting)
+    except OSError as error:
+        what = next(word for word in words if not word.startswith("-"))
+        raise GitProblem(what, f"cannot run git: {error.strerror}: install git") from error
+
+
+async def _completed(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
+    """Wait for a start, which is never cancelled itself: asyncio would kill git, but not what git has started."""
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        while not starting.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([starting])
+        if starting.exception() is None:
+            await kill_group(starting.result())
+        raise
+
+
+async def kill_group(process: asyncio.subprocess.Process) -> None:
+    """Kill git with all that it started, if it has not ended, and wait for it. No other task may read its output."""
+    if process.returncode is None:
+        signal_group(process, signal.SIGKILL)
+        await wait_reaped(process, process.stdout, process.stderr)
+
+
+async def wait_reaped(process: asyncio.subprocess.Process, *outputs: asyncio.StreamReader | None) -> None:
+    """Wait for a process that is ending, also if this is cancelled meanwhile; the cancellation is raised afterwards.
+
+    Its outputs are discarded, because asyncio does not see the end of a process while they are full.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while process.returncode is None:
+        try:
+            for output in outputs:
+                await discard(output)
+            await process.wait()
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+async def discard(output: asyncio.StreamReader | None) -> None:
+    """Read to the end, for nothing."""
+    while output is not None and await output.read(CHUNK_BYTES):
+        pass
+
+
+def signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+async def read_complaint(stream: asyncio.StreamReader) -> str:
+    """What git says on its standard error, up to a limit. The rest is read as well, so that git does not block."""
+    complaint = bytearray()
+    while chunk := await stream.read(CHUNK_BYTES):
+        complaint += chunk[: MOST_COMPLAINT_BYTES - len(complaint)]
+    return complaint.decode(errors="replace").strip()
+
+
+async def _finish(process: asyncio.subprocess.Process, input: bytes | None, limit_bytes: int) -> GitOutcome:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    async with asyncio.TaskGroup() as group:
+        complaint = group.create_task(read_complaint(process.stderr), name="git stderr")
+        if input is not None:
+            group.create_task(_feed(process, input), name="git stdin")
+        output, is_cut = await _read_at_most(process.stdout, limit_bytes)
+        if is_cut:
+            signal_group(process, signal.SIGKILL)
+            await discard(process.stdout)
+    return GitOutcome(await process.wait(), output, complaint.result(), is_cut)
+
+
+async def _feed(process: asyncio.subprocess.Process, input: bytes) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError, ConnectionResetError):  # git ended early: its exit code tells why
+        process.stdin.write(input)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read_at_most(stream: asyncio.StreamReader, limit_bytes: int) -> tuple[bytes, bool]:
+    output = bytearray()
+    while chunk := await stream.read(CHUNK_BYTES):
+        output += chunk
+        if len(output) > limit_bytes:
+            return bytes(output[:limit_bytes]), True
+    return bytes(output), False

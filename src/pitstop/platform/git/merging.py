@@ -1,0 +1,186 @@
+"""Merges and single commits in a bare repository: without a work tree, and with one move of a ref at the end."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from msgspec import Struct
+
+from pitstop.errors import BadRequest, CommandRefused, MergeConflict, NothingToMerge, RefMoved, UnknownPath, UnknownRef
+from pitstop.platform.git.bare import BareRepository
+from pitstop.platform.git.commands import ask_git, run_git
+from pitstop.platform.git.names import BRANCHES, MOST_PATH_CHARACTERS, ZEROS, is_branch_name, is_writable_path
+
+MOST_TRIES = 5
+REGULAR, EXECUTABLE, FOLDER, SUBMODULE = "100644", "100755", "040000", "160000"
+
+Method = Literal["merge", "squash"]
+
+
+class MergeResult(Struct, frozen=True):
+    """A merge: its commit, where the target was before, and whether that was an ancestor of the source."""
+
+    sha: str
+    base_old: str
+    is_fast_forward: bool
+
+
+class _File(Struct, frozen=True):
+    """A file of a tree as it is before a change."""
+
+    mode: str
+    sha: str
+
+
+async def merge(
+    repository: BareRepository,
+    *,
+    source: str,
+    target: str,
+    method: Method,
+    message: str,
+    who: str,
+    expect: str | None = None,
+    reason: str = "",
+) -> MergeResult:
+    """Merge a branch, tag or commit into a branch, always with a commit; `reason` goes into the reflog.
+
+    Raises `UnknownRef`, `NothingToMerge`, `MergeConflict`, and `RefMoved` when the source is not at `expect`.
+    """
+    merged = await repository.resolve(source)
+    if expect is not None and merged != expect:
+        raise RefMoved(source, expect, merged)
+    text = message.strip() or f"Merge branch '{source}' into {target}"
+    for tries_left in reversed(range(MOST_TRIES)):
+        base = await _head_of(repository, target)
+        if base is None:
+            raise UnknownRef(repository.name, target)
+        tree = await _merged_tree(repository, base, merged, source, target)
+        if method == "squash" and tree == await _tree_of(repository, base):
+            raise NothingToMerge(source, target)
+        is_fast_forward = await repository.is_ancestor(base, merged)
+        sha = await _commit(repository, tree, (base, merged) if method == "merge" else (base,), text, who)
+        try:
+            await repository.move(BRANCHES + target, sha, base, who=who, message=f"pitstop: merge {reason}")
+        except RefMoved:
+            if not tries_left:
+                raise
+            continue
+        return MergeResult(sha, base, is_fast_forward)
+    raise AssertionError("the last try returns or raises")
+
+
+async def write_file(
+    repository: BareRepository,
+    *,
+    branch: str,
+    path: str,
+    content: bytes | None,
+    expect: str | None,
+    message: str,
+    who: str,
+) -> str:
+    """Commit new content of one file to a branch, or its deletion for None; without a change there is no commit.
+
+    `expect` is the blob that was opened, or "" if there was no file; `RefMoved` if it is another by now.
+    """
+    if not is_writable_path(path):
+        raise BadRequest(
+            f"invalid path {path!r}: use a relative path without '..' and '.git', of at most "
+            f"{MOST_PATH_CHARACTERS:,} characters"
+        )
+    verb = "delete" if content is None else "update"
+    for tries_left in reversed(range(MOST_TRIES)):
+        head = await _head_of(repository, branch)
+        if head is None and await repository.refs():
+            raise UnknownRef(repository.name, branch)
+        found = None if head is None else await _file_at(repository, head, path)
+        _check_expected(branch, expect, found)
+        if content is None and found is None:
+            raise UnknownPath(path, head or branch)
+        tree = await _changed_tree(repository, head, path, content, found)
+        if head is not None and tree == await _tree_of(repository, head):
+            return head
+        text = message.strip() or f"{verb.capitalize()} {path}"
+        sha = await _commit(repository, tree, () if head is None else (head,), text, who)
+        try:
+            await repository.move(BRANCHES + branch, sha, head or ZEROS, who=who, message=f"pitstop: {verb} {path}")
+        except RefMoved:
+            if not tries_left:
+                raise
+            continue
+        return sha
+    raise AssertionError("the last try returns or raises")
+
+
+def _check_expected(branch: str, expect: str | None, found: _File | None) -> None:
+    sha = None if found is None else found.sha
+    if expect is not None and expect != (sha or ""):
+        raise RefMoved(branch, expect, sha)
+
+
+async def _head_of(repository: BareRepository, branch: str) -> str | None:
+    """The commit of a branch; None if it does not exist. Raises `UnknownRef` for a name that no branch can have."""
+    if not is_branch_name(branch):
+        raise UnknownRef(repository.name, branch)
+    outcome = await ask_git(repository.folder, "rev-parse", "--verify", "--quiet", f"{BRANCHES}{branch}^{{commit}}")
+    return outcome.output.decode().strip() or None
+
+
+async def _tree_of(repository: BareRepository, commit: str) -> str:
+    return (await run_git(repository.folder, "rev-parse", f"{commit}^{{tree}}")).decode().strip()
+
+
+async def _commit(repository: BareRepository, tree: str, parents: tuple[str, ...], message: str, who: str) -> str:
+    words = [word for parent in parents for word in ("-p", parent)]
+    text = f"{message}\n".replace("\0", "").encode(errors="replace")
+    stored = await run_git(repository.folder, "commit-tree", tree, *words, "-F", "-", input=text, who=who)
+    return stored.decode().strip()
+
+
+async def _merged_tree(repository: BareRepository, base: str, merged: str, source: str, target: str) -> str:
+    if await repository.is_ancestor(merged, base):
+        raise NothingToMerge(source, target)
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--messages", base, merged)
+    outcome = await ask_git(repository.folder, *words)
+    tree, *names = outcome.output.decode(errors="replace").split("\0")
+    if outcome.code == 1:
+        conflicting = names[: names.index("")]  # the messages follow behind an empty name
+        raise MergeConflict(source, target, dict.fromkeys(conflicting))
+    return tree
+
+
+async def _changed_tree(
+    repository: BareRepository, head: str | None, path: str, content: bytes | None, found: _File | None
+) -> str:
+    """The tree of a commit with one file changed, made in an index of its own."""
+    with TemporaryDirectory(prefix="pitstop-index-") as folder:
+        index = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
+        await run_git(repository.folder, "read-tree", head or "--empty", environment=index)
+        line = f"0 {ZEROS}\t{path}\0"
+        if content is not None:
+            blob = await run_git(repository.folder, "hash-object", "-w", "--stdin", input=content)
+            mode = found.mode if found is not None and found.mode == EXECUTABLE else REGULAR
+            line = f"{mode} {blob.decode().strip()}\t{path}\0"
+        words = ("update-index", "-z", "--index-info")
+        await run_git(repository.folder, *words, input=line.encode(), environment=index)
+        return (await run_git(repository.folder, "write-tree", environment=index)).decode().strip()
+
+
+async def _file_at(repository: BareRepository, commit: str, path: str) -> _File | None:
+    """The file at a path. Raises `CommandRefused` if no file can be there."""
+    folders = path.split("/")[:-1]
+    parents = ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)]
+    listed = await run_git(repository.folder, "ls-tree", "-z", "--full-tree", commit, "--", path, *parents)
+    entries = {}
+    for line in listed.decode(errors="replace").split("\0")[:-1]:
+        fields, _, name = line.partition("\t")
+        mode, _, sha = fields.split(" ")
+        entries[name] = _File(mode, sha)
+    blocked = next((parent for parent in parents if parent in entries and entries[parent].mode != FOLDER), None)
+    if blocked is not None:
+        raise CommandRefused(f"cannot write {path!r}: {blocked!r} is a file, not a folder")
+    found = entries.get(path)
+    if found is not None and found.mode in (FOLDER, SUBMODULE):
+        raise CommandRefused(f"cannot write {path!r}: it is a {'folder' if found.mode == FOLDER else 'submodule'}")
+    return found
