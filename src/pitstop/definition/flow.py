@@ -25,6 +25,13 @@ class InputSpec(Struct, frozen=True):
     type: InputType | None = None
 
 
+class Concurrency(Struct, frozen=True):
+    """Only one run of the group runs at a time; `group` is a template. `cancel` ends the older one."""
+
+    group: str
+    cancel: bool = False
+
+
 class StepSpec(Struct, frozen=True, kw_only=True):
     """A step. `kind` is its step type, or the engine's word for a way of combining its children.
 
@@ -69,7 +76,8 @@ class Flow(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     timeout_seconds: float | None = None
-    on: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    on: Mapping[str, Any] = field(default_factory=dict)  # JSON: a mapping for each trigger, a list for `schedule`
+    concurrency: Concurrency | None = None
     outputs: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,8 +1,7 @@
 """The shapes of a flow file: what the reader checks by, and what the schema, the help and the docs are made from."""
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from pitstop.definition.durations import DURATION_PATTERN, parse_duration
 from pitstop.definition.flow import InputSpec
 from pitstop.definition.plain import ID_PATTERN, MOST_SECRETS, SECRET_PATTERN, Options
+from pitstop.definition.trigger_forms import ConcurrencyGroup, Triggers
 from pitstop.definition.values import Effects, InputType, OnInterrupt, Retry, Workspace, type_of
 from pitstop.limits import NAME_CHARACTERS, RETRIES, too_long
 
@@ -203,57 +203,6 @@ class InputForm(Form):
         return InputSpec(self.default, self.description, required, self.type or type_of(self.default))
 
 
-class TriggerForm(Form):
-    """An event that starts a run of the flow, and what follows."""
-
-    on_pass: Literal["merge", "nothing"] | None = Field(None, description="What to do when the run passes.")
-    on_fail: Literal["fail", "reject"] | None = Field(None, description="What to do when the run fails.")
-
-
-class PushForm(TriggerForm):
-    """A push to the repository."""
-
-    branches: list[str] | None = Field(None, description="Branch patterns; all branches by default.")
-
-
-class ScheduleForm(TriggerForm):
-    """A schedule."""
-
-    cron: str = Field(description="Cron expression with five fields: minute, hour, day of month, month, day of week.")
-
-
-class TriggersForm(Form):
-    """Events that start a run of the flow."""
-
-    push: PushForm | None = Field(None, description="A push to the repository.")
-    card_complete: TriggerForm | None = Field(None, description="A card is completed.")
-    schedule: ScheduleForm | None = Field(None, description="A schedule.")
-    manual: TriggerForm | None = Field(None, description="A user starts it.")
-    webhook: TriggerForm | None = Field(None, description="A webhook call.")
-
-    @model_validator(mode="after")
-    def check_schedule(self) -> Self:
-        if "schedule" in self.model_fields_set and self.schedule is None:
-            raise ValueError("`schedule` needs `cron`")
-        return self
-
-
-def _named_triggers(written: object) -> object:
-    """`on: push` and `on: [push, manual]` as the mapping that they are short for."""
-    if isinstance(written, str):
-        written = [written]
-    if isinstance(written, list) and all(isinstance(name, str) for name in written):
-        return dict.fromkeys(written)
-    return written
-
-
-_TriggerName = Literal["push", "card_complete", "schedule", "manual", "webhook"]
-Triggers = Annotated[
-    TriggersForm,
-    BeforeValidator(_named_triggers, json_schema_input_type=TriggersForm | _TriggerName | list[_TriggerName]),
-]
-
-
 class FlowForm(Form):
     """A flow file."""
 
@@ -274,10 +223,21 @@ class FlowForm(Form):
         default_factory=dict, description="Service containers shared by all steps, by name."
     )
     timeout: Duration | None = Field(None, description="Maximum duration of a run; paused time is not counted.")
-    on: Triggers | None = Field(None, description="Events that start a run. Validated, but not yet used.")
+    on: Triggers | None = Field(
+        None, description="Events that start a run; a flow in a repository on a server is started by them."
+    )
+    concurrency: ConcurrencyGroup | None = Field(
+        None, description="Group of runs of which only one runs at a time: its name, or a mapping."
+    )
     steps: Steps = Field(description="Steps to run in sequence.")
     cleanup: Steps = Field((), description="Steps to run at the end, regardless of the outcome.")
     outputs: dict[str, Any] = Field(default_factory=dict, description="Outputs for a flow that calls this one.")
+
+    @model_validator(mode="after")
+    def check_trigger_inputs(self) -> Self:
+        if self.on is not None:
+            self.on.check_inputs(self.inputs)
+        return self
 
     def options(self) -> Options:
         """What was said, as the Flow has it."""
@@ -290,11 +250,7 @@ class FlowForm(Form):
             "env": self.env,
             "secrets": tuple(self.secrets),
             "timeout_seconds": self.timeout,
-            "on": self._triggers(),
+            "on": {} if self.on is None else self.on.spec(),
+            "concurrency": None if self.concurrency is None else self.concurrency.spec(),
             "outputs": self.outputs,
         }
-
-    def _triggers(self) -> Mapping[str, Mapping[str, Any]]:
-        """By name, each with what was said about it, which may be nothing."""
-        told = {} if self.on is None else self.on.model_dump(exclude_unset=True)
-        return {name: details or {} for name, details in told.items()}

@@ -17,7 +17,7 @@ MOST_SECRETS = 100  # in one list
 FLOW_KEYS = frozenset(
     (
         *("name", "inputs", "vars", "env", "image", "pull", "user", "cpus", "memory", "platform", "services"),
-        *("secrets", "timeout", "on", "steps", "cleanup", "outputs"),
+        *("secrets", "timeout", "on", "concurrency", "steps", "cleanup", "outputs"),
     )
 )
 COMMON_KEYS = frozenset(  # of every step

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from yaml.nodes import Node, ScalarNode
+from yaml.nodes import MappingNode, Node, ScalarNode
 
 from pitstop.definition.mistakes import quoted
 from pitstop.definition.yaml_nodes import Document, position_in
@@ -14,6 +14,12 @@ from pitstop.errors import BadExpression
 _SIMPLE_EXPRESSION = r'(?<!\$)\$\{\{(?P<jq>\s*[^\s"{}#\\][^"{}#\\]*)\}\}'
 _COLUMN = r" at column (\d+)"
 _SIMPLE_CONDITION = r'(?:[^"{}#\\]|"[^"\\]*")*'
+_TRIGGER = r"""(?x) (?<! [\w)\]."$] ) \. (?: trigger\b | "trigger" )
+    | (?<! [\w)\]"$?] ) \[ \s* "trigger" \s* [\],]
+    | [{,] \s* trigger \s* [,}]
+"""
+
+SCRIPT_FIELDS = {"run": ("script", "shell"), "wait": ("command",)}  # by step type: the fields that a shell reads
 
 
 class ParsedTemplate(Protocol):
@@ -40,17 +46,56 @@ class TemplateChecks:
 
     def check_text(self, document: Document, node: ScalarNode) -> None:
         """A text with `${{ }}` in it."""
-        expressions: Sequence[str]
-        if "${{" not in re.sub(_SIMPLE_EXPRESSION, "", node.value):
-            expressions = [match["jq"].strip() for match in re.finditer(_SIMPLE_EXPRESSION, node.value)]
-        else:
-            try:
-                expressions = self._parse(node.value).expressions
-            except BadExpression as error:
-                self._tell_invalid(document, node, error.reason)
-                return
+        try:
+            expressions = self._expressions(node.value)
+        except BadExpression as error:
+            self._tell_invalid(document, node, error.reason)
+            return
         for index, expression in enumerate(expressions):
             self._check_jq(document, node, expression, index)
+
+    def _expressions(self, text: str) -> Sequence[str]:
+        if "${{" not in re.sub(_SIMPLE_EXPRESSION, "", text):
+            return [match["jq"].strip() for match in re.finditer(_SIMPLE_EXPRESSION, text)]
+        return self._parse(text).expressions
+
+    def check_script(self, document: Document, node: Node) -> None:
+        """A script, or a list or mapping with scripts. What others have sent must not become a part of it."""
+        if isinstance(node, ScalarNode):
+            if "trigger" in node.value and "${{" in node.value:
+                self._refuse_trigger(document, node)
+            return
+        for child in node.value:
+            self.check_script(document, child[1] if isinstance(child, tuple) else child)
+
+    def check_services(self, document: Document, node: Node) -> None:
+        """Services by name: `health` is a line for a shell."""
+        for _, service in document.entries(node).values() if isinstance(node, MappingNode) else ():
+            if isinstance(service, MappingNode) and "health" in (entries := document.entries(service)):
+                self.check_script(document, entries["health"][1])
+
+    def _refuse_trigger(self, document: Document, node: ScalarNode) -> None:
+        try:
+            expressions = self._expressions(node.value)
+        except BadExpression:
+            return  # was told where the text was read
+        for index, expression in enumerate(expressions):
+            if re.search(_TRIGGER, expression):
+                message = "`.trigger` must not be used in a script: its values come from outside and could run commands"
+                hint = 'set a variable, such as `env: {BRANCH: "${{ .trigger.branch }}"}`, and use `"$BRANCH"`'
+                self._tell_at(document, node, index, message, hint)
+
+    def check_webhook(self, document: Document, node: Node) -> None:
+        """The triggers of a flow, of which a webhook has jq in `if` and in `inputs`."""
+        triggers = document.entries(node) if isinstance(node, MappingNode) else {}
+        webhook = triggers["webhook"][1] if "webhook" in triggers else None
+        entries = document.entries(webhook) if isinstance(webhook, MappingNode) else {}
+        written = [entries["if"][1]] if "if" in entries else []
+        if "inputs" in entries and isinstance(inputs := entries["inputs"][1], MappingNode):
+            written += [value for _, value in document.entries(inputs).values()]
+        for each in written:
+            if isinstance(each, ScalarNode) and each.value:
+                self.check_condition(document, each, each.value)
 
     def check_condition(self, document: Document, node: Node, condition: str) -> None:
         """jq that is true or not, with or without `${{ }}` around all of it."""
@@ -102,13 +147,13 @@ class TemplateChecks:
         end = len(node.value) if column is None else int(column[1]) + 2
         self._tell_at(document, node, node.value.count("${{", 0, end) - 1, f"invalid template: {_in_place(reason)}")
 
-    def _tell_at(self, document: Document, node: ScalarNode, index: int, message: str) -> None:
+    def _tell_at(self, document: Document, node: ScalarNode, index: int, message: str, hint: str | None = None) -> None:
         """Tell it at the `${{` with this index in what is written, where escapes and line breaks are others."""
         written = document.text[node.start_mark.index : node.end_mark.index]
         offset = -1
         for _ in range(index + 1):
             offset = written.find("${{", offset + 1)
-        document.mistakes.add(document.file, *position_in(document, node, max(0, offset)), message)
+        document.mistakes.add(document.file, *position_in(document, node, max(0, offset)), message, hint)
 
 
 def _in_place(reason: str) -> str:

@@ -14,7 +14,7 @@ from pitstop.definition.flow import Flow, Position, StepSpec, StepTypeInfo, reso
 from pitstop.definition.mistakes import Mistakes, quoted
 from pitstop.definition.plain import COMMON_KEYS, FLOW_KEYS, PLAIN_KEYS, Options, plain_flow, plain_step
 from pitstop.definition.size_checks import check_names, check_repetitions
-from pitstop.definition.template_checks import CheckExpression, ParseTemplate, TemplateChecks
+from pitstop.definition.template_checks import SCRIPT_FIELDS, CheckExpression, ParseTemplate, TemplateChecks
 from pitstop.definition.values import Source
 from pitstop.definition.yaml_nodes import Document, Entry, known_entries, position_of, read_document
 from pitstop.limits import DEFAULTS, STEP_LEVELS, Limits, too_many_steps, too_many_values
@@ -178,6 +178,10 @@ class _FileReader:
             return {}
         if name == "env":
             return self._environment(node)
+        if name == "on":
+            self._reading.templates.check_webhook(self._document, node)
+        elif name == "services":
+            self._reading.templates.check_services(self._document, node)
         if name not in ("inputs", "vars"):
             return self._document.value(node)
         checks, self._document.see_template = self._document.see_template, self._refuse_template
@@ -276,7 +280,10 @@ class _FileReader:
             if not fields.keys() <= text_fields or len(fields) < len(own):
                 return None
             values = {name: self._document.value(value) for name, (_, value) in fields.items()}
-            return (key, fields, values) if all(type(each) is str for each in values.values()) else None
+            if not all(type(each) is str for each in values.values()):
+                return None
+            self._check_scripts(key, fields)
+            return key, fields, values
         return None
 
     def _modelled_step(
@@ -290,6 +297,7 @@ class _FileReader:
             if name in common:
                 fields.setdefault(name, common[name])
         values = {name: self._config_value(kind, name, value) for name, (_, value) in fields.items()}
+        self._check_scripts(kind.key, fields)
         if kind.form is not None:
             self._check_children(kind, fields, values)
             check_repetitions(self._document, fields, values, self._reading.limits)
@@ -342,6 +350,13 @@ class _FileReader:
         if name in kind.conditions and isinstance(value, str) and (kind.form is not None or "${{" not in value):
             self._reading.templates.check_condition(self._document, node, value)
         return value
+
+    def _check_scripts(self, kind: str, fields: Mapping[str, Entry]) -> None:
+        for name in SCRIPT_FIELDS.get(kind, ()):
+            if name in fields:
+                self._reading.templates.check_script(self._document, fields[name][1])
+        if "services" in fields:
+            self._reading.templates.check_services(self._document, fields["services"][1])
 
     def _positions(self, fields: dict[str, Entry]) -> dict[str, Position]:
         """Where the values stand; what is in `with` is there as `with.<name>`, for the planner checks it."""

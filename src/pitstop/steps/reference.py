@@ -45,12 +45,14 @@ def kind_of(schema: Mapping[str, Any]) -> str:
         return "duration"
     if schema.get("format") in ("steps", "jq"):
         return str(schema["format"])
-    if len(kinds) > 1 and any("$ref" in each for each in kinds):
-        return "mapping, text or list of text"
+    if len(kinds) > 1 and any("$ref" in each for each in kinds):  # the other ways to write what a mapping says
+        return " or ".join(dict.fromkeys(kind_of(_without_words(each)) for each in kinds))
     if kinds:
         return " or ".join(dict.fromkeys(map(kind_of, kinds)))
     if "$ref" in schema:
         return "mapping"
+    if "const" in schema:
+        return f"`{schema['const']}`"
     if "enum" in schema:
         return " or ".join(f"`{word}`" for word in schema["enum"])
     if schema.get("type") == ["string", "boolean"]:
@@ -67,6 +69,13 @@ def kind_of(schema: Mapping[str, Any]) -> str:
         case "integer" | "number":
             return "number"
     return "anything"
+
+
+def _without_words(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with any text instead of a choice of words, which the keys of the mapping are."""
+    if "items" in schema:
+        return {**schema, "items": _without_words(schema["items"])}
+    return {"type": "string"} if "enum" in schema else schema
 
 
 def help_for(step_type: type[DescribedStepType]) -> str:
