@@ -46,6 +46,16 @@ class Settings(Struct, frozen=True):
         return self.home / "address"
 
     @property
+    def repos(self) -> Path:
+        """The bare repositories of a server."""
+        return self.home / "repos"
+
+    @property
+    def home_id_file(self) -> Path:
+        """What distinguishes this state folder from those of other servers on the same database."""
+        return self.home / "home-id"
+
+    @property
     def snapshots(self) -> Path:
         return self.home / "snapshots"
 

@@ -62,6 +62,22 @@ async def test_a_step_that_runs_as_another_user_can_hand_on_outputs(bench: Bench
     assert (await bench.outputs("run", config))["who"] == "app"
 
 
+AS_PYTEST = """
+    file=${PYTEST_ADDOPTS#*--junitxml=}
+    echo "<testsuite><testcase name='a'/></testsuite>" > "${file%% *}"
+"""
+
+
+@pytest.mark.parametrize("config", [{"image": BOX}, {"image": TALKATIVE, "user": "image"}])
+async def test_a_report_of_pytest_in_a_container_is_taken_whoever_writes_it(
+    bench: Bench, config: dict[str, Any]
+) -> None:
+    outputs = await bench.outputs("run", {"script": AS_PYTEST, "tests": "pytest", **config})
+    assert outputs["tests"]["passed"] == 1
+
+    assert "tests" not in await bench.outputs("run", {"script": "true", "tests": "pytest", **config})
+
+
 async def test_a_script_runs_in_sh_unless_another_shell_is_named(bench: Bench) -> None:
     await bench.outputs("run", {"script": "readlink /proc/$$/exe; echo $0 $1", "image": BOX})
     assert "/bin/busybox" in bench.said

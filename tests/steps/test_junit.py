@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pitstop.steps.failures import BadReport
-from pitstop.steps.junit import MOST_FAILING_CASES, TestCounts, read_report
+from pitstop.steps.junit import LONGEST_NAME, MOST_CASES, MOST_FAILING_CASES, ReportedCase, TestCounts, read_report
 
 
 def report(folder: Path, text: str | bytes) -> TestCounts:
@@ -33,6 +33,12 @@ def test_every_way_in_which_a_case_can_end_is_counted(tmp_path: Path) -> None:
         ("bad", "pkg.Mod", "failure", "AssertionError", "1 < 2", "the <trace>"),
         ("broken", "", "error", "ImportError", "no module", ""),
     ]
+    assert counts.cases == [
+        ReportedCase("pkg.Mod", "good", "passed", 1500),
+        ReportedCase("pkg.Mod", "bad", "failed", 1_000_000),
+        ReportedCase("", "broken", "error", 0),
+        ReportedCase("", "left out", "skipped", 0),
+    ]
 
 
 def test_a_case_that_failed_and_broke_counts_once(tmp_path: Path) -> None:
@@ -48,6 +54,32 @@ def test_a_huge_report_is_counted_whole_but_not_listed_whole(tmp_path: Path) -> 
     assert counts.failed == 500
     assert len(counts.failing) == MOST_FAILING_CASES
     assert len(counts.failing[0]["text"]) + len(counts.failing[0]["message"]) <= 4_000
+
+
+def test_long_names_are_shortened_and_stay_different(tmp_path: Path) -> None:
+    names = ["x" * 600 + "a", "x" * 600 + "b", "y" * LONGEST_NAME]
+    cases = "".join(f'<testcase name="{name}"/>' for name in names)
+    counts = report(tmp_path, f"<testsuite>{cases}</testsuite>")
+
+    assert counts.shortened == 2
+    assert len({case.name for case in counts.cases}) == 3
+    assert {len(case.name) for case in counts.cases} == {LONGEST_NAME}
+
+
+def test_a_name_has_no_line_break(tmp_path: Path) -> None:
+    counts = report(
+        tmp_path, '<testsuite><testcase classname="a&#9;b" name="one&#10;two"><error/></testcase></testsuite>'
+    )
+
+    assert (counts.cases[0].suite, counts.cases[0].name) == ("a b", "one two")
+    assert counts.failing[0]["name"] == "one two"
+
+
+def test_not_more_cases_are_listed_than_a_history_takes(tmp_path: Path) -> None:
+    counts = report(tmp_path, f"<testsuite>{'<testcase/>' * (MOST_CASES + 7)}</testsuite>")
+    counts.add(report(tmp_path, "<testsuite><testcase/></testsuite>"))
+
+    assert (counts.total, len(counts.cases), counts.left_out) == (MOST_CASES + 8, MOST_CASES, 8)
 
 
 def test_a_billion_laughs_are_refused_before_the_first(tmp_path: Path) -> None:

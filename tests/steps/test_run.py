@@ -1,17 +1,23 @@
 import asyncio
 import os
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Status
+from pitstop.events.types import StepNoted
 from pitstop.limits import Limits
-from pitstop.plan.plan import Retry
+from pitstop.plan.plan import Retry, Step
+from pitstop.runs.step_reports import reports_in
+from pitstop.steps import junit
 from pitstop.steps.failures import CommandFailed
 from tests.deep_folders import deep_in
-from tests.steps.bench import Bench, is_alive, open_bench
+from tests.steps.bench import OUR_TYPES, Bench, is_alive, open_bench
 
 # --- What a script gets ----------------------------------------------------------------------------------------------
 
@@ -304,6 +310,7 @@ async def test_the_step_leaves_no_script_and_its_outputs_until_they_are_stored(b
 
 # --- Test reports and artifacts --------------------------------------------------------------------------------------
 
+QUIET_PYTEST = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 REPORT = (
     '<testsuite><testcase classname="a" name="good" time="0.5"/><testcase classname="a" name="bad">'
     '<failure type="AssertionError" message="1 != 2">trace</failure></testcase></testsuite>'
@@ -360,6 +367,94 @@ async def test_a_bad_report_does_not_hide_why_the_command_failed(bench: Bench) -
     error = await bench.failure("run", {"script": "echo nonsense > a.xml; exit 9", "tests": "*.xml"})
 
     assert error.startswith("CommandFailed: exit code 9; cannot read test report 'a.xml'")
+
+
+async def test_pytest_reports_its_tests_without_a_file_in_the_repository(bench: Bench) -> None:
+    (bench.repo / "test_shop.py").write_text("def test_good(): pass\ndef test_bad(): assert 1 == 2\n")
+    script = f"{sys.executable} -m pytest -q -p no:cacheprovider test_shop.py"
+    error = await bench.failure("run", {"script": script, "tests": "pytest", "env": QUIET_PYTEST})
+
+    assert "exit code 1; 1 of 2 tests failed: test_shop.test_bad" in error
+    assert isinstance(bench.raised, CommandFailed)
+    assert bench.raised.outputs["tests"]["files"] == ["pytest"]
+    assert [path.name for path in bench.repo.glob("*.xml")] == []
+
+
+async def test_options_for_pytest_that_are_there_stay(bench: Bench) -> None:
+    script = 'echo "$PYTEST_ADDOPTS"'
+    await bench.act("run", {"script": script, "tests": "pytest", "env": {"PYTEST_ADDOPTS": "-x -k 'a b'"}})
+    assert re.fullmatch(r"-x -k 'a b' --junitxml=\S+\.pytest\.xml -o junit_family=xunit2", bench.said.splitlines()[0])
+
+
+async def test_options_for_pytest_that_commands_inherit_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--inherited")
+    async with open_bench(tmp_path) as bench:
+        await bench.act("run", {"script": 'echo "$PYTEST_ADDOPTS"', "tests": "pytest"})
+    assert bench.said.startswith("--inherited --junitxml=")
+
+
+async def test_a_step_whose_pytest_left_no_report_ends_as_its_command_and_says_so(bench: Bench) -> None:
+    outputs = await bench.outputs("run", {"script": "true", "tests": "pytest"})
+    assert "tests" not in outputs
+    assert "pitstop: pytest left no test report: it did not run, was killed," in bench.said
+
+    error = await bench.failure("run", {"script": "exit 3", "tests": "pytest"})
+    assert "exit code 3; pytest left no test report" in error
+
+
+REPORTING = """
+import os, re, sys
+with open(re.search(r"--junitxml=(\\S+)", os.environ["PYTEST_ADDOPTS"])[1], "w") as file:
+    file.write(sys.argv[1])
+"""
+
+
+async def test_the_last_pytest_of_a_script_counts_together_with_other_reports(bench: Bench) -> None:
+    (bench.repo / "report").write_text(REPORT)
+    (bench.repo / "as_pytest.py").write_text(REPORTING)
+    script = f"""
+        {sys.executable} as_pytest.py '<testsuite><testcase name="first"/></testsuite>'
+        {sys.executable} as_pytest.py '<testsuite><testcase name="last"/></testsuite>'
+        cp report a.xml
+    """
+    outputs = await bench.outputs("run", {"script": script, "tests": ["pytest", "*.xml"]})
+
+    assert (outputs["tests"]["total"], outputs["tests"]["files"]) == (3, ["a.xml", "pytest"])
+
+
+async def test_a_broken_report_of_pytest_fails_the_step(bench: Bench) -> None:
+    (bench.repo / "as_pytest.py").write_text(REPORTING)
+    script = f"{sys.executable} as_pytest.py '<testsuite><testc'"
+
+    assert "cannot read test report 'pytest': line 1" in await bench.failure(
+        "run", {"script": script, "tests": "pytest"}
+    )
+
+
+async def test_every_case_of_a_report_is_noted_in_the_log(bench: Bench) -> None:
+    (bench.repo / "report").write_text(REPORT)
+    log = MemoryLog()
+    step = Step("it", "run", {"script": "cp report a.xml; exit 1", "tests": "*.xml"}, id="it")
+    await bench.execute(
+        Step("", "sequence", children=(step,)), {}, OUR_TYPES.for_run(bench.workplace, ["run"]), log=log
+    )
+
+    (note,) = [event for event in log.read() if isinstance(event, StepNoted)]
+    assert (note.note, note.occurrence) == ("tests.reported", "it")
+    assert note.data["suites"] == [["a", ["good", "bad"], "pf", "500 0"]]
+    assert reports_in(log.read())["it"].is_complete
+
+
+async def test_a_report_that_is_too_large_for_the_history_is_counted_and_said(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(junit, "MOST_CASES", 1)
+    (bench.repo / "report").write_text(REPORT.replace('"bad"', f'"{"b" * 501}"'))
+    outputs = await bench.outputs("run", {"script": "cp report a.xml", "tests": "*.xml"})
+
+    assert outputs["tests"]["total"] == 2
+    assert "pitstop: the test reports have 2 cases: all are counted, but only the first" in bench.said
+    assert "names longer than 500 characters are shortened in the test history (1 in these reports)" in bench.said
 
 
 async def test_artifacts_are_kept_under_their_paths(bench: Bench) -> None:

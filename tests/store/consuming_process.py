@@ -18,6 +18,8 @@ consumed = Table("consumed", MetaData(), Column("run", Text), Column("number", B
 class Copying:
     """Writes down the number of every event."""
 
+    waits_for_end = False
+
     def __init__(self, name: str = "copying", *, says: bool = False) -> None:
         self.name = name
         self._says = says

@@ -79,13 +79,18 @@ def call_mistakes(
 
 
 def first_values(
-    flow: Flow, inputs: Mapping[str, Any], *, secrets: Mapping[str, str], run: Mapping[str, Any]
+    flow: Flow,
+    inputs: Mapping[str, Any],
+    *,
+    secrets: Mapping[str, str],
+    run: Mapping[str, Any],
+    trigger: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the first step of a run sees; BadInputs."""
     return {
         **_own_values(flow, checked_inputs(flow, inputs)),
         "run": dict(run),
-        "trigger": {},
+        "trigger": dict(trigger or {}),
         "secrets": dict(secrets),
     }
 

@@ -84,6 +84,16 @@ class FlowFiles:
     def _read_file(self, path: str, inputs: Mapping[str, Any] | None) -> PlannedFlow:
         return self._read(path, _first(path, read_file), inputs)
 
+    async def plan_at(self, path: str, inputs: Mapping[str, Any] | None, read: ReadFile) -> PlannedFlow:
+        """The same, off the loop. Errors may show every text that is read; BadFlow, BadInputs."""
+        source = await self._off_loop(lambda: _first(path, read))
+        first = {normpath(path): source.text.decode(errors="replace")}
+        planned = self._known.find(path, first, inputs)
+        if planned is None:
+            planned = await self._off_loop(lambda: _read_flow(path, source, inputs, self._limits, None))
+            self._known.keep(path, inputs, planned)
+        return planned
+
     def plan_from(self, path: str, inputs: Mapping[str, Any] | None, read: ReadFile) -> PlannedFlow:
         """The plan of the flow in a file that `read` reads, like all that it calls; BadFlow, BadInputs."""
         return self._read(path, _first(path, read), inputs)
@@ -110,11 +120,18 @@ class FlowFiles:
         graph = self._plan_graph(path) if text is None else None
         if graph is not None:
             return graph
-        from pitstop.runs.jq_checks import wrong_expressions
-
         texts = {} if text is None else {normpath(path): text}
         source = await self._off_loop(lambda: _first(path, read_from(texts, read_file)))
-        read = partial(self._read, path, source, None, given=frozenset(texts))
+        return await self._check(partial(self._read, path, source, None, given=frozenset(texts)), evaluator)
+
+    async def check_at(self, path: str, evaluator: Evaluator, read: ReadFile) -> PlannedFlow:
+        """The same for a file that `read` reads, off the loop. Errors may show every text that is read."""
+        source = await self._off_loop(lambda: _first(path, read))
+        return await self._check(partial(_read_flow, path, source, None, self._limits), evaluator)
+
+    async def _check(self, read: Callable[[CheckExpression], PlannedFlow], evaluator: Evaluator) -> PlannedFlow:
+        from pitstop.runs.jq_checks import wrong_expressions
+
         expressions: dict[str, None] = {}
         async with asyncio.TaskGroup() as group:
             group.create_task(_get_up(evaluator))  # in a process of its own, while we read

@@ -84,7 +84,13 @@ class KnownRuns:
     async def runs(self, query: RunQuery) -> RunPage:
         before = None if query.cursor is None else _read_cursor(query.cursor)
         wanted = RunFilter(
-            status=query.status, flow=query.flow, search=query.search, before=before, limit=query.limit + 1
+            status=query.status,
+            flow=query.flow,
+            repo=query.repo,
+            ref=query.ref,
+            search=query.search,
+            before=before,
+            limit=query.limit + 1,
         )
         found = await self._store.find(wanted)
         shown = found[: query.limit]
@@ -108,13 +114,13 @@ class KnownRuns:
 
     async def _plan_of(self, record: RunRecord) -> Plan:
         """The plan of a run as it was then; NoScopes for a graph, whose code may have changed."""
-        if read_target(record.file) is not None:
+        if _is_graph(record):
             raise NoScopes(record.id)
         return (await self._maker.recall(record, {})).plan
 
     async def _flow_of(self, record: RunRecord) -> FlowInfo:
         """The flow of a run as it was then, without its steps if a type is gone or code would have to be imported."""
-        if read_target(record.file) is not None:
+        if _is_graph(record):
             return FlowInfo(record.flow, record.file, ())
         try:
             planned = await self._files.plan_again(str(record.request.get("flow", record.file)), record.texts, None)
@@ -123,6 +129,10 @@ class KnownRuns:
         if self._last_shown is None or self._last_shown[0] is not planned:
             self._last_shown = (planned, tell_flow(planned.flow, planned.plan))
         return self._last_shown[1]
+
+
+def _is_graph(record: RunRecord) -> bool:
+    return record.repo is None and read_target(record.file) is not None
 
 
 def _cursor_after(created_at: float, run: str) -> str:

@@ -69,6 +69,7 @@ class LiveRun:
         self.events, self.log, self.log_tail = stored.events, stored.log, stored.log_tail
         self.log_bytes, self.artifact = kept.output_bytes, kept.artifact
         self.tests, self.test_history = stored.tests, stored.test_history
+        self.test_comparison = stored.test_comparison
         self.in_place = request.place is not None
         self.is_gone = asyncio.Event()  # set when this process has nothing of the run any more
         self._store, self._stored = store, stored

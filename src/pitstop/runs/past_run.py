@@ -49,6 +49,7 @@ class PastRun:
         self.events, self.log, self.log_tail = stored.events, stored.log, stored.log_tail
         self.log_bytes, self.artifact, self.artifacts = stored.kept.output_bytes, stored.kept.artifact, stored.artifacts
         self.tests, self.test_history = stored.tests, stored.test_history
+        self.test_comparison = stored.test_comparison
         self.is_over = stored.record.status in ENDED
         self.plan = make_plan
         self.new_snapshots = new_snapshots

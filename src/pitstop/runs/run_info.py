@@ -63,6 +63,9 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     is_pinned: bool = False
     problem: str | None = None  # why not all of it is kept, if that is so: the disk is full
     commit: CommitInfo | None = None  # of the repository that it works in, if it is one
+    repo: str | None = None  # the repository on the server, if it is of one
+    ref: str | None = None  # its branch or tag there
+    started_by: str | None = None  # the user, or what else started it
 
 
 class RunQuery(Struct, frozen=True, kw_only=True):
@@ -70,6 +73,8 @@ class RunQuery(Struct, frozen=True, kw_only=True):
 
     status: tuple[RunStatus, ...] = ()
     flow: str | None = None
+    repo: str | None = None
+    ref: str | None = None
     search: str | None = None
     cursor: str | None = None
     limit: int = 50

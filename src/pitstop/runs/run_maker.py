@@ -3,6 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,23 @@ from msgspec.structs import replace
 
 from pitstop.engine.ports import Evaluator
 from pitstop.engine.threads import in_thread
-from pitstop.errors import BadCommit, BadLog, UnknownRun, UnknownStep
+from pitstop.errors import BadCommit, BadLog, UnknownRepo, UnknownRun, UnknownStep
 from pitstop.events.types import AnyEvent
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values
-from pitstop.runs.commits import commit_in, find_commit, reader_at
+from pitstop.runs.commits import check_out, commit_in, find_commit, reader_at
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import read_target
 from pitstop.runs.planned_flow import PlannedFlow
-from pitstop.runs.requests import kept_request, request_of
+from pitstop.runs.repositories import Repositories, RepositoryFlow
+from pitstop.runs.requests import commit_of, kept_request, request_of
 from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.run_request import DebugRequest, RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
+from pitstop.steps.workplace import BringFiles
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
@@ -36,7 +39,7 @@ MakePlan = Callable[[Mapping[str, Any]], Awaitable[PlannedFlow]]
 class PreparedRun(Struct, frozen=True):
     """A run that can begin: its record, the events that it takes over, and what is made of them.
 
-    `request` is the one that was made, with its secrets.
+    `request` is the one that was made, with its secrets. `bring_files` fills a workspace with the commit of the run.
     """
 
     record: RunRecord
@@ -45,10 +48,11 @@ class PreparedRun(Struct, frozen=True):
     planned: PlannedFlow
     plan: Plan
     values: dict[str, Any]
+    bring_files: BringFiles | None = None
 
 
 class RunMaker:
-    """Checks requests, and makes of what was kept of a run the same again."""
+    """Checks requests, and makes of what was kept of a run the same again. Only a server has `repositories`."""
 
     def __init__(
         self,
@@ -57,18 +61,22 @@ class RunMaker:
         stored_flows: StoredFlows,
         new_masker: NewMasker,
         new_evaluator: Callable[[], Evaluator],
+        repositories: Repositories | None = None,
     ) -> None:
         self._store = store
+        self._repositories = repositories
         self._files = files
         self._stored_flows = stored_flows
         self._new_masker = new_masker
         self._new_evaluator = new_evaluator
 
     async def prepare(self, request: RunRequest) -> PreparedRun:
-        """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog, BadCommit.
+        """BadFlow, BadInputs, BadBreakpoint, UnknownStep, UnknownRun, BadLog, BadCommit, and what Repositories raises.
 
         A stored flow, which a request names, works on the files of its project unless another folder is named.
         """
+        if request.repo is not None:
+            return await self._prepare_in_repo(request, request.repo)
         if request.text is None:
             path = self._stored_flows.path_of(request.flow)
             request = replace(request, flow=path, folder=request.folder or self._stored_flows.project_of(path))
@@ -76,6 +84,26 @@ class RunMaker:
         return await self._prepare(
             request, file, lambda inputs: self._files.plan(request.flow, inputs, request.text), request.from_run
         )
+
+    async def _prepare_in_repo(self, request: RunRequest, repo: str) -> PreparedRun:
+        """A run of a flow of a repository on this server."""
+        found = await self.flow_of_repo(repo, request.flow, request.ref, request.commit)
+        request = replace(request, ref=found.ref, commit=found.commit.sha)
+        make_plan = self._plan_at(found)
+        return await self._prepare(request, found.address, make_plan, request.from_run, found.commit)
+
+    @property
+    def has_repositories(self) -> bool:
+        return self._repositories is not None
+
+    async def flow_of_repo(self, repo: str, flow: str, ref: str | None, sha: str | None = None) -> RepositoryFlow:
+        """What Repositories finds and raises; UnknownRepo where there are none."""
+        if self._repositories is None:
+            raise UnknownRepo(repo)
+        return await self._repositories.flow(repo, flow, ref, sha)
+
+    def _plan_at(self, found: RepositoryFlow) -> MakePlan:
+        return lambda inputs: self._files.plan_at(found.path, inputs, found.read)
 
     async def prepare_rerun(self, run: str, request: RerunRequest) -> PreparedRun:
         """A run again, with its flow as it was then or as it is now; all that `prepare` refuses."""
@@ -90,8 +118,11 @@ class RunMaker:
             debug=request.debug,
             can_ask=request.can_ask,
             priority=request.priority,
+            by=request.by,
             run_id=request.run_id,
         )
+        if first.repo is not None:
+            return await self._prepare_rerun_in_repo(again, old, request)
         if request.use_file and again.commit is not None and again.folder is not None:
             return await self._prepare_at_commit(again, old.file, again.commit, again.folder)
         if request.use_file:
@@ -99,6 +130,24 @@ class RunMaker:
         return await self._prepare(
             again, old.file, lambda inputs: self._files.plan_again(first.flow, old.texts, inputs), run
         )
+
+    async def _prepare_rerun_in_repo(self, again: RunRequest, old: RunRecord, request: RerunRequest) -> PreparedRun:
+        """A run of a repository again: at its commit, at another one, or with `use_file` where its branch is now."""
+
+        def plan_again(inputs: Mapping[str, Any]) -> Awaitable[PlannedFlow]:
+            return self._files.plan_again(again.flow, old.texts, inputs)
+
+        if request.commit is None and not request.use_file:
+            again = replace(again, ref=old.ref, commit=old.sha)
+            return await self._prepare(again, old.file, plan_again, old.id, commit_of(old.request))
+        name = old.file.partition(":")[2]
+        found = await self.flow_of_repo(again.repo or "", name, request.commit or old.ref or old.sha)
+        again = replace(again, ref=found.ref, commit=found.commit.sha)
+        make_plan = self._plan_at(found) if request.use_file else plan_again
+        try:
+            return await self._prepare(again, old.file, make_plan, old.id, found.commit)
+        except (UnknownStep, BadLog) as error:
+            raise BadCommit(found.commit.sha, f"its flow differs: {error}") from error
 
     async def _prepare_at_commit(self, request: RunRequest, file: str, named: str, folder: str) -> PreparedRun:
         """A run again with the flow as it is at a commit; BadCommit if that does not fit what the run has done."""
@@ -120,15 +169,23 @@ class RunMaker:
         planned = await self._files.plan_again(request.flow, record.texts, request.inputs)
         past = await self._events_of(record.from_run) if request.only is not None and record.from_run else []
         plan, values = self._plan_and_values(planned, request, record.id, past)
-        return PreparedRun(record, (), request, planned, plan, values)
+        return PreparedRun(record, (), request, planned, plan, values, self._bringing(request))
 
-    async def _prepare(self, request: RunRequest, file: str, make_plan: MakePlan, from_run: str | None) -> PreparedRun:
+    async def _prepare(
+        self,
+        request: RunRequest,
+        file: str,
+        make_plan: MakePlan,
+        from_run: str | None,
+        commit: CommitInfo | None = None,
+    ) -> PreparedRun:
         needs_past = request.from_step is not None or request.only is not None
         if needs_past and from_run is None:
             from_run = await self._last_whole_run(file)
         past = await self._events_of(from_run) if needs_past and from_run is not None else []
         if past:
-            known = inputs_in(past) if read_target(file) is None else state_in(past)
+            is_graph = request.repo is None and read_target(file) is not None
+            known = state_in(past) if is_graph else inputs_in(past)
             request = replace(request, inputs={**known, **request.inputs})
         planned = await make_plan(request.inputs)
         run = request.run_id or new_run_id()
@@ -137,7 +194,7 @@ class RunMaker:
             request = replace(request, debug=await self._debug_request(request.debug, file, plan))
         events = () if request.from_step is None else tuple(events_before(plan, past, request.from_step))
         folder = None if request.folder is None else whole_path(request.folder)
-        commit = await _commit_of(request.commit, folder)
+        commit = commit or await _commit_of(request.commit, folder)
         sha = None if commit is None or request.commit is None else commit.sha
         request = replace(request, flow=planned.address, folder=folder, from_run=from_run, commit=sha)
         mask = self._new_masker(request.secrets).mask_text if request.secrets else None
@@ -153,8 +210,22 @@ class RunMaker:
             carried_over=len(events),
             is_partial=request.only is not None,
             priority=request.priority,
+            repo=request.repo,
+            ref=request.ref,
+            sha=None if request.repo is None else sha,
+            started_by=request.by or None,
         )
-        return PreparedRun(record, events, request, planned, plan, values)
+        return PreparedRun(record, events, request, planned, plan, values, self._bringing(request))
+
+    def _bringing(self, request: RunRequest) -> BringFiles | None:
+        """What fills the workspaces of a run that works on a commit."""
+        if request.commit is None:
+            return None
+        if request.repo is not None and self._repositories is not None:
+            return partial(self._repositories.check_out, request.repo, request.commit)
+        if request.folder is not None:
+            return partial(check_out, request.folder, request.commit)
+        return None
 
     async def _debug_request(self, request: DebugRequest, file: str, plan: Plan) -> DebugRequest:
         """The request with the breakpoints of the flow; what is wrong with a breakpoint is raised."""
@@ -182,7 +253,8 @@ class RunMaker:
             return plan, deepcopy(dict(request.inputs))  # the state that it begins with
         about = {"id": run, "flow": planned.flow.name}
         # A copy, because the defaults of the flow may be those of other runs too
-        values = deepcopy(first_values(planned.flow, request.inputs, secrets=request.secrets, run=about))
+        given = {"secrets": request.secrets, "run": about, "trigger": request.trigger or {}}
+        values = deepcopy(first_values(planned.flow, request.inputs, **given))
         if request.only is not None:
             values["steps"] = known_steps(planned.plan, past)
         return plan, values

@@ -84,6 +84,9 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     over from the run `from_run`, or from the last run of the flow; `only` leaves the other steps out. With `commit` the
     run has a workspace of its own, with that commit of the repository in `folder`. Secrets are masked in all that the
     run shows or keeps. `run_id` is an id that was reserved for the run: a repeated request finds that run again.
+
+    With `repo`, the flow is one of that repository on the server, at the `commit`, or at the branch or tag `ref`.
+    `trigger` is what started the run, for its expressions, and `by` is who did, in a few words.
     """
 
     flow: str
@@ -95,6 +98,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     from_run: str | None = None
     only: str | None = None
     commit: str | None = None
+    repo: str | None = None
+    ref: str | None = None
+    trigger: Mapping[str, Any] | None = None
+    by: str = ""
     debug: DebugRequest | None = None
     can_ask: bool = False  # whether somebody is there to answer questions; if not, a step that has one fails
     priority: int = 0  # of those that wait, the highest first
@@ -103,7 +110,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str | None:
         """The folder to work in, in place; None for a workspace of its own."""
-        return self.folder if self.commit is None else None
+        return self.folder if self.commit is None and self.repo is None else None
 
 
 class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,4 +128,5 @@ class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
     debug: DebugRequest | None = None
     can_ask: bool = False
     priority: int = 0
+    by: str = ""
     run_id: str | None = None

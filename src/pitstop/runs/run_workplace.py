@@ -11,7 +11,6 @@ from pitstop.errors import LogLost, SnapshotTooLarge, StoreUnavailable, Unavaila
 from pitstop.events.types import StepFinished
 from pitstop.limits import too_long_artifact_path, too_many_artifacts
 from pitstop.plan.plan import Plan
-from pitstop.runs.commits import check_out
 from pitstop.runs.flow_files import plan_added_step
 from pitstop.runs.machines import refuse_unmet
 from pitstop.runs.run_maker import PreparedRun
@@ -62,6 +61,7 @@ class RunWorkplace:
                 on_output=self._take_output,
                 settle=self._kept.log.settled,
                 stored_output=self._kept.output_sizes,
+                bring_files=None if request.repo is None else prepared.bring_files,
             )
         )
         if self._is_new:
@@ -78,13 +78,13 @@ class RunWorkplace:
         clock: Clock,
     ) -> Ports:
         """Make the step types of these kinds, and bring the files that the run begins with."""
-        prepared, request = self._prepared, self._prepared.request
+        prepared = self._prepared
         self._step_types.update(prepared.planned.types.for_run(workplace, kinds))
         for step_type in self._step_types.values():
             if isinstance(step_type, ClosedStepType):
                 stack.push_async_callback(step_type.close)
-        if self._is_new and request.commit is not None and request.folder is not None:
-            await check_out(request.folder, request.commit, workplace.files)
+        if self._is_new and prepared.bring_files is not None:
+            await prepared.bring_files(workplace.files)
         self._snapshots = await self._open_snapshots(stack, workplace)
         plan_step = partial(plan_added_step, prepared.planned)
         return ports_in(workplace, self._step_types, evaluator, clock, self._snapshots, plan_step)

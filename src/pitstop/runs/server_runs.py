@@ -47,6 +47,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """
 
     address: str = ""
+    home: str = ""  # the id of the folder where its repositories are
     slots: int = 4
     lease_seconds: float = 15.0
     keep_seconds: float = 24 * 3600.0
@@ -109,7 +110,7 @@ class ServerRuns:
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
-        await self._store.register_server(self.id, self._options.address)
+        await self._store.register_server(self.id, self._options.address, self._options.home)
         await self._free_runs_of_the_dead()
         claims = await self._claim()
         self._chores = [

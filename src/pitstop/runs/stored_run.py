@@ -11,14 +11,14 @@ from pitstop.runs.requests import commit_of
 from pitstop.runs.run_info import ENDED, Failure, RunInfo
 from pitstop.runs.run_output import ArtifactInfo, EventInfo, LogLine, LogPage
 from pitstop.runs.telling import tell_event
-from pitstop.runs.test_results import TestCase, TestedRun
+from pitstop.runs.test_results import TestCase, TestComparison, TestedRun
 from pitstop.store.port import KeptRun, RunRecord, RunStore
 
 TAIL_BYTES = 64 * 1024
 
 _SHOWN = (
     *("id", "flow", "file", "status", "created_at", "started_at", "ended_at", "error", "intervened"),
-    *("from_run", "from_step", "carried_over", "priority", "kept_until", "is_pinned"),
+    *("from_run", "from_step", "carried_over", "priority", "kept_until", "is_pinned", "repo", "ref", "started_by"),
 )
 
 
@@ -63,10 +63,13 @@ class StoredRun:
     async def artifacts(self) -> tuple[ArtifactInfo, ...]:
         return tuple(ArtifactInfo(artifact.path, artifact.size) for artifact in await self.kept.artifacts())
 
-    async def tests(self) -> tuple[TestCase, ...]:
+    async def tests(self, default_branch: str | None = None) -> tuple[TestCase, ...]:
+        return (await self.test_comparison(default_branch)).cases
+
+    async def test_comparison(self, default_branch: str | None = None) -> TestComparison:
         from pitstop.runs.reports import compared_tests
 
-        return await compared_tests(self._store, self.kept)
+        return await compared_tests(self._store, self.kept, default_branch)
 
     async def test_history(self, limit: int = 20) -> tuple[TestedRun, ...]:
         from pitstop.runs.reports import tests_over_runs

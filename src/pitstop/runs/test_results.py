@@ -6,9 +6,14 @@ from msgspec import Struct
 
 from pitstop.runs.run_info import RunStatus
 
+Change = Literal["new", "fixed", "still_failing", "flaky", "removed", ""]
+
 
 class TestCase(Struct, frozen=True):
-    """One test of a report: passed, failed, error or skipped. `change` compares it with the previous run."""
+    """One test of a report: passed, failed, error or skipped. `change` compares it with the run before.
+
+    A test that was removed has the status `removed`.
+    """
 
     __test__ = False  # pytest is not to take it for a test
 
@@ -18,7 +23,42 @@ class TestCase(Struct, frozen=True):
     status: str
     seconds: float = 0.0
     message: str = ""
-    change: Literal["new", "fixed", "still_failing", "flaky", ""] = ""
+    change: Change = ""
+
+
+class ComparedRun(Struct, frozen=True):
+    """The run that tests were compared with; `ref` is its branch or tag in the repository, if it is of one."""
+
+    run: str
+    ref: str | None
+    created_at: float
+
+
+class TestedStep(Struct, frozen=True, kw_only=True):
+    """The totals of one step, and the last whole run before it that reported tests of the same step."""
+
+    __test__ = False
+
+    step: str
+    total: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    compared_with: ComparedRun | None = None
+
+
+class TestComparison(Struct, frozen=True, kw_only=True):
+    """The tests of a run that failed or changed, with the newest run that they were compared with.
+
+    `left_out` is how many more there are.
+    """
+
+    __test__ = False
+
+    cases: tuple[TestCase, ...] = ()
+    compared_with: ComparedRun | None = None
+    steps: tuple[TestedStep, ...] = ()
+    left_out: int = 0
 
 
 class FailingTest(Struct, frozen=True):

@@ -1,7 +1,9 @@
-"""Test reports in JUnit's XML, read as they stream by: counts, and the cases that failed."""
+"""Test reports in JUnit's XML, read as they stream by: counts, every case, and why those that failed did."""
 
+import re
 from collections.abc import Iterable
-from typing import Any
+from hashlib import blake2b
+from typing import Any, Literal
 from xml.parsers import expat
 
 from msgspec import Struct, field
@@ -9,8 +11,24 @@ from msgspec import Struct, field
 from pitstop.steps.failures import BadReport
 
 MOST_BYTES = 64 * 1024 * 1024
+MOST_CASES = 20_000
 MOST_FAILING_CASES = 200
+LONGEST_NAME = 500
 _TEXT_CHARACTERS = 2_000
+_DIGEST_CHARACTERS = 16
+_NOT_IN_NAMES = r"[\x00-\x1f\x7f\u2028\u2029]"
+
+CaseStatus = Literal["passed", "failed", "error", "skipped"]
+_STATUS: dict[str, CaseStatus] = {"": "passed", "failure": "failed", "error": "error", "skipped": "skipped"}
+
+
+class ReportedCase(Struct, frozen=True, gc=False):
+    """One case of a report. Neither name has a control character in it."""
+
+    suite: str
+    name: str
+    status: CaseStatus
+    milliseconds: int
 
 
 class TestCounts(Struct):
@@ -24,6 +42,13 @@ class TestCounts(Struct):
     skipped: int = 0
     seconds: float = 0.0
     failing: list[dict[str, str]] = field(default_factory=list)  # the cases that failed or broke
+    cases: list[ReportedCase] = field(default_factory=list)  # the first MOST_CASES
+    shortened: int = 0  # names that were too long
+
+    @property
+    def left_out(self) -> int:
+        """How many cases were counted but are not listed."""
+        return self.total - len(self.cases)
 
     @property
     def passed(self) -> int:
@@ -36,6 +61,8 @@ class TestCounts(Struct):
         self.skipped += other.skipped
         self.seconds += other.seconds
         self.failing += other.failing[: MOST_FAILING_CASES - len(self.failing)]
+        self.cases += other.cases[: MOST_CASES - len(self.cases)]
+        self.shortened += other.shortened
 
     def as_outputs(self, files: Iterable[str]) -> dict[str, Any]:
         return {
@@ -48,6 +75,14 @@ class TestCounts(Struct):
             "failing": self.failing,
             "files": list(files),
         }
+
+
+def short_name(text: str, longest: int = LONGEST_NAME) -> str:
+    """The text, if it is not too long, or its beginning and a digest of it all: different names stay different."""
+    if len(text) <= longest:
+        return text
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_CHARACTERS // 2).hexdigest()
+    return f"{text[: longest - _DIGEST_CHARACTERS - 1]}…{digest}"
 
 
 def read_report(report: bytes, shown_path: str) -> TestCounts:
@@ -107,18 +142,26 @@ class _Reader:
             self._count(self._case)
             self._case, self._problem_text = None, None
 
+    def _name(self, text: str) -> str:
+        self.counts.shortened += len(text) > LONGEST_NAME
+        return short_name(re.sub(_NOT_IN_NAMES, " ", text))
+
     def _count(self, case: dict[str, str]) -> None:
         counts = self.counts
+        seconds = _seconds(case.get("time", ""))
+        suite, name = self._name(case.get("classname", "")), self._name(case.get("name", ""))
+        if len(counts.cases) < MOST_CASES:
+            counts.cases.append(ReportedCase(suite, name, _STATUS[self._ended_as], round(seconds * 1000)))
         counts.total += 1
-        counts.seconds += _seconds(case.get("time", ""))
+        counts.seconds += seconds
         counts.failed += self._ended_as == "failure"
         counts.errors += self._ended_as == "error"
         counts.skipped += self._ended_as == "skipped"
         if self._ended_as in ("failure", "error") and len(counts.failing) < MOST_FAILING_CASES:
             counts.failing.append(
                 {
-                    "name": case.get("name", ""),
-                    "classname": case.get("classname", ""),
+                    "name": name,
+                    "classname": suite,
                     "kind": self._ended_as,
                     "type": self._problem.get("type", ""),
                     "message": self._problem.get("message", "")[:_TEXT_CHARACTERS],

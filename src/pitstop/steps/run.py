@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -11,30 +10,22 @@ import msgspec
 from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import Command, CommandResult, asked_labels, listed
 from pitstop.engine.frame import Activation
-from pitstop.engine.threads import in_thread
-from pitstop.errors import FileProblem, StepFailure
+from pitstop.errors import StepFailure
 from pitstop.limits import Limits
 from pitstop.plan.values import as_json
 from pitstop.steps.commands import Ended, run_to_end, script_mode, why_it_ended
-from pitstop.steps.failures import BadReport, CommandFailed, NotAvailable, NothingMatches
-from pitstop.steps.files import (
-    FoundFiles,
-    Traces,
-    collect_files,
-    find_files,
-    only_written,
-    require_all,
-    trace_files,
-    without_newer,
-)
+from pitstop.steps.failures import CommandFailed, NotAvailable
+from pitstop.steps.files import FoundFiles, Traces, collect_files, find_files, require_all, trace_files, without_newer
 from pitstop.steps.script_outputs import read_outputs
-from pitstop.steps.workplace import SH, Workplace
+from pitstop.steps.workplace import SH, ControlFile, Workplace
 
 if TYPE_CHECKING:
+    from pitstop.steps.junit import TestCounts
     from pitstop.steps.run_config import RunConfig
 
 _PLACEHOLDER = r"\{(file|script)\}"
 _NAMED_TESTS = 5
+_PYTEST = "pytest"  # under `tests`: not a pattern, but the tool
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +43,14 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     image: str | None = None
     container: ContainerOptions = ContainerOptions()
 
+    @property
+    def report_patterns(self) -> tuple[str, ...]:
+        return tuple(each for each in self.tests if each != _PYTEST)
+
+    @property
+    def reports_pytest(self) -> bool:
+        return _PYTEST in self.tests
+
 
 class Prepared(msgspec.Struct, frozen=True):
     """The command of a step that is about to run, and what is needed to read its results."""
@@ -60,6 +59,16 @@ class Prepared(msgspec.Struct, frozen=True):
     command: Command
     output_file: str
     before: Traces
+    pytest_file: str | None = None
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """What a script handed on, what was wrong with it, and what is worth a line in the log."""
+
+    outputs: dict[str, Any]
+    problems: list[StepFailure]
+    remarks: list[str]
+    counts: "TestCounts | None" = None
 
 
 class _ConfigWhenAsked:
@@ -102,14 +111,19 @@ class RunStep:
         workplace = self._workplace
         form = self._read(config)
         await self._refuse_other_places(form)
-        before = trace_files(await self._find(form, "tests", form.tests)) if form.tests else {}
+        patterns = form.report_patterns
+        before = trace_files(await self._find(form, "tests", patterns)) if patterns else {}
         env = await workplace.environment(activation, form.env)
         if form.image is not None:
             env = workplace.without_own_home(env)
         key = key or workplace.next_key(activation)
-        output_file = workplace.result_file(key, "output")
-        if form.container.user is not None and not activation.takes_result:
-            await workplace.files.write("control", output_file.name, b"", mode=0o666)  # any user may write to it
+        output_file = await self._result_file(activation, form, key, "output")
+        pytest_file = None
+        if form.reports_pytest:
+            from pitstop.steps.test_reports import with_pytest_report
+
+            pytest_file = await self._result_file(activation, form, key, "pytest.xml")
+            env = with_pytest_report(env, pytest_file.path, inherits=form.image is None)
         command = Command(
             key=key,
             cwd=form.working_directory,
@@ -119,19 +133,30 @@ class RunStep:
             container=form.container,
             **await self._what_to_run(form, key, files),
         )
-        return Prepared(form, command, output_file.name, before)
+        return Prepared(form, command, output_file.name, before, None if pytest_file is None else pytest_file.name)
+
+    async def _result_file(self, activation: Activation, form: RunOptions, key: str, kind: str) -> ControlFile:
+        file = self._workplace.result_file(key, kind)
+        if form.container.user is not None and not activation.takes_result:
+            await self._workplace.files.write("control", file.name, b"", mode=0o666)  # any user may write to it
+        return file
 
     async def finish(self, activation: Activation, prepared: "Prepared", ended: Ended) -> dict[str, Any]:
         """The outputs of the step, whose command has ended; raises StepFailure if the step has failed."""
-        form, before = prepared.form, prepared.before
+        form = prepared.form
         if activation.takes_result:  # then the reports were there already
-            before = without_newer(before, ended.result.started_at)
-        outputs, problems = await self._gather(activation, form, ended.result, prepared.output_file, before)
+            prepared = msgspec.structs.replace(prepared, before=without_newer(prepared.before, ended.result.started_at))
+        gathered = await self._gather(activation, prepared, ended.result)
+        outputs, problems = gathered.outputs, gathered.problems
+        for remark in gathered.remarks:
+            self._workplace.tell(activation, f"pitstop: {remark}")
+        if gathered.counts is not None:
+            _note_cases(activation, gathered.counts)
         refused = await self._workplace.tell_refused_artifacts(activation)
         if refused and "artifacts" in outputs:
             outputs["artifacts"] = [each for each in outputs["artifacts"] if each["path"] not in refused]
         if not is_accepted(ended.result, form.accept):
-            raise _failure(ended, outputs, problems)
+            raise _failure(ended, gathered)
         if problems:
             raise problems[0]
         return outputs
@@ -171,48 +196,41 @@ class RunStep:
             meant["file"] = (await files.enter_async_context(script)).path
         return {"argv": tuple(re.sub(_PLACEHOLDER, lambda name: meant[name[1]], word) for word in shell)}
 
-    async def _gather(
-        self, activation: Activation, form: RunOptions, result: CommandResult, output_file: str, before: Traces
-    ) -> tuple[dict[str, Any], list[StepFailure]]:
-        """What the script handed on, also when it failed, and what was wrong with it."""
+    async def _gather(self, activation: Activation, prepared: "Prepared", result: CommandResult) -> Gathered:
+        """What the script handed on, also when it failed."""
+        form = prepared.form
         outputs: dict[str, Any] = {"exit_code": result.exit_code}
         if result.image_digest:
             outputs["image_digest"] = result.image_digest
         problems: list[StepFailure] = []
+        remarks: list[str] = []
+        counts = None
         with _noted_in(problems):
-            read = await read_outputs(self._workplace.files, output_file)
+            read = await read_outputs(self._workplace.files, prepared.output_file)
             outputs.update({name: as_json(value) for name, value in read.items()})
         if form.tests:
-            with _noted_in(problems):
-                outputs["tests"] = await self._read_reports(form, before, problems)
+            from pitstop.steps.test_reports import read_reports
+
+            found = await read_reports(
+                self._workplace.files,
+                form.report_patterns,
+                form.working_directory,
+                prepared.before,
+                prepared.pytest_file,
+            )
+            problems += found.problems
+            remarks += found.remarks
+            if found.files:
+                counts = found.counts
+            if found.files or form.report_patterns:
+                outputs["tests"] = found.counts.as_outputs(found.files)
         if form.artifacts:
             with _noted_in(problems):
                 outputs["artifacts"] = await self._collect_artifacts(form, problems, activation.run.plan.limits)
-        masked: dict[str, Any] = self._workplace.masked(outputs)
-        return masked, problems
+        return Gathered(self._workplace.masked(outputs), problems, remarks, counts)
 
     async def _find(self, form: RunOptions, field: str, patterns: tuple[str, ...]) -> FoundFiles:
         return await find_files(self._workplace.files, field, patterns, form.working_directory)
-
-    async def _read_reports(self, form: RunOptions, before: Traces, problems: list[StepFailure]) -> dict[str, Any]:
-        """The counts of the reports that this command wrote: one from an earlier run tells nothing of it."""
-        from pitstop.steps.junit import MOST_BYTES, TestCounts, read_report
-
-        found = await self._find(form, "tests", form.tests)
-        written = only_written(found, before)
-        counts, files = TestCounts(), []
-        with _noted_in(problems):
-            require_all("tests", found, "the script wrote no report that matches")
-            if not written.files:
-                raise NothingMatches("tests", ", ".join(form.tests), "the script did not write new reports:")
-            for path in [file.path for file in written.files]:
-                try:
-                    report = await self._workplace.files.read("repo", path, limit=MOST_BYTES)
-                except FileProblem as error:
-                    raise BadReport(path, error.reason) from error
-                counts.add(await in_thread(partial(read_report, report, path)))
-                files.append(path)
-        return counts.as_outputs(files)
 
     async def _collect_artifacts(
         self, form: RunOptions, problems: list[StepFailure], limits: Limits
@@ -239,9 +257,18 @@ def _noted_in(problems: list[StepFailure]) -> Iterator[None]:
         problems.append(problem)
 
 
-def _failure(ended: Ended, outputs: dict[str, Any], problems: list[StepFailure]) -> CommandFailed:
-    result = ended.result
-    reason = "; ".join([why_it_ended(result), *_failing_tests(outputs.get("tests")), *map(str, problems)])
+def _note_cases(activation: Activation, counts: "TestCounts") -> None:
+    """Log every case, for the history of each test: the outputs have only those that failed."""
+    from pitstop.steps.case_notes import NOTE, pages_of_cases
+
+    for page in pages_of_cases(counts.cases, counts.left_out):
+        activation.note(NOTE, page)
+
+
+def _failure(ended: Ended, gathered: Gathered) -> CommandFailed:
+    result, outputs = ended.result, gathered.outputs
+    problems = [*map(str, gathered.problems), *(gathered.remarks if gathered.counts is None else ())]
+    reason = "; ".join([why_it_ended(result), *_failing_tests(outputs.get("tests")), *problems])
     return CommandFailed(reason, ended.last_lines, exit_code=result.exit_code, signal=result.signal, outputs=outputs)
 
 

@@ -27,8 +27,8 @@ class RunConfig(InContainer):
     accept: OneOrMoreCodes = Field((0,), description="Exit codes that count as passed, such as `[0, 3]`.", min_length=1)
     tests: OneOrMoreTexts = Field(
         (),
-        description="Patterns of JUnit XML reports that the script writes, such as `reports/*.xml`. Counts and failing "
-        "cases are in the output `tests`.",
+        description="Patterns of JUnit XML reports that the script writes, such as `reports/*.xml`, or `pytest` for "
+        "the report of the last pytest that the script runs. Counts and failing cases are in the output `tests`.",
     )
     artifacts: OneOrMoreTexts = Field(
         (),

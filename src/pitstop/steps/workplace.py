@@ -28,6 +28,7 @@ SETTLE_BYTES = 4 * 1024 * 1024  # of what one command wrote, until those who kee
 OnOutput = Callable[[str, LogChunk], None]
 Settle = Callable[[], Awaitable[None]]
 StoredOutput = Callable[[str, float], Awaitable[Mapping[Stream, int]]]
+BringFiles = Callable[[WorkspaceFiles], Awaitable[None]]  # fills the empty repo of a workspace
 
 
 class MaskedStream(Protocol):
@@ -49,7 +50,8 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 
     With `is_resumable` another server may resume the run, and take up the workspaces of steps that have their own.
     `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored, and
-    `stored_output` tells how many bytes of each stream an occurrence has stored since a time.
+    `stored_output` tells how many bytes of each stream an occurrence has stored since a time. `bring_files` fills the
+    workspace of a step that has its own.
     """
 
     executor: Executor
@@ -67,6 +69,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     on_output: OnOutput | None = None
     settle: Settle | None = None
     stored_output: StoredOutput | None = None
+    bring_files: BringFiles | None = None
     _started: dict[str, int] = msgspec.field(default_factory=dict)  # commands, by execution
     _told: dict[str, str] = msgspec.field(default_factory=dict)  # of artifacts that are refused
     _homes: dict[str, Self] = msgspec.field(default_factory=dict)
@@ -87,6 +90,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
             if home not in self._homes:
                 name = fresh_workspace(self.workspace.id, home) if self.is_resumable else None
                 workspace = await self.executor.acquire(Placement(workspace=name))
+                await self._fill(self.executor.files(workspace))
                 self._homes[home] = msgspec.structs.replace(
                     self,
                     workspace=workspace,
@@ -97,6 +101,11 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
                     _home_lock=asyncio.Lock(),
                 )
             return self._homes[home]
+
+    async def _fill(self, files: WorkspaceFiles) -> None:
+        """Bring the files of the run to a new workspace. One that was taken up again has them."""
+        if self.bring_files is not None and not await files.exists("repo", ".git"):
+            await self.bring_files(files)
 
     async def leave(self, home: str) -> None:
         """Give up the workspace of such a step. The artifacts that were left there become the run's."""

@@ -304,6 +304,10 @@ def _fits(record: RunRecord, filter: RunFilter) -> bool:
         return False
     if filter.flow is not None and record.flow != filter.flow:
         return False
+    if filter.repo is not None and record.repo != filter.repo:
+        return False
+    if filter.ref is not None and record.ref != filter.ref:
+        return False
     if filter.file is not None and record.file != filter.file:
         return False
     if filter.before is not None and (record.created_at, record.id) >= filter.before:

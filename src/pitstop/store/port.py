@@ -49,6 +49,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     priority: int = 0
     kept_until: float | None = None
     is_pinned: bool = False
+    repo: str | None = None  # the repository on the server that it is of
+    ref: str | None = None  # the branch or tag there
+    sha: str | None = None  # and the commit
+    started_by: str | None = None  # the user, or what else started it
 
 
 class RunFilter(Struct, frozen=True, kw_only=True):
@@ -57,6 +61,8 @@ class RunFilter(Struct, frozen=True, kw_only=True):
     status: tuple[Status, ...] = ()
     flow: str | None = None
     file: str | None = None
+    repo: str | None = None
+    ref: str | None = None
     search: str | None = None  # in the id, the flow's name and the file
     before: tuple[float, str] | None = None
     limit: int = 50
@@ -213,12 +219,16 @@ class Claim(Struct, frozen=True):
 
 
 class ServerRecord(Struct, frozen=True):
-    """A server that uses this store, and when it was last seen, in the database's time."""
+    """A server that uses this store, and when it was last seen, in the database's time.
+
+    `home` is the id of the folder where its repositories are.
+    """
 
     id: str
     address: str
     started_at: float
     seen_at: float
+    home: str = ""
 
 
 class ServerStore(RunStore, Protocol):
@@ -234,7 +244,7 @@ class ServerStore(RunStore, Protocol):
         """Runs that were just claimed, to be written. One that was claimed again since is lost at its first write."""
         ...
 
-    async def register_server(self, server: str, address: str) -> None: ...
+    async def register_server(self, server: str, address: str, home: str = "") -> None: ...
 
     async def forget_server(self, server: str) -> None:
         """A server that is gone holds nothing: its runs can be claimed at once."""

@@ -4,7 +4,7 @@ It does not wait for anything but the database, so SQLite does all of it in one 
 `run_sync`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -22,11 +22,16 @@ _ROWS_AT_ONCE = 5_000
 _ARRAYS = {"TEXT": "text[]", "BIGINT": "bigint[]", "DOUBLE PRECISION": "float8[]", "BYTEA": "bytea[]"}
 
 
+# Is told of the runs whose status changes, by their ids, within the transaction that stores it
+OnStatus = Callable[[Database, Connection, Mapping[str, str]], None]
+
+
 class BatchWriter:
     """Writes batches, with statements that are made once."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, on_status: OnStatus | None = None) -> None:
         self._database = database
+        self._on_status = on_status
         self._insert = _insert_many if database.is_sqlite else _insert_arrays
         self._events = _driver_insert(database, events)
         self._output = _driver_insert(database, output)
@@ -42,9 +47,14 @@ class BatchWriter:
         ours, lost = self._owned(connection, batch)
         self.write_rows(connection, ours, " ON CONFLICT DO NOTHING" if is_doubtful else "")
         _update(connection, ours)
+        self.tell_statuses(connection, {each.changes.run: each.updates["status"] for each in ours if _has_status(each)})
         if added:
             _write_added(connection, added, is_doubtful)
         return lost
+
+    def tell_statuses(self, connection: Connection, changed: Mapping[str, str]) -> None:
+        if self._on_status is not None and changed:
+            self._on_status(self._database, connection, changed)
 
     def write_rows(self, connection: Connection, ours: Sequence[Taken], rule: str = "") -> None:
         if any(taken.blobs for taken in ours):
@@ -109,6 +119,10 @@ def _update(connection: Connection, batch: Sequence[Taken]) -> None:
             for taken in group
         ]
         connection.execute(_updating(names), rows)
+
+
+def _has_status(taken: Taken) -> bool:
+    return "status" in taken.updates
 
 
 @cache

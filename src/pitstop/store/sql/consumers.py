@@ -1,5 +1,6 @@
 """Consumers of the logs: each acts on every event exactly once, whatever crashes in between."""
 
+import asyncio
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
@@ -7,12 +8,12 @@ from typing import Protocol
 from sqlalchemy import ColumnElement, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from pitstop.errors import PitstopError
+from pitstop.errors import PitstopError, StoreProblem
 from pitstop.events.types import AnyEvent
 from pitstop.store.port import ENDED
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.event_rows import PAGE, read_page
-from pitstop.store.sql.news import News
+from pitstop.store.sql.news import Changed, News
 from pitstop.store.sql.schema import consumers, events, runs
 
 SCAN_SECONDS = 10.0  # how often to look for events that other servers have written
@@ -22,9 +23,13 @@ log = logging.getLogger(__name__)
 
 
 class Consumer(Protocol):
-    """Acts on the events of all runs. Its name is stored with its positions, and so never changes."""
+    """Acts on the events of all runs. Its name is stored with its positions, and so never changes.
+
+    With `waits_for_end`, it gets the events of a run when the run has ended.
+    """
 
     name: str
+    waits_for_end: bool
 
     async def consume(self, connection: AsyncConnection, run: str, events: Sequence[tuple[int, AnyEvent]]) -> None:
         """Act on the next events of a run, each with its number.
@@ -42,27 +47,60 @@ class Consumers:
         self._database = database
         self._news = news
         self._consumers = tuple(consumers)
+        self._changed: Changed | None = None
+        self._is_stopping = False
 
     async def follow(self) -> None:
-        """Catch up, then feed each event as it is stored; never returns."""
+        """Catch up, then feed each event as it is stored; never returns. A store that is unavailable is waited for.
+
+        Cancelling it waits for the transaction that is under way: on SQLite, one that is left keeps its lock.
+        """
+        async with asyncio.TaskGroup() as group:
+            feeding = group.create_task(self._follow())
+            try:
+                await asyncio.shield(feeding)
+            finally:
+                self._stop()
+                await asyncio.wait([feeding])
+
+    async def _follow(self) -> None:
+        clock = asyncio.get_running_loop().time
+        behind: set[str] = set()
+        is_first, next_scan = True, clock()
         with self._news.of_all() as changed:
-            behind = await self.catch_up()
-            while True:
-                is_scan = not await changed.wait(SCAN_SECONDS)
+            self._changed = changed
+            while not self._is_stopping:
                 written = changed.take()
-                if is_scan:
-                    written |= behind | await self._unread(recent_only=True)
-                    behind = set()
-                behind |= await self._feed_all(written)
+                try:
+                    if clock() >= next_scan:
+                        next_scan = clock() + SCAN_SECONDS
+                        written |= behind | await self._unread(recent_only=not is_first)
+                        is_first, behind = False, set()
+                    behind |= await self._feed_all(written)
+                except StoreProblem as error:
+                    log.warning("cannot feed the consumers of the logs now: %s", error)
+                    behind |= written
+                await changed.wait(max(0.0, next_scan - clock()))
+
+    def _stop(self) -> None:
+        """Let `_follow` return when what it does now is stored."""
+        self._is_stopping = True
+        if self._changed is not None:
+            self._changed.wake()
 
     async def catch_up(self) -> set[str]:
         """Feed everything that is unread now; the runs that a consumer could not take."""
         return await self._feed_all(await self._unread())
 
     async def _feed_all(self, names: Collection[str]) -> set[str]:
-        failed = set()
+        failed: set[str] = set()
+        ended = await self._ended(names)
         for run in names:
             for consumer in self._consumers:
+                if self._is_stopping:
+                    return failed
+                if consumer.waits_for_end and run not in ended:
+                    continue
                 try:
                     while await self._feed(consumer, run):
                         pass
@@ -70,6 +108,13 @@ class Consumers:
                     log.warning("consumer %s cannot take the events of run %s now: %s", consumer.name, run, error)
                     failed.add(run)
         return failed
+
+    async def _ended(self, names: Collection[str]) -> set[str]:
+        """Those of the runs that have ended."""
+        if not names or not any(consumer.waits_for_end for consumer in self._consumers):
+            return set()
+        found = select(runs.c.id).where(runs.c.id.in_(names), runs.c.status.in_(ENDED))
+        return {row.id for row in await self._database.rows(found)}
 
     async def _feed(self, consumer: Consumer, run: str) -> bool:
         """Feed the next page of a run's events; False when there was none."""

@@ -48,7 +48,7 @@ PRAGMAS = {
 SQLITE_NOW: ColumnElement[float] = literal_column("((julianday('now') - 2440587.5) * 86400.0)", Double())
 POSTGRES_NOW: ColumnElement[float] = func.extract("epoch", func.clock_timestamp()).cast(Double())
 IDLE_SECONDS = 10.0  # until PostgreSQL ends a transaction whose server is frozen: it may lock a run
-_BLOBS_LOCK = 0x70697401  # any number that nobody else locks
+_BLOBS_LOCK, _FEED_LOCK = 0x70697401, 0x70697402  # any numbers that nobody else locks
 _WRITES = "pitstop_writes"
 _SNAPSHOT = "pitstop_snapshot"
 _READERS = 4  # threads
@@ -151,6 +151,11 @@ class Database:
         if not self.is_sqlite:
             lock = func.pg_advisory_xact_lock if to_delete else func.pg_advisory_xact_lock_shared
             connection.execute(select(lock(_BLOBS_LOCK)))
+
+    def lock_feed(self, connection: Connection) -> None:
+        """Numbers of the feed are given in the order of the commits; SQLite's transactions see to it by themselves."""
+        if not self.is_sqlite:
+            connection.execute(select(func.pg_advisory_xact_lock(_FEED_LOCK)))
 
     def locked(self, rows: Select[Any], *, skip_locked: bool = False) -> Select[Any]:
         """The same rows, held until the transaction ends."""

@@ -24,6 +24,10 @@ class Changed:
         self._runs.add(run)
         self._news.set()
 
+    def wake(self) -> None:
+        """End the wait, with nothing new."""
+        self._news.set()
+
     def take(self) -> set[str]:
         taken, self._runs = self._runs, set()
         self._news.clear()

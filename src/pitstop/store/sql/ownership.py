@@ -18,9 +18,10 @@ class Ownership:
 
     database: Database
 
-    async def register_server(self, server: str, address: str) -> None:
+    async def register_server(self, server: str, address: str, home: str = "") -> None:
         now = self.database.now
-        await self.database.put(servers, {"id": server, "address": address, "started_at": now, "seen_at": now})
+        row = {"id": server, "address": address, "started_at": now, "seen_at": now, "home": home}
+        await self.database.put(servers, row)
 
     async def forget_server(self, server: str) -> None:
         """A server that is gone holds nothing: its leases end with when it was last seen, and can be claimed."""
@@ -41,7 +42,7 @@ class Ownership:
 
     async def _read_servers(self, wanted: Select[Any]) -> tuple[ServerRecord, ...]:
         rows = await self.database.rows(wanted)
-        return tuple(ServerRecord(row.id, row.address, row.started_at, row.seen_at) for row in rows)
+        return tuple(ServerRecord(row.id, row.address, row.started_at, row.seen_at, row.home or "") for row in rows)
 
     async def claim(self, server: str, lease_seconds: float, limit: int) -> list[Claim]:
         async with self.database.write() as connection:

@@ -47,6 +47,10 @@ def matching(filter: RunFilter) -> Select[Any]:
         wanted.append(runs.c.flow == filter.flow)
     if filter.file is not None:
         wanted.append(runs.c.file == filter.file)
+    if filter.repo is not None:
+        wanted.append(runs.c.repo == filter.repo)
+    if filter.ref is not None:
+        wanted.append(runs.c.ref == filter.ref)
     if filter.search:
         searched = (runs.c.id, runs.c.flow, runs.c.file)
         wanted.append(or_(*(column.icontains(filter.search, autoescape=True) for column in searched)))

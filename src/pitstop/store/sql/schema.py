@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from pitstop.store.sql.columns import AnyText, Name, Packed
 
-REVISION = "0003"  # the newest migration
+REVISION = "0006"  # the newest migration
 
 metadata = MetaData()
 
@@ -46,12 +46,17 @@ runs = Table(
     Column("priority", BigInteger, nullable=False),
     Column("kept_until", Double),
     Column("is_pinned", Boolean, nullable=False),
+    Column("repo", AnyText),
+    Column("ref", AnyText),
+    Column("sha", AnyText),
+    Column("started_by", AnyText),
     Column("owner", AnyText),  # the server that runs it
     Column("epoch", BigInteger, nullable=False, default=0),  # how often it was claimed: only the last owner may write
     Column("lease_until", Double),  # in the database's time; not indexed, for it changes all the time
     Index("runs_by_age", "created_at", "id"),
     Index("runs_by_flow", "flow", "created_at", "id"),
     Index("runs_by_status", "status", "created_at", "id"),
+    Index("runs_by_repo", "repo", "created_at", "id"),
 )
 
 events = Table(
@@ -133,6 +138,7 @@ servers = Table(
     Column("started_at", Double, nullable=False),
     Column("seen_at", Double, nullable=False),
     Column("address", AnyText, nullable=False),
+    Column("home", AnyText),  # whose repositories are in its folder
 )
 
 

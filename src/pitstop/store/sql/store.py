@@ -14,6 +14,7 @@ from pitstop.errors import RunExists, StoreUnavailable, UnknownRun
 from pitstop.events.types import AnyEvent
 from pitstop.store.port import ENDED, Claim, RunFilter, RunRecord
 from pitstop.store.sql.backup import restore_backup
+from pitstop.store.sql.batch import OnStatus
 from pitstop.store.sql.changes import AddedRow, Changes
 from pitstop.store.sql.database import Database
 from pitstop.store.sql.event_rows import last_number, read_log, read_logs
@@ -33,10 +34,10 @@ CLOSE_SECONDS = 10.0  # how long what is on its way may take when the store is c
 class SqlStore(Ownership, Retention):
     """A RunStore, and what several servers need beside it. `open_sql_store` makes one."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, on_status: OnStatus | None = None) -> None:
         self.database = database
         self.news = News(database)
-        self._writer = Writer(database, self.news)
+        self._writer = Writer(database, self.news, on_status)
         # Made once, for making it takes longer than the database does
         self._new_run = insert(runs).values(lease_until=database.now + bindparam("lease_seconds", type_=Double))
         loop = asyncio.get_running_loop()
@@ -59,7 +60,7 @@ class SqlStore(Ownership, Retention):
         }
         changes = Changes(record.id, epoch, 0, self._writer.wake)
         taken = changes.begin_with(events)
-        await self._writer.write_first(taken, lambda connection: self._insert(connection, row))
+        await self._writer.write_first(taken, record.status, lambda connection: self._insert(connection, row))
         changes.keep(taken)
         return self._opened(changes, record, list(events))
 
@@ -130,7 +131,9 @@ class SqlStore(Ownership, Retention):
         return SqlRun(self.database, self.news, changes, log)
 
 
-async def open_sql_store(url: str, now: ColumnElement[float] | None = None) -> SqlStore:
+async def open_sql_store(
+    url: str, now: ColumnElement[float] | None = None, on_status: OnStatus | None = None
+) -> SqlStore:
     """The store at this URL, its tables brought up to date: `sqlite:///PATH`, or `postgresql://USER@HOST/NAME`.
 
     BadStore when it is of a later version of Pitstop, or has other tables; StoreUnavailable when it does not answer.
@@ -141,7 +144,7 @@ async def open_sql_store(url: str, now: ColumnElement[float] | None = None) -> S
     except BaseException:
         await database.close()
         raise
-    return SqlStore(database)
+    return SqlStore(database, on_status)
 
 
 async def restore_sql_store(url: str, backup: Path) -> None:

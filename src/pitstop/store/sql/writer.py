@@ -11,7 +11,7 @@ from sqlalchemy.exc import TimeoutError as AllInUse
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.errors import StoreUnavailable
-from pitstop.store.sql.batch import BatchWriter
+from pitstop.store.sql.batch import BatchWriter, OnStatus
 from pitstop.store.sql.changes import AddedRow, Changes, Taken
 from pitstop.store.sql.database import DRIVER_ERRORS, Database, reason_of, telling_problems
 from pitstop.store.sql.event_codec import without_large_values
@@ -33,7 +33,7 @@ class Writer:
     `problem` of each run tells why. What it will never take of one run is that run's problem alone.
     """
 
-    def __init__(self, database: Database, news: News) -> None:
+    def __init__(self, database: Database, news: News, on_status: OnStatus | None = None) -> None:
         self._database = database
         self._news = news
         self._changed: list[Changes] = []
@@ -43,7 +43,7 @@ class Writer:
         self._is_idle.set()
         self._is_closed = False
         self._has_committed = asyncio.Event()
-        self._batches = BatchWriter(database)
+        self._batches = BatchWriter(database, on_status)
         self._postgres = None if database.is_sqlite else _PostgresWriter(database)
 
     def wake(self, changes: Changes) -> None:
@@ -103,12 +103,13 @@ class Writer:
             with suppress(StoreUnavailable):  # the disk is full, perhaps: tried again after the next commit
                 await self._database.ask(_carry_over_log)
 
-    async def write_first(self, taken: Taken, make: Callable[[Connection], None]) -> None:
+    async def write_first(self, taken: Taken, status: str, make: Callable[[Connection], None]) -> None:
         """Write what a run begins with, in the transaction that makes it."""
 
         def work(connection: Connection) -> None:
             make(connection)
             self._batches.write_rows(connection, [taken])
+            self._batches.tell_statuses(connection, {taken.changes.run: status})
 
         await _move_large_values([taken])
         with telling_problems():
