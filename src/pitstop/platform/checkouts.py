@@ -1,0 +1,44 @@
+"""Commits of a bare repository as git bundles, for workspaces on this machine and on others."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from pitstop.engine.workspace_files import WorkspaceFiles
+from pitstop.errors import BadCommit, GitProblem
+from pitstop.platform.git.bare import BareRepository
+from pitstop.platform.git.commands import CHUNK_BYTES, git_environment, kill_group, start_git
+
+WHOLE_HISTORY_BYTES = 256 * 1024 * 1024  # a workspace gets the history of a repository up to this size
+
+
+async def check_out(repository: BareRepository, sha: str, ref: str | None, files: WorkspaceFiles) -> None:
+    """Fill the empty repo of a workspace with a commit, and with its history if that is not too large. BadCommit."""
+    is_shallow = await repository.size_bytes() > WHOLE_HISTORY_BYTES
+    try:
+        async with aclosing(_bundle(repository, sha, ref or "pitstop", is_shallow)) as bundle:
+            await files.check_out(bundle, sha, shallow=[sha] if is_shallow else [])
+    except GitProblem as error:
+        raise BadCommit(sha, str(error)) from error
+
+
+async def _bundle(repository: BareRepository, sha: str, name: str, is_shallow: bool) -> AsyncGenerator[bytes]:
+    """A bundle with one branch. `git bundle` makes none of a commit that no branch is at."""
+    yield f"# v2 git bundle\n{sha} refs/heads/{name}\n\n".encode()
+    words = ("pack-objects", "--stdout", "--revs", "--quiet", "--delta-base-offset", "--threads=1")
+    process = await start_git(
+        f"--git-dir={repository.folder}",
+        *(*words, *(["--shallow"] if is_shallow else [])),
+        environment=git_environment([("pack.window", "0")]),  # to look for deltas would take longer than to send
+        has_input=True,
+    )
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write((f"--shallow {sha}\n" if is_shallow else "").encode() + f"{sha}\n".encode())
+        process.stdin.close()
+        while chunk := await process.stdout.read(CHUNK_BYTES):
+            yield chunk
+        if await process.wait() != 0:
+            raise BadCommit(sha, f"git pack-objects ended with exit code {process.returncode}")
+    finally:
+        await kill_group(process)

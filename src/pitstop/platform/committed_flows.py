@@ -1,0 +1,67 @@
+"""The flows of repositories as runs need them: one at a commit, and the files of that commit."""
+
+from pitstop.engine.workspace_files import WorkspaceFiles
+from pitstop.errors import UnknownFlow, UnknownPath, UnknownRef
+from pitstop.platform.checkouts import check_out
+from pitstop.platform.flow_index import FOLDER, flow_name, flow_paths, reader_of
+from pitstop.platform.open_repos import OpenRepo, OpenRepos
+from pitstop.platform.repo_values import BRANCHES, TAGS, RepoRecord
+from pitstop.platform.stored.repos import StoredRepos
+from pitstop.runs.repositories import RepositoryFlow
+from pitstop.runs.run_info import CommitInfo
+from pitstop.runs.stored_flows import FLOW_ENDINGS
+
+MOST_NAMED = 20  # flows in an error
+
+
+class CommittedFlows:
+    """The Repositories of runs. One whose files another server has is refused with RepoElsewhere."""
+
+    def __init__(self, repos: StoredRepos, opened: OpenRepos) -> None:
+        self._repos = repos
+        self._opened = opened
+
+    async def flow(self, repo: str, name: str, ref: str | None, sha: str | None) -> RepositoryFlow:
+        record = await self._repos.get(repo)
+        opened = await self._opened.ready(record)
+        asked = ref or record.default_branch
+        if sha is None:
+            sha = await _commit_named(opened, record, asked)
+            ref = asked if await self._is_ref(opened, asked) else None
+        path = await self._path(opened, repo, name, sha)
+        subject = (await opened.reader.commit(sha)).subject
+        commit = CommitInfo(sha=sha, message=subject, branch=ref)
+        read = reader_of(opened.reader, sha)
+        return RepositoryFlow(repo=repo, name=name, path=path, ref=ref, commit=commit, read=read)
+
+    async def check_out(self, repo: str, sha: str, files: WorkspaceFiles) -> None:
+        opened = await self._opened.ready(await self._repos.get(repo))
+        await check_out(opened.bare, sha, None, files)
+
+    async def _is_ref(self, opened: OpenRepo, name: str) -> bool:
+        refs = await opened.bare.refs()
+        return BRANCHES + name in refs or TAGS + name in refs
+
+    async def _path(self, opened: OpenRepo, repo: str, name: str, sha: str) -> str:
+        """The file of a flow; UnknownFlow with those that there are."""
+        for path in flow_paths(name):
+            try:
+                found = await opened.reader.find(sha, path)
+            except UnknownPath:
+                continue
+            if found.kind == "file":
+                return path
+        listed = await opened.reader.files_in(sha, FOLDER, limit=1000)
+        names = sorted(flow_name(each.path) for each in listed if each.path.endswith(FLOW_ENDINGS))
+        shown = ", ".join(names[:MOST_NAMED])
+        there = f"commit {sha[:12]} of {repo!r} has {shown}" if names else f"commit {sha[:12]} has no flows in {FOLDER}"
+        raise UnknownFlow(f"{repo}:{name}", there)
+
+
+async def _commit_named(opened: OpenRepo, record: RepoRecord, name: str) -> str:
+    try:
+        return await opened.bare.resolve(name)
+    except UnknownRef:
+        if name == record.default_branch and not await opened.bare.refs():
+            raise UnknownRef(record.id, f"{name} (nothing was pushed yet)") from None
+        raise

@@ -1,0 +1,22 @@
+"""What the feed tells, as plain values."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+RUNS = "runs"  # the topic of all runs
+
+
+class News(Struct, frozen=True):
+    """Something that happened. Its topic is `runs`, or that of a repository: `repo:<id>`."""
+
+    id: int
+    at: float
+    topic: str
+    kind: str
+    body: Mapping[str, Any]
+
+    def is_of(self, topics: Collection[str]) -> bool:
+        """Whether it belongs to one of the topics; a run belongs to that of its repository, too."""
+        return self.topic in topics or (self.topic == RUNS and f"repo:{self.body.get('repo')}" in topics)

@@ -1,0 +1,1 @@
+"""The tables of the platform, and their queries."""

@@ -1,0 +1,265 @@
+"""The tables of test reports, and what is read from them in one visit to the database."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Double,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    Row,
+    Select,
+    Table,
+    select,
+    tuple_,
+)
+
+from pitstop.platform.reports.packed_cases import Names, result_at, unpack_cases
+from pitstop.platform.reports.pages import HistoryPage, TestResult, cursor_of
+from pitstop.platform.reports.summaries import ReportRow
+from pitstop.runs.step_reports import FAILING, StepReport
+from pitstop.runs.test_comparison import LOOKED_AT_RUNS, EarlierReport, StepHistory, compare
+from pitstop.runs.test_results import ComparedRun, TestComparison
+from pitstop.steps.junit import short_name
+from pitstop.store.sql.columns import AnyText
+from pitstop.store.sql.schema import metadata
+
+PAGE = 100
+MOST_SEARCHED = 1_000  # reports for one page of a history: a client that wants more asks again
+LONGEST_STEP, LONGEST_CASE = 200, 400  # characters in a key: PostgreSQL has room for 2,700 bytes in an index
+
+AnyRow = Row[Any, *tuple[Any, ...]]
+
+test_names = Table(  # of the cases of a report, once for all reports with the same cases
+    "test_names",
+    metadata,
+    Column("hash", LargeBinary, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+test_reports = Table(  # of whole runs that have ended
+    "test_reports",
+    metadata,
+    Column("run", AnyText, primary_key=True),
+    Column("step", AnyText, primary_key=True),
+    Column("repo", AnyText),
+    Column("ref", AnyText),
+    Column("flow", AnyText, nullable=False),  # its name in the repository; without one, the file of the flow
+    Column("sha", AnyText),
+    Column("at", Double, nullable=False),  # when the run was created
+    Column("total", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("errors", BigInteger, nullable=False),
+    Column("skipped", BigInteger, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("is_complete", Boolean, nullable=False),
+    Column("names", LargeBinary, ForeignKey("test_names.hash"), nullable=False),
+    Column("results", LargeBinary, nullable=False),  # in the order of the names
+    Index("test_reports_by_step", "repo", "flow", "step", "at", "run"),
+    Index("test_reports_by_ref", "repo", "ref", "flow", "step", "at", "run"),
+    Index("test_reports_by_commit", "repo", "sha"),
+    Index("test_reports_by_names", "names"),
+)
+
+test_failures = Table(
+    "test_failures",
+    metadata,
+    Column("run", AnyText, primary_key=True),
+    Column("step", AnyText, primary_key=True),
+    Column("case", AnyText, primary_key=True),
+    Column("suite", AnyText, nullable=False),
+    Column("name", AnyText, nullable=False),
+    Column("status", AnyText, nullable=False),
+    Column("message", AnyText, nullable=False),
+    Column("fingerprint", AnyText),
+    Index("test_failures_by_fingerprint", "fingerprint"),
+)
+
+_reports = test_reports.c
+NEWEST_FIRST = (_reports.at.desc(), _reports.run.desc())
+
+
+def step_key(step: str) -> str:
+    return short_name(step, LONGEST_STEP)
+
+
+def case_key(case: str) -> str:
+    return short_name(case, LONGEST_CASE)
+
+
+class StepRows(Struct, frozen=True):
+    """The report of one step in one run, and the reports to compare it with."""
+
+    own: AnyRow
+    base: Sequence[AnyRow]  # one or none
+    earlier: Sequence[AnyRow] = ()
+    same_commit: Sequence[AnyRow] = ()
+
+
+class RunReports(Struct, frozen=True):
+    """The reports of one run. They are unpacked only by `compare`, which may take its time in a thread."""
+
+    steps: Sequence[StepRows]
+    messages: Mapping[tuple[str, str], str]  # by step and `case_key`
+    names: Mapping[bytes, Names]
+
+    def compare(self) -> TestComparison:
+        reports = {rows.own.step: self._with_messages(self._report(rows.own)) for rows in self.steps}
+        return compare(reports, {rows.own.step: self._history(rows) for rows in self.steps})
+
+    def _history(self, rows: StepRows) -> StepHistory:
+        base = [self._earlier(row) for row in rows.base]
+        return StepHistory(
+            base=base[0] if base else None,
+            earlier=[self._report(row) for row in rows.earlier],
+            same_commit=[self._report(row) for row in rows.same_commit],
+        )
+
+    def _earlier(self, row: AnyRow) -> EarlierReport:
+        return EarlierReport(run=ComparedRun(row.run, row.ref, row.at), sha=row.sha, report=self._report(row))
+
+    def _with_messages(self, report: StepReport) -> StepReport:
+        cases = dict(report.cases)
+        for key, case in report.cases.items():
+            if message := self.messages.get((report.step, case_key(key))):
+                cases[key] = replace(case, message=message)
+        return replace(report, cases=cases)
+
+    def _report(self, row: AnyRow) -> StepReport:
+        return StepReport(
+            step=row.step,
+            total=row.total,
+            failed=row.failed,
+            errors=row.errors,
+            skipped=row.skipped,
+            seconds=row.seconds,
+            cases=unpack_cases(self.names[row.names], row.results),
+            is_complete=row.is_complete,
+        )
+
+
+class ReportReading:
+    """Questions in one visit to the database: names that many reports share are read once.
+
+    `names` has those that are known from earlier visits; what is read is added.
+    """
+
+    def __init__(self, connection: Connection, names: dict[bytes, Names] | None = None) -> None:
+        self._connection = connection
+        self._names = {} if names is None else names
+
+    def of_run(self, run: str, default_branch: str | None) -> RunReports | None:
+        """The reports of a run, and what to compare each with; None if there is no report."""
+        rows = self._rows(select(test_reports).where(_reports.run == run).order_by(_reports.step))
+        if not rows:
+            return None
+        failures = select(test_failures).where(test_failures.c.run == run)
+        messages = {(row.step, row.case): row.message for row in self._connection.execute(failures)}
+        return RunReports([self._with_history(row, default_branch) for row in rows], messages, self._names)
+
+    def last_reports(self, repo: str, ref: str, flow: str | None) -> list[tuple[str, str, list[ReportRow]]]:
+        """The last reports of each step on a branch, newest first."""
+        is_on_branch = [_reports.repo == repo, _reports.ref == ref]
+        if flow is not None:
+            is_on_branch.append(_reports.flow == flow)
+        steps = select(_reports.flow, _reports.step).where(*is_on_branch).distinct()
+        found = []
+        for each in self._connection.execute(steps.order_by(_reports.flow, _reports.step)).all():
+            newest = select(test_reports).where(*is_on_branch, _reports.flow == each.flow, _reports.step == each.step)
+            rows = self._rows(newest.order_by(*NEWEST_FIRST).limit(LOOKED_AT_RUNS))
+            reports = [ReportRow(row.run, row.sha, row.at, self._names[row.names], row.results) for row in rows]
+            found.append((each.flow, each.step, reports))
+        return found
+
+    def history(
+        self, is_of_step: Sequence[ColumnElement[bool]], case: str, after: tuple[float, str] | None, limit: int
+    ) -> HistoryPage:
+        """The results of one test in the reports that meet the conditions, newest first."""
+        results: dict[tuple[str, str], TestResult] = {}  # by run and step
+        places: dict[bytes, int | None] = {}
+        next_page = None
+        for count, row in enumerate(self._newest(is_of_step, after)):
+            if len(results) == limit or count == MOST_SEARCHED:
+                next_page = None if after is None else cursor_of(after)
+                break
+            after = (row.at, row.run)
+            if row.names not in places:
+                places[row.names] = self._names[row.names].find(case)
+            if (place := places[row.names]) is not None:
+                results[row.run, row.step] = _result(row, place)
+        return HistoryPage(self._with_messages(results, case), next_page)
+
+    def _newest(self, is_of_step: Sequence[ColumnElement[bool]], after: tuple[float, str] | None) -> Iterator[AnyRow]:
+        """Reports in pages, each with one more than a page of results: it says whether there is a next."""
+        shown = select(
+            *(_reports.run, _reports.step, _reports.sha, _reports.ref, _reports.at, _reports.names, _reports.results)
+        )
+        wanted = shown.where(*is_of_step).order_by(*NEWEST_FIRST).limit(PAGE + 1)
+        while True:
+            rows = self._rows(wanted if after is None else wanted.where(tuple_(_reports.at, _reports.run) < after))
+            yield from rows
+            if len(rows) <= PAGE:
+                return
+            after = (rows[-1].at, rows[-1].run)
+
+    def _with_messages(self, results: Mapping[tuple[str, str], TestResult], case: str) -> tuple[TestResult, ...]:
+        failed = [key for key, result in results.items() if result.status in FAILING]
+        failures = test_failures.c
+        known: dict[tuple[str, str], AnyRow] = {}
+        if failed:
+            is_one = (failures.run.in_([run for run, _ in failed]), failures.case == case_key(case))
+            known = {(row.run, row.step): row for row in self._connection.execute(select(test_failures).where(*is_one))}
+        return tuple(
+            replace(result, message=known[key].message, fingerprint=known[key].fingerprint) if key in known else result
+            for key, result in results.items()
+        )
+
+    def _with_history(self, row: AnyRow, default_branch: str | None) -> StepRows:
+        """A report with those to compare it with. Without a repository there is no branch, and nothing is flaky."""
+        is_of_step = (_reports.repo == row.repo, _reports.flow == row.flow, _reports.step == row.step)
+        before = select(test_reports).where(*is_of_step, tuple_(_reports.at, _reports.run) < (row.at, row.run))
+        before = before.order_by(*NEWEST_FIRST)
+        if row.repo is None:
+            return StepRows(row, self._rows(before.limit(1)))
+        earlier = [] if row.ref is None else self._rows(before.where(_reports.ref == row.ref).limit(LOOKED_AT_RUNS - 1))
+        bases = earlier
+        if not earlier and default_branch not in (None, row.ref):
+            bases = self._rows(before.where(_reports.ref == default_branch).limit(1))
+        return StepRows(row, bases[:1], earlier, self._of_commit(row, is_of_step))
+
+    def _of_commit(self, row: AnyRow, is_of_step: Sequence[ColumnElement[bool]]) -> Sequence[AnyRow]:
+        """Other reports of the same commit, on whichever branch."""
+        if row.sha is None:
+            return []
+        wanted = select(test_reports).where(*is_of_step, _reports.sha == row.sha, _reports.run != row.run)
+        return self._rows(wanted.order_by(*NEWEST_FIRST).limit(LOOKED_AT_RUNS))
+
+    def _rows(self, wanted: Select[Any]) -> Sequence[AnyRow]:
+        """Reports, of which the names are known then."""
+        rows = self._connection.execute(wanted).all()
+        unknown = {row.names for row in rows} - self._names.keys()
+        if unknown:
+            found = select(test_names).where(test_names.c.hash.in_(list(unknown)))
+            self._names.update({row.hash: Names(row.body) for row in self._connection.execute(found)})
+        return rows
+
+
+def _result(row: AnyRow, place: int) -> TestResult:
+    result = result_at(row.results, place)
+    return TestResult(
+        run=row.run,
+        sha=row.sha,
+        ref=row.ref,
+        at=row.at,
+        status=result.status,
+        milliseconds=result.milliseconds,
+        is_flaky=result.is_mixed,
+    )
