@@ -21,16 +21,17 @@ from docs.reference.python_pages import event_parts, python_parts
 from pitstop.__main__ import COMMANDS, load_command
 from pitstop.app import open_service
 from pitstop.definition.durations import format_duration
-from pitstop.definition.forms import (
-    FlowForm,
-    InputForm,
-    PushForm,
-    RetryForm,
-    ScheduleForm,
-    StepForm,
-    TriggersForm,
-)
+from pitstop.definition.forms import FlowForm, InputForm, RetryForm, StepForm
 from pitstop.definition.step_kinds import combining_kinds
+from pitstop.definition.trigger_forms import (
+    CardForm,
+    ConcurrencyForm,
+    ManualForm,
+    PushForm,
+    ScheduleForm,
+    TriggersForm,
+    WebhookForm,
+)
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.http.app import create_app
 from pitstop.doors.http.openapi import text_of
@@ -84,7 +85,11 @@ def flow_file_parts() -> dict[str, str]:
         "input": model_table(InputForm),
         "triggers": model_table(TriggersForm),
         "push": model_table(PushForm),
+        "card_complete": model_table(CardForm),
         "schedule": model_table(ScheduleForm),
+        "webhook": model_table(WebhookForm),
+        "manual": model_table(ManualForm),
+        "concurrency": model_table(ConcurrencyForm),
         "step": model_table(StepForm),
         "retry": model_table(RetryForm),
         "combining": "\n\n".join(combining),

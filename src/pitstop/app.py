@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.service.audit import Audit
     from pitstop.service.desks import Service
     from pitstop.service.flows import Finding
-    from pitstop.service.local.server import ServerService
+    from pitstop.service.local.server import NewWorkshop, ServerService
     from pitstop.service.sealing import Seal
     from pitstop.service.secrets import Secrets
     from pitstop.store.port import ServerStore
@@ -60,12 +60,15 @@ def open_server_service(
     access: "Access | None" = None,
     audit: "Audit | None" = None,
     clock: "Clock | None" = None,
+    new_workshop: "NewWorkshop | None" = None,
 ) -> "AbstractAsyncContextManager[ServerService]":
     """The service of a server, whose runs are kept in `store`."""
     from pitstop.service.local import server
 
     given = settings, store, seal, options, secrets, _choose_backends(settings), partial(_examine, settings)
-    return server.open_server_service(*given, flow_folders, access=access, audit=audit, clock=clock)
+    return server.open_server_service(
+        *given, flow_folders, access=access, audit=audit, clock=clock, new_workshop=new_workshop
+    )
 
 
 def _choose_backends(settings: Settings, new_keeper: "Callable[[], KeeperProcess] | None" = None) -> "Backends":

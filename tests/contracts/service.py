@@ -347,6 +347,24 @@ class ServiceContract(DebuggerContract, WorkspaceContract, TerminalStepContract)
         assert await cases(report % "") == [("buys", "passed", "fixed")]
         assert await cases(report % "<error message='no'/>") == [("buys", "error", "new")]
 
+    async def test_a_comparison_of_tests_says_with_which_run(self, desk: Desk) -> None:
+        flow = "steps: [{id: tests, run: 'cp report.xml out.xml', tests: out.xml}]"
+        report = textwrap.dedent(JUNIT) % ""
+        (desk.folder / "report.xml").write_text(report)
+        first = await desk.run_to_end(flow)
+        (desk.folder / "report.xml").write_text(report.replace('"buys"', '"lends"'))
+        second = await desk.run_to_end(flow)
+
+        alone, compared = await first.test_comparison(), await second.test_comparison()
+
+        assert (alone.cases, alone.compared_with) == ((), None)
+        assert compared.compared_with is not None
+        assert (compared.compared_with.run, compared.compared_with.ref) == (first.id, None)
+        assert [(each.name, each.change) for each in compared.cases] == [("buys", "removed")]
+        assert [(each.step, each.total, each.compared_with) for each in compared.steps] == [
+            ("tests", 2, compared.compared_with)
+        ]
+
     async def test_a_question_is_answered(self, desk: Desk) -> None:
         run = await desk.start("steps: [{id: ask, approve: Ship it?}]", can_ask=True)
         (question,) = await until(run.questions)

@@ -14,7 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from pitstop.errors import CommandRefused, Unknown
-from pitstop.service.caller import Caller, Record, Role, record_nothing
+from pitstop.service.caller import Caller, Record, Role, Scope, record_nothing
 
 OWNER = "owner"
 SESSION_SECONDS = 7 * 24 * 3600
@@ -29,6 +29,9 @@ class TokenInfo(Struct, frozen=True):
     name: str
     role: Role
     created_at: float
+    scope: Scope = "all"
+    repo: str | None = None
+    expires_at: float | None = None
 
 
 class NewToken(Struct, frozen=True):
@@ -37,6 +40,9 @@ class NewToken(Struct, frozen=True):
     name: str
     role: Role
     token: str
+    scope: Scope = "all"
+    repo: str | None = None
+    expires_at: float | None = None
 
 
 class TokenRecord(Struct, frozen=True):
@@ -46,6 +52,9 @@ class TokenRecord(Struct, frozen=True):
     role: Role
     digest: str
     created_at: float
+    scope: Scope = "all"
+    repo: str | None = None
+    expires_at: float | None = None
 
 
 class TokenStore(Protocol):
@@ -96,7 +105,9 @@ class Access:
             token = await self._of_session(session)
         else:
             return None
-        return None if token is None else Caller(token.name, token.role, key)
+        if token is None or (token.expires_at is not None and token.expires_at <= self._now()):
+            return None
+        return Caller(token.name, token.role, key, token.scope, token.repo)
 
     # Sessions
 
@@ -152,19 +163,31 @@ class Access:
 
     async def tokens(self, caller: Caller) -> tuple[TokenInfo, ...]:
         caller.require("operator")
-        return tuple(TokenInfo(each.name, each.role, each.created_at) for each in await self._store.all())
+        stored = await self._store.all()
+        return tuple(TokenInfo(**{field: getattr(each, field) for field in _SHOWN}) for each in stored)
 
-    async def add_token(self, caller: Caller, name: str, role: Role) -> NewToken:
-        """CommandRefused when the name is taken."""
+    async def add_token(
+        self,
+        caller: Caller,
+        name: str,
+        role: Role,
+        *,
+        scope: Scope = "all",
+        repo: str | None = None,
+        lasts_seconds: float | None = None,
+    ) -> NewToken:
+        """CommandRefused when the name is taken, or the scope does not fit the role or the repository."""
         caller.require("operator")
+        _check_scope(role, scope, repo)
+        expires_at = None if lasts_seconds is None else self._now() + lasts_seconds
         async with self._changing:
             if _find(await self._store.all(), "name", name) is not None:
                 raise CommandRefused(f"token {name!r} already exists: choose another name, or remove that token")
             token = secrets.token_urlsafe(32)
-            await self._store.add(TokenRecord(name, role, digest_of(token), self._now()))
+            await self._store.add(TokenRecord(name, role, digest_of(token), self._now(), scope, repo, expires_at))
             self._forget()
-        await self._record(caller, "add_token", None, {"name": name, "role": role})
-        return NewToken(name, role, token)
+        await self._record(caller, "add_token", None, {"name": name, "role": role, "scope": scope, "repo": repo})
+        return NewToken(name, role, token, scope, repo, expires_at)
 
     async def remove_token(self, caller: Caller, name: str) -> None:
         """Revoke a token, with its sessions. Unknown when there is none; CommandRefused for the last operator."""
@@ -173,7 +196,7 @@ class Access:
             stored = await self._store.all()
             if _find(stored, "name", name) is None:
                 raise Unknown("token", name)
-            if not any(each.role == "operator" and each.name != name for each in stored):
+            if not any(_is_operator(each) and each.name != name for each in stored):
                 raise CommandRefused(f"{name!r} is the last operator token: create another one first")
             await self._store.remove(name)
             self._forget()
@@ -196,6 +219,23 @@ class Access:
     def _forget(self) -> None:
         self._changes += 1
         self._known = None
+
+
+_SHOWN = TokenInfo.__struct_fields__
+
+
+def _is_operator(token: TokenRecord) -> bool:
+    return token.role == "operator" and token.scope == "all" and token.expires_at is None
+
+
+def _check_scope(role: Role, scope: Scope, repo: str | None) -> None:
+    """CommandRefused: a token for reading cannot be an operator's, and only one for git can be for one repository."""
+    if scope == "git:read" and role != "viewer":
+        raise CommandRefused("a token with scope git:read needs the role viewer")
+    if scope == "git:write" and role != "operator":
+        raise CommandRefused("a token with scope git:write needs the role operator")
+    if repo is not None and scope == "all":
+        raise CommandRefused("a token for one repository needs the scope git:read or git:write")
 
 
 def _mark_of(token: TokenRecord) -> str:

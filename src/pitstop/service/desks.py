@@ -9,7 +9,10 @@ if TYPE_CHECKING:  # a door loads the desks that it uses
     from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
     from pitstop.service.debugging import Debugging
+    from pitstop.service.feed import FeedDesk
     from pitstop.service.flows import Flows
+    from pitstop.service.hooks import Hooks, HookServer
+    from pitstop.service.repos import GitServer, Repos, Triggers
     from pitstop.service.runs import Runs
     from pitstop.service.secrets import Secrets
     from pitstop.service.workspaces import Workspaces
@@ -29,4 +32,10 @@ class Service(Struct, frozen=True, kw_only=True):
     access: "Access | None" = None
     secrets: "Secrets | None" = None
     audit: "Audit | None" = None
+    repos: "Repos | None" = None
+    triggers: "Triggers | None" = None
+    git: "GitServer | None" = None
+    feed: "FeedDesk | None" = None
+    hooks: "Hooks | None" = None
+    deliveries: "HookServer | None" = None
     attaching: "Attaching | None" = None  # of the service in a process of its own

@@ -7,10 +7,11 @@ from msgspec import Struct
 
 from pitstop.runs.flow_info import FlowInfo, StepInfo
 from pitstop.runs.graph_targets import read_target
+from pitstop.runs.repositories import read_address
 from pitstop.runs.run_request import BreakpointRequest, RunRequest
 from pitstop.service.caller import Caller
 
-__all__ = ["Finding", "FlowInfo", "Flows", "StepInfo", "StepTypeHelp", "StoredFlow", "read_target"]
+__all__ = ["Finding", "FlowInfo", "Flows", "StepInfo", "StepTypeHelp", "StoredFlow", "read_address", "read_target"]
 
 
 class StoredFlow(Struct, frozen=True):
@@ -46,8 +47,10 @@ class Finding(Struct, frozen=True):
 class Flows(Protocol):
     """Questions about flows and about the machine. Only storing breakpoints needs an operator."""
 
-    async def check(self, caller: Caller, flow: str, text: str | None = None) -> FlowInfo:
-        """The flow in a file, or in a text; BadFlow with every mistake in it."""
+    async def check(
+        self, caller: Caller, flow: str, text: str | None = None, *, repo: str | None = None, ref: str | None = None
+    ) -> FlowInfo:
+        """The flow in a file, in a text, or in a repository; BadFlow with every mistake in it."""
         ...
 
     async def resolve(self, caller: Caller, request: RunRequest) -> FlowInfo:

@@ -19,7 +19,7 @@ from pitstop.runs.run_output import (
     WorkspaceProgress,
 )
 from pitstop.runs.run_request import BreakpointRequest, BreakPosition, DebugRequest, RerunRequest, RunRequest
-from pitstop.runs.test_results import TestCase, TestedRun
+from pitstop.runs.test_results import ComparedRun, TestCase, TestComparison, TestedRun, TestedStep
 from pitstop.service.caller import Caller
 from pitstop.steps.approvals import Question
 
@@ -31,6 +31,7 @@ __all__ = [
     "ArtifactInfo",
     "BreakPosition",
     "BreakpointRequest",
+    "ComparedRun",
     "DebugRequest",
     "EventInfo",
     "Failure",
@@ -48,7 +49,9 @@ __all__ = [
     "Runs",
     "Stream",
     "TestCase",
+    "TestComparison",
     "TestedRun",
+    "TestedStep",
     "WorkspaceProgress",
     "printable",
     "shown_line",
@@ -111,10 +114,22 @@ class ActiveRun(Protocol):
         """What is in a file that was handed on; UnknownArtifact."""
         ...
 
-    async def tests(self) -> tuple[TestCase, ...]: ...
+    async def tests(self, default_branch: str | None = None) -> tuple[TestCase, ...]:
+        """The cases of `test_comparison`."""
+        ...
+
+    async def test_comparison(self, default_branch: str | None = None) -> TestComparison:
+        """The tests that failed or changed since the last whole run on the same branch or tag.
+
+        If that has none, they are compared with the default branch, and if there is no repository, with any run.
+        """
+        ...
 
     async def test_history(self, limit: int = 20) -> tuple[TestedRun, ...]:
-        """The tests of this run and of the whole runs of its flow before it that had any, the newest first."""
+        """The tests of this run and of the whole runs of its flow before it that had any, the newest first.
+
+        They are those of the same branch or tag, if the run is of a repository.
+        """
         ...
 
     async def questions(self) -> tuple[Question, ...]:

@@ -24,7 +24,10 @@ class ServerSecrets:
         used = used_secrets(planned)
         if not used:
             return {}
-        flow = self._stored_flows.name_of(prepared.record.file, planned.texts.get(planned.flow.source.file, ""))
+        record = prepared.record
+        if record.repo is not None:
+            return await self._secrets.values_for(record.repo, record.file.partition(":")[2], used)
+        flow = self._stored_flows.name_of(record.file, planned.texts.get(planned.flow.source.file, ""))
         return await self._secrets.values_for(None, flow, used)
 
     def of(self, record: RunRecord) -> Mapping[str, str]:

@@ -10,8 +10,10 @@ import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pitstop.errors import Mistake
-from pitstop.service.caller import Role
+from pitstop.service.caller import Role, Scope
 from pitstop.service.flows import FlowInfo
+from pitstop.service.hooks import Provider
+from pitstop.service.repos import NewRepo, RepoChanges
 from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest, RunInfo, RunRequest
 from pitstop.service.workspaces import ShellMode, ShellPlace, ShellRecord
 
@@ -36,6 +38,8 @@ Text = Annotated[str, Field(max_length=4096), AfterValidator(_without_nul)]
 PathText = Annotated[Text, AfterValidator(of_file_system)]
 LongText = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_without_nul)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_without_nul)]
+Sha = Annotated[str, Field(pattern="^[0-9a-f]{40}$", examples=["0" * 40])]
+RepoName = Annotated[str, Field(max_length=64, examples=["shop"])]
 Stop = Annotated[int, Field(ge=1, lt=2**53, description="The stop to act on; 409 if it has ended.")]
 Values = Annotated[dict[str, Any], Field(max_length=10_000)]
 
@@ -48,11 +52,15 @@ class Form(BaseModel):
 
 
 class FlowChoice(Form):
-    """Exactly one of: a file on the server's machine, a text with an optional name, or the name of a stored flow."""
+    """One of: a file on the server's machine, a text with an optional name, the name of a stored flow, or of a flow of
+    a repository.
+    """
 
     path: PathText | None = None
     text: LongText | None = None
     name: PathText | None = None
+    repo: RepoName | None = Field(None, description="The repository that the named flow is in.")
+    ref: Text | None = Field(None, description="Its branch, tag or commit; the default branch if omitted.")
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:
@@ -60,6 +68,10 @@ class FlowChoice(Form):
             raise ValueError("use `path`, or `text` with an optional `name`, or `name`")
         if self.path is not None and self.name is not None:
             raise ValueError("use either `path` or `name`")
+        if self.repo is not None and (self.name is None or self.text is not None):
+            raise ValueError("a flow of a `repo` needs its `name`, and no `text`")
+        if self.ref is not None and self.repo is None:
+            raise ValueError("`ref` needs a `repo`")
         return self
 
     @property
@@ -121,7 +133,8 @@ class RunForm(_Starting):
     commit: Text | None = Field(None, description="Check out this commit of the folder into a fresh workspace.")
 
     def to_request(self) -> RunRequest:
-        return RunRequest(**{**self._fields(), "flow": self.flow.flow, "text": self.flow.text})
+        chosen = {"flow": self.flow.flow, "text": self.flow.text, "repo": self.flow.repo, "ref": self.flow.ref}
+        return RunRequest(**{**self._fields(), **chosen})
 
 
 class RerunForm(_Starting):
@@ -182,6 +195,78 @@ class SecretForm(Form):
 class TokenForm(Form):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     role: Role
+    scope: Scope = Field("all", description="`git:read` and `git:write` tokens can only be used by git.")
+    repo: RepoName | None = Field(None, description="Restrict a token for git to this repository.")
+    lasts_seconds: Annotated[float, Field(gt=0, le=10 * 365 * 86400, strict=False)] | None = Field(
+        None, description="When the token expires; never by default."
+    )
+
+
+# --- Repositories ----------------------------------------------------------------------------------------------------
+
+
+class NewRepoForm(Form):
+    name: RepoName
+    title: Annotated[Text, Field(max_length=200)] = ""
+    default_branch: Name = "main"
+    remote_url: Annotated[Text, Field(max_length=2000)] | None = None
+    ingest: bool = Field(False, description="Start no flows until `POST /repos/{repo}/ingested`.")
+
+    def to_request(self) -> NewRepo:
+        return NewRepo(**dict(self))
+
+
+class RepoChangesForm(Form):
+    title: Annotated[Text, Field(max_length=200)] | None = None
+    default_branch: Name | None = None
+    remote_url: Annotated[Text, Field(max_length=2000)] | None = None
+    protected: Annotated[list[Name], Field(max_length=100)] | None = Field(
+        None, description="Branches that only a merge by Pitstop may change."
+    )
+    disabled_flows: Annotated[list[Text], Field(max_length=200)] | None = None
+
+    def to_request(self) -> RepoChanges:
+        lists = {
+            name: None if value is None else tuple(value)
+            for name, value in (("protected", self.protected), ("disabled_flows", self.disabled_flows))
+        }
+        return RepoChanges(**{**dict(self), **lists})
+
+
+class BranchesForm(Form):
+    branches: Annotated[dict[Name, Sha], Field(min_length=1, max_length=500)] = Field(
+        description="The branches to delete, each with the commit that it is expected at."
+    )
+
+
+class WriteForm(Form):
+    branch: Name
+    path: PathText
+    text: LongText | None = Field(None, description="The new content; null deletes the file.")
+    expect: Annotated[str, Field(pattern="^([0-9a-f]{40})?$")] | None = Field(
+        None, description="The blob hash of the content that was opened; empty if the file must not exist."
+    )
+    message: Annotated[Text, Field(max_length=2000)] = ""
+
+
+class LandingForm(Form):
+    branch: Name
+    sha: Sha
+    remote: Annotated[Text, Field(max_length=2000)]
+
+
+class FireForm(Form):
+    ref: Text | None = None
+    inputs: Values = {}
+
+
+class HookForm(Form):
+    provider: Provider = "plain"
+    flow: Text | None = Field(None, description="Only for this flow; for all flows of the repository if omitted.")
+
+
+class SwitchForm(Form):
+    enabled: bool
 
 
 # --- Answers that only HTTP gives ------------------------------------------------------------------------------------

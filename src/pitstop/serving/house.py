@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,10 +21,16 @@ from pitstop.doors.http.server import HttpServer, allow_connections, open_socket
 from pitstop.engine.clock import SystemClock
 from pitstop.engine.ports import Clock
 from pitstop.errors import PitstopError
+from pitstop.platform.open_repos import read_home_id
+from pitstop.platform.stored.all import stored_in
+from pitstop.platform.stored.feed import tell_statuses
+from pitstop.platform.stored.test_report_consumer import TestReportConsumer
+from pitstop.platform.workshop import Workshop
 from pitstop.runs.server_runs import ServerOptions
 from pitstop.service.access import Access
 from pitstop.service.audit import Audit
 from pitstop.service.idempotency import Idempotency
+from pitstop.service.local.hooks import open_secret
 from pitstop.service.local.server import ServerService
 from pitstop.service.private_files import replace_private
 from pitstop.service.sealing import read_seal
@@ -36,6 +43,7 @@ from pitstop.serving.notify import notify_systemd
 from pitstop.serving.operations import ServerOperations
 from pitstop.serving.process_privacy import hide_process
 from pitstop.settings import Settings
+from pitstop.store.sql.consumers import Consumers
 from pitstop.store.sql.store import open_sql_store
 
 PORT = 7878
@@ -91,10 +99,12 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
     clock = SystemClock()
     with await listen(serving.host, serving.port, clock) as listening:
         url = url_of(serving.host, listening)
-        store = await open_sql_store(settings.database)
+        store = await open_sql_store(settings.database, on_status=tell_statuses)
         seal = read_seal(settings.key_file)
+        home = read_home_id(settings.home_id_file)
         options = ServerOptions(
             address=url,
+            home=home,
             slots=serving.slots,
             lease_seconds=serving.lease_seconds,
             drain_seconds=serving.drain_seconds,
@@ -105,7 +115,18 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
         secrets = Secrets(StoredSecrets(store.database), seal, audit.record)
         access = Access(StoredTokens(store.database, seal, settings.token_file), record=audit.record)
         async with open_server_service(
-            settings, store, seal, options, secrets, folders, access=access, audit=audit, clock=clock
+            settings,
+            store,
+            seal,
+            options,
+            secrets,
+            folders,
+            access=access,
+            audit=audit,
+            clock=clock,
+            new_workshop=partial(
+                Workshop, stored_in(store.database), settings.repos, home, store.servers, open_secret(seal)
+            ),
         ) as service:
             app = create_app(
                 service,
@@ -114,13 +135,16 @@ async def open_house(serving: Serving) -> AsyncIterator[Open]:
                 hosts=(*serving.allowed_hosts, serving.host),
             )
             server = HttpServer(app)
+            consumers = Consumers(store.database, store.news, [TestReportConsumer(store.database)])
             async with asyncio.TaskGroup() as group:
+                consuming = group.create_task(consumers.follow(), name="consumers of the logs")
                 serving_http = group.create_task(server._serve([listening]), name="http")
                 await server.listening.wait()
                 try:
                     with address_kept(settings, url):
                         yield Open(service, access, server, url)
                 finally:
+                    consuming.cancel()
                     server.should_exit = True
                     await asyncio.wait([serving_http])  # in good order, whatever ends it: streams hold on to runs
 

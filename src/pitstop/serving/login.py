@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pitstop.errors import PitstopError
-from pitstop.program import program
+from pitstop.errors import NoServer, PitstopError
 from pitstop.service.wire import LoginLink
 from pitstop.settings import Settings, read_settings
 
@@ -19,15 +18,6 @@ if TYPE_CHECKING:
     from pitstop.service.remote.connection import Connection
 
 T = TypeVar("T")
-
-
-class NoServer(PitstopError):
-    """No server of this user is known."""
-
-    code = "server.none"
-
-    def __init__(self) -> None:
-        super().__init__(f"no server is running here: start one with `{program()} up`, or pass --server")
 
 
 def login_command(words: Sequence[str], open_service: Any, interrupts: Any) -> int:

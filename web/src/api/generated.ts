@@ -34,6 +34,25 @@ export type AuditPage = {
   next: string | null;
 };
 
+/** A branch, and how many commits it is ahead of and behind the default branch; None if that does not exist. */
+export type Branch = {
+  ahead: number | null;
+  behind: number | null;
+  commit: RefValue;
+  name: string;
+};
+
+/** A page of branches, by name; `next` is the cursor of the next page. */
+export type BranchPage = {
+  branches: Branch[];
+  next: string | null;
+};
+
+export type BranchesForm = {
+  /** The branches to delete, each with the commit that it is expected at. */
+  branches: Record<string, string>;
+};
+
 /** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with `has_equals`, becomes `equals`. */
 export type BreakpointForm = {
   condition?: string | null;
@@ -124,9 +143,22 @@ export type ChangeInfo = {
   path: string;
 };
 
+/** A file that differs; `added` and `removed` count lines, and are None if it is binary or was not counted. */
+export type ChangedFile = {
+  added: number | null;
+  old_path: string | null;
+  path: string;
+  removed: number | null;
+  status: "added" | "copied" | "deleted" | "modified" | "renamed" | "type_changed";
+};
+
 export type CheckForm = {
   name?: string | null;
   path?: string | null;
+  /** Its branch, tag or commit; the default branch if omitted. */
+  ref?: string | null;
+  /** The repository that the named flow is in. */
+  repo?: string | null;
   text?: string | null;
 };
 
@@ -136,12 +168,36 @@ export type CheckedFlow = {
   mistakes: Mistake[];
 };
 
+/** A commit in a history; `at` is when it was committed, in seconds since the epoch. */
+export type CommitEntry = {
+  at: number;
+  author: string;
+  body: string;
+  email: string;
+  parents: string[];
+  sha: string;
+  subject: string;
+};
+
 /** The commit of a run. `has_changes`: the folder had uncommitted changes when the run started. */
 export type CommitInfo = {
   branch: string | null;
   has_changes: boolean;
   message: string;
   sha: string;
+};
+
+/** A page of commits, the newest first; `next` is the cursor of the next page. */
+export type CommitPage = {
+  commits: CommitEntry[];
+  next: string | null;
+};
+
+/** The run that tests were compared with; `ref` is its branch or tag in the repository, if it is of one. */
+export type ComparedRun = {
+  created_at: number;
+  ref: string | null;
+  run: string;
 };
 
 export type ConfigForm = {
@@ -217,6 +273,35 @@ export type DebugState = {
   watches: string[];
 };
 
+/** The answer to a delivery: what each flow made of it. */
+export type Delivered = {
+  delivery: string;
+  firings: FiringInfo[];
+  is_ping: boolean;
+};
+
+/** Something that was delivered, and how it was answered. A large one is stored without its body. */
+export type DeliveryInfo = {
+  at: number;
+  can_repeat: boolean;
+  delivery: string;
+  event: string;
+  headers: Record<string, string>;
+  hook: string;
+  id: number;
+  reason: string | null;
+  size: number;
+  status: number;
+};
+
+/** The files that differ between two commits; `base` is the one that they were compared with. */
+export type Diff = {
+  base: string;
+  files: ChangedFile[];
+  head: string;
+  is_cut: boolean;
+};
+
 /** An edit made at a stop, which can be undone until its frame resumes. `preview` is the value in one line; `value` is set for a plain value, and truncated when it is long. */
 export type EditInfo = {
   is_cut: boolean;
@@ -276,6 +361,17 @@ export type FileChanges = {
   total: number;
 };
 
+/** A file as it can be shown. `size` is that of the whole file; there is no text if it is binary. */
+export type FileContent = {
+  is_binary: boolean;
+  is_cut: boolean;
+  is_lfs: boolean;
+  path: string;
+  sha: string;
+  size: number;
+  text: string | null;
+};
+
 /** One file at two points. `diff` is a unified diff, empty for a binary file; no `kind` means no change. */
 export type FileDiff = {
   diff: string;
@@ -293,10 +389,41 @@ export type Finding = {
   works: boolean;
 };
 
-/** Exactly one of: a file on the server's machine, a text with an optional name, or the name of a stored flow. */
+export type FireForm = {
+  inputs?: Record<string, unknown>;
+  ref?: string | null;
+};
+
+/** What a trigger made of an event: the run that it started, or the reason why it started none. */
+export type FiringInfo = {
+  at: number;
+  flow: string;
+  id: number;
+  kind: "card_complete" | "manual" | "push" | "schedule" | "webhook";
+  outcome: "duplicate" | "pending" | "refused" | "skipped" | "started";
+  push: number | null;
+  reason: string | null;
+  ref: string | null;
+  repo: string;
+  run: string | null;
+  sha: string | null;
+  who: string;
+};
+
+/** A page of firings, the newest first; `next` is the cursor of the next page. */
+export type FiringPage = {
+  firings: FiringInfo[];
+  next: string | null;
+};
+
+/** One of: a file on the server's machine, a text with an optional name, the name of a stored flow, or of a flow of a repository. */
 export type FlowChoice = {
   name?: string | null;
   path?: string | null;
+  /** Its branch, tag or commit; the default branch if omitted. */
+  ref?: string | null;
+  /** The repository that the named flow is in. */
+  repo?: string | null;
   text?: string | null;
 };
 
@@ -317,6 +444,14 @@ export type FlowInfo = {
   secrets: SecretUse[];
   steps: StepInfo[];
   warnings: Mistake[];
+};
+
+/** A folder at a commit; `is_cut` says that it has more entries. */
+export type Folder = {
+  entries: TreeEntry[];
+  is_cut: boolean;
+  path: string;
+  sha: string;
 };
 
 export type ForceForm = {
@@ -351,6 +486,25 @@ export type GotoForm = {
   step: string;
   /** The stop to act on; 409 if it has ended. */
   stop: number;
+};
+
+export type HookForm = {
+  /** Only for this flow; for all flows of the repository if omitted. */
+  flow?: string | null;
+  provider?: "github" | "gitlab" | "gitea" | "plain";
+};
+
+/** A webhook as users see it. `path` is where deliveries go; the secret is shown only when it is created. */
+export type HookInfo = {
+  created_at: number;
+  enabled: boolean;
+  flow: string | null;
+  id: string;
+  last_at: number | null;
+  path: string;
+  provider: "gitea" | "github" | "gitlab" | "plain";
+  repo: string;
+  secret: string | null;
 };
 
 /** The answer also has the path of the injected step. */
@@ -399,6 +553,12 @@ export type InputInfo = {
   type: string | null;
 };
 
+export type LandingForm = {
+  branch: string;
+  remote: string;
+  sha: string;
+};
+
 /** A line of a step's log. `number` counts the lines of the occurrence from 1; `text` keeps escape sequences. */
 export type LogLine = {
   number: number;
@@ -443,10 +603,22 @@ export type MuteForm = {
   muted?: boolean;
 };
 
+export type NewRepoForm = {
+  default_branch?: string;
+  /** Start no flows until `POST /repos/{repo}/ingested`. */
+  ingest?: boolean;
+  name: string;
+  remote_url?: string | null;
+  title?: string;
+};
+
 /** A new token: it is shown only once. */
 export type NewToken = {
+  expires_at: number | null;
   name: string;
+  repo: string | null;
   role: "operator" | "viewer";
+  scope: "all" | "git:read" | "git:write";
   token: string;
 };
 
@@ -471,6 +643,14 @@ export type OutcomeInfo = {
   outputs: unknown;
   paused_seconds: number;
   status: string;
+};
+
+/** The changed lines of a file, as a unified diff. */
+export type Patch = {
+  file: ChangedFile;
+  is_binary: boolean;
+  is_cut: boolean;
+  text: string;
 };
 
 export type PauseForm = {
@@ -503,10 +683,90 @@ export type Problem = {
   type: string;
 };
 
+/** A move of a branch or tag, with what each flow made of it. `note` says why it started nothing at all. */
+export type PushInfo = {
+  at: number;
+  firings: FiringInfo[];
+  id: number;
+  is_forced: boolean;
+  new: string | null;
+  note: string | null;
+  old: string | null;
+  ref: string;
+  subject: string;
+  via: "ingest" | "merge" | "push" | "scan" | "write";
+  who: string;
+};
+
+/** A page of pushes, the newest first; `next` is the cursor of the next page. */
+export type PushPage = {
+  next: string | null;
+  pushes: PushInfo[];
+};
+
 /** A question of a step to the user. */
 export type Question = {
   occurrence: string;
   prompt: string;
+};
+
+/** The commit that a ref leads to; `at` is when it was committed, in seconds since the epoch. `object` is what the ref itself names: the commit, or an annotated tag of it. */
+export type RefValue = {
+  at: number;
+  author: string;
+  object: string;
+  sha: string;
+  subject: string;
+};
+
+export type RepoChangesForm = {
+  default_branch?: string | null;
+  disabled_flows?: string[] | null;
+  /** Branches that only a merge by Pitstop may change. */
+  protected?: string[] | null;
+  remote_url?: string | null;
+  title?: string | null;
+};
+
+/** A flow of a repository. One with problems, or that is disabled, starts nothing. */
+export type RepoFlowInfo = {
+  is_enabled: boolean;
+  name: string;
+  next_times: number[];
+  path: string;
+  problems: Mistake[];
+  title: string;
+  triggers: Record<string, unknown>;
+};
+
+/** A flow with its text at a commit. */
+export type RepoFlowText = {
+  is_enabled: boolean;
+  name: string;
+  next_times: number[];
+  path: string;
+  problems: Mistake[];
+  sha: string;
+  text: string;
+  title: string;
+  triggers: Record<string, unknown>;
+};
+
+/** A repository. `head` is the commit of its default branch; `address` is that of another server that has it. */
+export type RepoInfo = {
+  address: string | null;
+  broken_flows: number;
+  created_at: number;
+  default_branch: string;
+  disabled_flows: string[];
+  error: string | null;
+  flows: number;
+  head: CommitEntry | null;
+  id: string;
+  protected: string[];
+  remote_url: string | null;
+  state: "creating" | "deleting" | "failed" | "ready";
+  title: string;
 };
 
 export type RerunForm = {
@@ -565,8 +825,11 @@ export type RunDetail = {
   last_event: number;
   priority: number;
   problem: string | null;
+  ref: string | null;
+  repo: string | null;
   session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   started_at: number | null;
+  started_by: string | null;
   status: "cancelled" | "failed" | "passed" | "paused" | "pending" | "running" | "timed_out";
   stops: number[];
   texts: Record<string, string>;
@@ -608,8 +871,11 @@ export type RunInfo = {
   last_event: number;
   priority: number;
   problem: string | null;
+  ref: string | null;
+  repo: string | null;
   session: "connected" | "ended" | "none" | "pending" | "timeout" | "waiting";
   started_at: number | null;
+  started_by: string | null;
   status: "cancelled" | "failed" | "passed" | "paused" | "pending" | "running" | "timed_out";
   stops: number[];
 };
@@ -752,15 +1018,27 @@ export type StoredFlow = {
   problem: string | null;
 };
 
-/** One test of a report: passed, failed, error or skipped. `change` compares it with the previous run. */
+export type SwitchForm = {
+  enabled: boolean;
+};
+
+/** One test of a report: passed, failed, error or skipped. `change` compares it with the run before. A test that was removed has the status `removed`. */
 export type TestCase = {
-  change: "" | "fixed" | "flaky" | "new" | "still_failing";
+  change: "" | "fixed" | "flaky" | "new" | "removed" | "still_failing";
   message: string;
   name: string;
   seconds: number;
   status: string;
   step: string;
   suite: string;
+};
+
+/** The tests of a run that failed or changed, with the newest run that they were compared with. `left_out` is how many more there are. */
+export type TestComparison = {
+  cases: TestCase[];
+  compared_with: ComparedRun | null;
+  left_out: number;
+  steps: TestedStep[];
 };
 
 /** The test results of one run: how many tests there were, and which failed. */
@@ -775,16 +1053,44 @@ export type TestedRun = {
   total: number;
 };
 
+/** The totals of one step, and the last whole run before it that reported tests of the same step. */
+export type TestedStep = {
+  compared_with: ComparedRun | null;
+  failed: number;
+  seconds: number;
+  skipped: number;
+  step: string;
+  total: number;
+};
+
 export type TokenForm = {
+  /** When the token expires; never by default. */
+  lasts_seconds?: number | null;
   name: string;
+  /** Restrict a token for git to this repository. */
+  repo?: string | null;
   role: "viewer" | "operator";
+  /** `git:read` and `git:write` tokens can only be used by git. */
+  scope?: "all" | "git:read" | "git:write";
 };
 
 /** The owner of a token; the token itself is not stored. */
 export type TokenInfo = {
   created_at: number;
+  expires_at: number | null;
   name: string;
+  repo: string | null;
   role: "operator" | "viewer";
+  scope: "all" | "git:read" | "git:write";
+};
+
+/** A file or folder of a commit. Only files and links have a size, in bytes. */
+export type TreeEntry = {
+  kind: "file" | "folder" | "link" | "submodule";
+  name: string;
+  path: string;
+  sha: string;
+  size: number | null;
 };
 
 export type UndoForm = {
@@ -848,4 +1154,20 @@ export type WayInfo = {
 export type WholeScope = {
   cut: string[];
   scope: Record<string, unknown>;
+};
+
+export type WriteForm = {
+  branch: string;
+  /** The blob hash of the content that was opened; empty if the file must not exist. */
+  expect?: string | null;
+  message?: string;
+  path: string;
+  /** The new content; null deletes the file. */
+  text?: string | null;
+};
+
+/** A commit that Pitstop made on a branch. */
+export type Written = {
+  branch: string;
+  sha: string;
 };

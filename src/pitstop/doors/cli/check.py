@@ -14,6 +14,7 @@ from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.run_options import read_text
 from pitstop.errors import BadFlow
 from pitstop.service.caller import LOCAL
+from pitstop.service.flows import read_address
 
 if TYPE_CHECKING:
     from pitstop.service.desks import Service
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def check_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> int:
     parser = argparse.ArgumentParser(prog="pitstop check", description="Validate flow files.")
-    parser.add_argument("flows", metavar="FLOW", nargs="+", help="a flow file")
+    parser.add_argument("flows", metavar="FLOW", nargs="+", help="a flow file, or REPO:FLOW[@REF] on a server")
     add_server_option(parser)
     options = parser.parse_args(words)
     is_sent = server_of(options) is not None
@@ -36,7 +37,8 @@ async def _check(service: "Service", flows: Sequence[str], *, is_sent: bool) -> 
     """Print every error of the flows, and return how many there are. A server is sent the text of a file."""
     count = 0
     for flow in flows:
-        text = read_text(flow) if is_sent else None
+        is_file = not is_sent or read_address(flow) is None
+        text = read_text(flow) if is_sent and is_file else None
         try:
             told = await service.flows.check(LOCAL, flow, text)
         except BadFlow as error:

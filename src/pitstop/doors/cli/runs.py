@@ -24,11 +24,14 @@ def runs_command(words: Sequence[str], open_service: OpenService, interrupts: In
     parser.add_argument("search", metavar="TEXT", nargs="?", help="only runs with this text in their ID, flow or file")
     parser.add_argument("--status", choices=STATUSES, action="append", default=[], help="only runs with this status")
     parser.add_argument("--flow", metavar="NAME", help="only runs of the flow with this name")
+    parser.add_argument("--repo", metavar="REPO", help="only runs of this repository")
+    parser.add_argument("--ref", metavar="BRANCH", help="only runs of this branch or tag")
     parser.add_argument("--limit", metavar="N", type=int, default=20, help="maximum number of runs (20)")
     parser.add_argument("--json", action="store_true", help="newline-delimited JSON, one run per line")
     add_server_option(parser)
     options = parser.parse_args(words)
-    query = RunQuery(status=tuple(options.status), flow=options.flow, search=options.search, limit=options.limit)
+    chosen = {name: getattr(options, name) for name in ("flow", "repo", "ref", "search", "limit")}
+    query = RunQuery(status=tuple(options.status), **chosen)
     page = ask(open_chosen(options, open_service), lambda service: service.runs.list(LOCAL, query))
     for run in page.runs:
         print(json.dumps(to_builtins(run), ensure_ascii=False) if options.json else line_of(run))
@@ -47,7 +50,10 @@ def line_of(run: RunInfo) -> str:
     pinned = "  pinned" if run.is_pinned else ""
     kept = f"  files until {_moment(run.kept_until)}" if run.kept_until is not None and not run.is_pinned else ""
     sign = sign_of(run.status).shape
-    return f"{run.id}  {sign} {run.status:9}  {time}  {took:>7}  {run.flow}{after}{where}{by_hand}{pinned}{kept}"
+    of_repo = f"  {run.repo} {run.ref or ''}@{run.commit.sha[:7]}" if run.repo and run.commit else ""
+    by = f"  {run.started_by}" if run.repo and run.started_by else ""
+    rest = f"{of_repo}{by}{after}{where}{by_hand}{pinned}{kept}"
+    return f"{run.id}  {sign} {run.status:9}  {time}  {took:>7}  {run.flow}{rest}"
 
 
 def _moment(at: float) -> str:

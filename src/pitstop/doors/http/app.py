@@ -11,7 +11,9 @@ from starlette.requests import ClientDisconnect
 
 from pitstop.doors.http import answers, openapi
 from pitstop.doors.http.gate.gate import Gate
+from pitstop.doors.http.gate.git import GitGate
 from pitstop.doors.http.gate.headers import SafeHeaders
+from pitstop.doors.http.gate.hooks import HookGate
 from pitstop.doors.http.gate.limits import BodyLimit, Limits, Places
 from pitstop.doors.http.metrics import CountRequests, Metrics
 from pitstop.doors.http.openapi import describe
@@ -20,10 +22,13 @@ from pitstop.doors.http.routes import (
     breakpoints,
     debug,
     events,
+    feed,
     flows,
     health,
+    hooks,
     login,
     logs,
+    repos,
     runs,
     secrets,
     shell,
@@ -93,12 +98,13 @@ def create_app(
         *_service_routes(service, streams, limits),
         health.routes(operations, metrics),
         login.routes(service.access),
+        *_platform_routes(service, streams),
     ):
         app.router.routes += router.routes  # to include a router would match a request twice
     app.router.default = website.Website(web)
     app.add_route(f"{API}/openapi.json", openapi.answer_description, include_in_schema=False)
     describe(app)
-    _guard(app, service.access, hosts, limits, metrics)
+    _guard(app, service, service.access, hosts, limits, metrics)
     return app
 
 
@@ -113,7 +119,22 @@ def _service_routes(service: Service, streams: Streams, limits: Limits) -> tuple
     )
 
 
-def _guard(app: FastAPI, access: Access, hosts: Iterable[str], limits: Limits, metrics: Metrics) -> None:
+def _platform_routes(service: Service, streams: Streams) -> tuple[APIRouter, ...]:
+    """Those of the desks that only a server with a database has."""
+    if service.repos is None or service.triggers is None or service.feed is None or service.hooks is None:
+        return ()
+    return (
+        breakpoints.repo_flow_routes(service),
+        repos.routes(service.repos),
+        repos.flow_routes(service.triggers),
+        hooks.routes(service.hooks),
+        feed.routes(service.feed, streams),
+    )
+
+
+def _guard(
+    app: FastAPI, service: Service, access: Access, hosts: Iterable[str], limits: Limits, metrics: Metrics
+) -> None:
     """Put the gate in front of the routes, and turn errors into problem details."""
     app.add_exception_handler(PitstopError, answers.answer_error)
     app.add_exception_handler(RequestValidationError, answers.answer_invalid)
@@ -122,5 +143,9 @@ def _guard(app: FastAPI, access: Access, hosts: Iterable[str], limits: Limits, m
     app.add_exception_handler(Exception, answers.answer_bug)
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Gate, access=access, hosts=tuple(hosts))
+    if service.git is not None:
+        app.add_middleware(GitGate, access=access, server=service.git, hosts=tuple(hosts))
+    if service.deliveries is not None:
+        app.add_middleware(HookGate, server=service.deliveries, hosts=tuple(hosts))
     app.add_middleware(SafeHeaders)
     app.add_middleware(CountRequests, metrics=metrics)  # the outermost: it counts what the others refuse

@@ -11,6 +11,7 @@ from pitstop.errors import BadFlow
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.flow_info import SecretUse
 from pitstop.runs.info import tell_flow
+from pitstop.runs.repositories import read_address
 from pitstop.runs.run_maker import RunMaker, address_of
 from pitstop.runs.run_request import BreakpointRequest, RunRequest
 from pitstop.runs.stored_flows import StoredFlows
@@ -53,11 +54,17 @@ class FlowDesk:
         self._examine = examine
         self._record = record
 
-    async def check(self, caller: Caller, flow: str, text: str | None = None) -> FlowInfo:
+    async def check(
+        self, caller: Caller, flow: str, text: str | None = None, *, repo: str | None = None, ref: str | None = None
+    ) -> FlowInfo:
         evaluator = self._new_evaluator()
         try:
-            path = flow if text is not None else self._stored.path_of(flow)
-            planned = await self._files.check(path, evaluator, text)
+            if repo is not None:
+                found = await self._maker.flow_of_repo(repo, flow, ref)
+                planned = await self._files.check_at(found.path, evaluator, found.read)
+            else:
+                path = flow if text is not None else self._stored.path_of(flow)
+                planned = await self._files.check(path, evaluator, text)
         finally:
             await evaluator.close()
         from pitstop.service.flow_secrets import unlisted_secrets, used_secrets
@@ -129,7 +136,9 @@ class FlowDesk:
         return Reference()
 
     def _key(self, flow: str) -> str:
-        """Settings of a flow are stored with its file, however that is named."""
+        """Settings of a flow are stored with its file, however that is named, or as `REPO:FLOW`."""
+        if self._maker.has_repositories and read_address(flow) is not None:
+            return flow
         return address_of(self._stored.path_of(flow))
 
     async def _problem(self, file: Path) -> str | None:

@@ -3,12 +3,12 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from pitstop.errors import StoreUnavailable
 from pitstop.runs.run_info import RunPage, RunQuery
 from pitstop.runs.run_request import Request, RerunRequest, RunRequest, ShellOptions, ShellPlace
-from pitstop.service.caller import Caller, Record
+from pitstop.service.caller import LOCAL, Caller, Record
 
 if TYPE_CHECKING:  # a run need not load what it does not use
     from pitstop.runs.live_run import LiveRun
@@ -29,10 +29,12 @@ class RunDesks:
 
     async def start(self, caller: Caller, request: RunRequest) -> "LiveRun | PastRun":
         caller.require("operator")
+        request = replace(request, by="" if caller == LOCAL else caller.name)
         return await self._owned.start(request, partial(self._record, caller, "start_run", request=_given(request)))
 
     async def rerun(self, caller: Caller, run: str, request: RerunRequest) -> "LiveRun | PastRun":
         caller.require("operator")
+        request = replace(request, by="" if caller == LOCAL else caller.name)
         given = _given(request)
         return await self._owned.rerun(run, request, lambda _: self._record(caller, "rerun", run, given))
 
@@ -101,4 +103,4 @@ class RunDesks:
 
 def _given(request: RunRequest | RerunRequest) -> dict[str, Any]:
     """The fields of a request that are not empty."""
-    return {name: value for name, value in asdict(request).items() if value}
+    return {name: value for name, value in asdict(request).items() if value and name != "by"}

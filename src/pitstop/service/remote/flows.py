@@ -20,8 +20,12 @@ class RemoteFlows:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def check(self, caller: Caller, flow: str, text: str | None = None) -> FlowInfo:
+    async def check(
+        self, caller: Caller, flow: str, text: str | None = None, *, repo: str | None = None, ref: str | None = None
+    ) -> FlowInfo:
         choice = flow_choice(flow, text, is_here=self._connection.is_here)
+        if repo is not None:
+            choice = {"repo": repo, "name": flow, **({} if ref is None else {"ref": ref})}
         checked = await self._connection.post("/flows/check", choice, CheckedFlow)
         if checked.flow is None:
             raise BadFlow(checked.mistakes)

@@ -10,7 +10,10 @@ from pitstop.service.desks import Service
 from pitstop.service.remote.connection import Background, Connection, RunSocket
 from pitstop.service.remote.debugging import RemoteDebugging
 from pitstop.service.remote.flows import RemoteFlows
+from pitstop.service.remote.hooks import RemoteHooks
+from pitstop.service.remote.repos import RemoteRepos
 from pitstop.service.remote.runs import RemoteRuns
+from pitstop.service.remote.triggers import RemoteTriggers
 from pitstop.service.remote.workspaces import RemoteWorkspaces
 from pitstop.service.wire import Me
 from pitstop.settings import Settings
@@ -50,6 +53,9 @@ async def _open(connection: Connection) -> AsyncIterator[Service]:
                 runs=RemoteRuns(connection, background),
                 debugging=RemoteDebugging(connection),
                 workspaces=RemoteWorkspaces(connection, background),
+                repos=RemoteRepos(connection),
+                triggers=RemoteTriggers(connection),
+                hooks=RemoteHooks(connection),
             )
     finally:
         await connection.close()

@@ -26,7 +26,7 @@ class RemoteRuns:
 
     async def rerun(self, caller: Caller, run: str, request: RerunRequest) -> RemoteRun:
         body: dict[str, Any] = msgspec.to_builtins(request)
-        del body["run_id"]  # the server chooses it
+        del body["run_id"], body["by"]  # the server knows both
         return await self._start(caller, f"{_path(run)}/rerun", body)
 
     async def _start(self, caller: Caller, path: str, body: dict[str, Any]) -> RemoteRun:
@@ -41,8 +41,8 @@ class RemoteRuns:
         return RemoteRun(self._connection, detail, self._background, heard_from)
 
     async def list(self, caller: Caller, query: RunQuery) -> RunPage:
-        asked = {"status": [*query.status], "flow": query.flow, "search": query.search}
-        return await self._connection.get("/runs", RunPage, **asked, cursor=query.cursor, limit=query.limit)
+        asked: dict[str, Any] = {name: getattr(query, name) for name in RunQuery.__struct_fields__}
+        return await self._connection.get("/runs", RunPage, **(asked | {"status": [*query.status]}))
 
     async def pin(self, caller: Caller, run: str, *, pinned: bool = True) -> None:
         await self._connection.ask("POST", f"{_path(run)}/pin", {"pinned": pinned}, caller)

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Double, LargeBinary, Table, delete, func, select
+from sqlalchemy import Column, Double, LargeBinary, Row, Table, delete, func, select
 
 from pitstop.service.access import OWNER, TokenRecord, digest_of
 from pitstop.service.private_files import make_private, replace_private
@@ -25,6 +25,9 @@ tokens = Table(
     Column("hash", LargeBinary, nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
     Column("last_used_at", Double),
+    Column("scope", AnyText, nullable=False, server_default="all"),
+    Column("repo", AnyText),
+    Column("expires_at", Double),
 )
 
 settings = Table(
@@ -52,11 +55,12 @@ class StoredTokens:
         digest = digest_of(self._token_file.read_text().strip())
         owner = TokenRecord(OWNER, "operator", digest, self._token_file.stat().st_mtime)
         rows = await self._database.rows(select(tokens).order_by(tokens.c.name))
-        return (owner, *(TokenRecord(row.name, row.role, row.hash.hex(), row.created_at) for row in rows))
+        return (owner, *map(_to_record, rows))
 
     async def add(self, token: TokenRecord) -> None:
-        row = {"name": token.name, "role": token.role, "hash": bytes.fromhex(token.digest)}
-        await self._database.put(tokens, {**row, "created_at": self._database.now})
+        row = {name: getattr(token, name) for name in ("name", "role", "scope", "repo", "expires_at")}
+        hashed = {"hash": bytes.fromhex(token.digest)}
+        await self._database.put(tokens, {**row, **hashed, "created_at": self._database.now})
 
     async def remove(self, name: str) -> None:
         """The token of the owner is replaced by a new one."""
@@ -86,6 +90,10 @@ class StoredTokens:
     async def _logged_out(self) -> Any:
         is_session = func.substr(settings.c.name, 1, len(LOGGED_OUT)) == LOGGED_OUT  # LIKE ignores case on SQLite
         return await self._database.rows(select(settings.c.name, settings.c.value).where(is_session))
+
+
+def _to_record(row: "Row[Any, *tuple[Any, ...]]") -> TokenRecord:
+    return TokenRecord(row.name, row.role, row.hash.hex(), row.created_at, row.scope, row.repo, row.expires_at)
 
 
 def _new_token() -> str:

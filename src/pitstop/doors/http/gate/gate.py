@@ -1,6 +1,6 @@
 """The gate: is the request for this server, from a page of this server, from a known client, and is it allowed?"""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -15,8 +15,19 @@ COOKIE = "pitstop_session"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # What an anonymous client may read; a new route is closed until it is listed here. The pages have no data in them.
-OPEN_PATHS = ("/health", "/ready", "/login", "/", "/new", "/index.html", "/first.js", "/icon.svg", "/favicon.ico")
-OPEN_FOLDERS = ("/assets/", "/runs/")
+OPEN_PATHS = (
+    "/health",
+    "/ready",
+    "/login",
+    "/",
+    "/new",
+    "/repos",
+    "/index.html",
+    "/first.js",
+    "/icon.svg",
+    "/favicon.ico",
+)
+OPEN_FOLDERS = ("/assets/", "/runs/", "/repos/")
 VIEWER_PATHS = ("/logout", "/api/v1/login-links")  # that a viewer may post to: they act on the session of the caller
 
 
@@ -27,6 +38,17 @@ def host_name(host: str) -> str:
         return name + bracket if not port or (port[0] == ":" and port[1:].isdigit()) else ""
     name, colon, port = host.partition(":")
     return name.lower().rstrip(".") if not colon or port.isdigit() else ""
+
+
+def known_hosts(hosts: Iterable[str]) -> frozenset[str]:
+    """The names that a request may be for: these, and those of this machine's loopback."""
+    return frozenset((*LOOPBACK, *(host.lower() for host in hosts)))
+
+
+def check_host(host: str, known: Collection[str]) -> None:
+    """Foreign for a Host header that names another server."""
+    if host_name(host) not in known:
+        raise Foreign("Host", host)
 
 
 def is_our_page(origin: str, host: str) -> bool:
@@ -41,7 +63,7 @@ class Gate:
     def __init__(self, app: ASGIApp, access: Access, hosts: Iterable[str]) -> None:
         self._app = app
         self._access = access
-        self._hosts = {*LOOPBACK, *(host.lower() for host in hosts)}
+        self._hosts = known_hosts(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -56,8 +78,7 @@ class Gate:
 
     async def _let_in(self, scope: Scope, headers: Headers) -> None:
         host, origin = headers.get("host", ""), headers.get("origin")
-        if host_name(host) not in self._hosts:
-            raise Foreign("Host", host)
+        check_host(host, self._hosts)
         path: str = scope["path"]
         if "\0" in path:
             raise BadRequest("a URL must not contain a NUL character")
@@ -73,6 +94,7 @@ class Gate:
             raise Foreign("Origin", origin or "")
         if caller is None:
             raise NotKnown
+        caller.require_all()
         if (is_unsafe or (is_socket and path.endswith("/shell"))) and path not in VIEWER_PATHS:
             caller.require("operator")
         scope.setdefault("state", {})["caller"] = caller

@@ -51,7 +51,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         description="While workspace files are stored or restored for more than a second, `workspace.progress` events "
         "are sent, up to four per second and one at the end. They are not in the log and have no number.",
         response_class=Response,
-        responses=_streamed(_EVENTS),
+        responses=streamed(_EVENTS),
     )
     async def follow_events(caller: Who, run: RunId, after: Position) -> Response:
         """Stream the events above a number, until the run ends."""
@@ -63,7 +63,7 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         description="An event `lost` has the number of dropped chunks. `told` is sent when a step ends, after all its "
         "output, with the number of that event. `end` is sent when the run has ended.",
         response_class=Response,
-        responses=_streamed(_OUTPUT),
+        responses=streamed(_OUTPUT),
     )
     async def follow_output(caller: Who, run: RunId, after: Position) -> Response:
         """Stream the output of steps, from now on or after a number."""
@@ -73,6 +73,6 @@ def routes(service: Service, streams: Streams) -> APIRouter:
     return router
 
 
-def _streamed(example: str) -> dict[int | str, dict[str, object]]:
+def streamed(example: str) -> dict[int | str, dict[str, object]]:
     content = {MEDIA_TYPE: {"schema": _EVENT, "example": example.lstrip()}}
     return {200: {"description": "Server-sent events.", "content": content}, **problem_responses(404, 429, 503)}

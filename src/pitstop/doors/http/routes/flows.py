@@ -19,9 +19,10 @@ from pitstop.service.wire import CheckedFlow, CheckForm, FlowChoice, FlowDetail,
 def routes(service: Service) -> APIRouter:
     router = api_router("/flows", "flows")
 
-    async def checked(caller: Caller, flow: str, text: str | None = None) -> CheckedFlow:
+    async def checked(caller: Caller, flow: str, choice: FlowChoice | None = None) -> CheckedFlow:
+        chosen = choice or FlowChoice(name=flow)
         try:
-            return CheckedFlow(await service.flows.check(caller, flow, text))
+            return CheckedFlow(await service.flows.check(caller, flow, chosen.text, repo=chosen.repo, ref=chosen.ref))
         except BadFlow as error:
             return CheckedFlow(None, error.found)
 
@@ -38,7 +39,7 @@ def routes(service: Service) -> APIRouter:
     @router.post("/check", response_model=CheckedFlow, responses=problem_responses(404))
     async def check_flow(caller: Who, form: CheckForm) -> Response:
         """Validate a flow: its errors, or its steps."""
-        return answer(await checked(caller, await named_flow(service, caller, form), form.text))
+        return answer(await checked(caller, await named_flow(service, caller, form), form))
 
     @router.post("/resolve", response_model=FlowInfo, responses=problem_responses(404, 409))
     async def resolve_flow(caller: Who, form: RunForm) -> Response:
@@ -59,7 +60,7 @@ def routes(service: Service) -> APIRouter:
 
 async def named_flow(service: Service, caller: Caller, choice: FlowChoice) -> str:
     """The flow that is meant; UnknownFlow for a name that no stored flow has, whatever file is called so."""
-    is_named = choice.text is None and choice.path is None
+    is_named = choice.text is None and choice.path is None and choice.repo is None
     return await _file_of(service, caller, choice.flow) if is_named else choice.flow
 
 

@@ -18,12 +18,18 @@ from pitstop.doors.http.routes.parameters import After, IdempotencyKey, Limit, O
 from pitstop.doors.http.routes.route import api_router
 from pitstop.errors import UnknownArtifact
 from pitstop.service.desks import Service
-from pitstop.service.runs import ArtifactInfo, LogPage, Question, TestCase, TestedRun
+from pitstop.service.runs import ArtifactInfo, LogPage, Question, TestCase, TestComparison, TestedRun
 from pitstop.service.wire import AnswerForm, of_file_system
 
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The bytes.", "content": {"application/octet-stream": {}}}
 }
+
+
+DefaultBranch = Annotated[
+    str | None,
+    Query(max_length=255, description="Branch to compare with if no earlier run is on the same branch or tag."),
+]
 
 
 class _AnyPath(PathConvertor):
@@ -94,9 +100,14 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         return await _download(found.artifact(path), name, "application/octet-stream")
 
     @router.get("/tests", response_model=list[TestCase], responses=known)
-    async def list_tests(caller: Who, run: RunId) -> Response:
-        """Test results, compared with the previous run."""
-        return answer(await (await service.runs.get(caller, run)).tests())
+    async def list_tests(caller: Who, run: RunId, default_branch: DefaultBranch = None) -> Response:
+        """Tests that failed or changed, compared with the previous run."""
+        return answer(await (await service.runs.get(caller, run)).tests(default_branch))
+
+    @router.get("/tests/comparison", response_model=TestComparison, responses=known)
+    async def get_test_comparison(caller: Who, run: RunId, default_branch: DefaultBranch = None) -> Response:
+        """Tests that failed or changed, and the run that they are compared with."""
+        return answer(await (await service.runs.get(caller, run)).test_comparison(default_branch))
 
     @router.get("/tests/history", response_model=list[TestedRun], responses=known)
     async def list_test_history(caller: Who, run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:

@@ -25,6 +25,7 @@ Plain = Annotated[str | None, Query(max_length=1000, pattern=PLAIN)]
 FlowName = Annotated[
     str, Path(min_length=1, max_length=1000, pattern=PLAIN, examples=["deploy"]), AfterValidator(of_file_system)
 ]
+RepoId = Annotated[str, Path(max_length=64, pattern=PLAIN, description="The repository.", examples=["shop"])]
 IfMatch = Annotated[
     str | None,
     Header(alias="If-Match", max_length=200, description="The ETag of the resource; 412 if it has changed."),

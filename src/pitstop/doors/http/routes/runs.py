@@ -42,12 +42,15 @@ def routes(service: Service, streams: Streams) -> APIRouter:
         caller: Who,
         status: Annotated[list[RunStatus], Query(max_length=7)] = [],  # noqa: B006 - FastAPI makes a new one each time
         flow: Plain = None,
+        repo: Plain = None,
+        ref: Plain = None,
         search: Search = None,
         cursor: Cursor = None,
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
     ) -> Response:
         """List runs, newest first."""
-        query = RunQuery(status=tuple(status), flow=flow, search=search, cursor=cursor, limit=limit)
+        chosen = RunQuery(status=tuple(status), flow=flow, repo=repo, ref=ref, search=search)
+        query = replace(chosen, cursor=cursor, limit=limit)
         return answer(await service.runs.list(caller, query))
 
     @router.get("/{run}", response_model=RunDetail, responses=known)

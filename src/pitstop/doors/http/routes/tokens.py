@@ -32,7 +32,10 @@ def routes(access: Access) -> APIRouter:
     @router.post("/tokens", status_code=201, response_model=NewToken, responses=problem_responses(409))
     async def add_token(caller: Who, form: TokenForm) -> Response:
         """Create a token; it is shown only once."""
-        return answer(await access.add_token(caller, form.name, form.role), 201)
+        added = await access.add_token(
+            caller, form.name, form.role, scope=form.scope, repo=form.repo, lasts_seconds=form.lasts_seconds
+        )
+        return answer(added, 201)
 
     @router.delete("/tokens/{name}", status_code=204, responses=problem_responses(404, 409))
     async def remove_token(caller: Who, name: Annotated[str, Path(max_length=64)]) -> Response:

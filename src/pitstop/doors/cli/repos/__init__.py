@@ -1,0 +1,1 @@
+"""The commands for repositories: taking one in, looking at them, and landing what is finished."""
