@@ -1127,8 +1127,9 @@ class ProtectedRef(CommandRefused):
 
     code = "refused.protected_ref"
 
-    def __init__(self, repo: str, branch: str) -> None:
-        super().__init__(f"branch {branch!r} of {repo!r} is protected: only a merge by Pitstop may change it")
+    def __init__(self, repo: str, branch: str, reason: str = "") -> None:
+        why = f": {reason}" if reason else ": only a merge by Pitstop may change it"
+        super().__init__(f"branch {branch!r} of {repo!r} is protected{why}")
         self.repo = repo
         self.branch = branch
 

@@ -47,6 +47,7 @@ async def run_flow(
     and runs cleanup.
     """
     from pitstop.runs.flow_files import FlowFiles, plan_added_step
+    from pitstop.runs.planned_flow import step_kinds
     from pitstop.runs.workplaces import make_workplace, ports_in
 
     settings = read_settings()
@@ -59,7 +60,8 @@ async def run_flow(
         secrets=secrets or {},
         on_output=on_output,
     ) as workplace:
-        kinds = planned.kinds if debug is None else {*planned.kinds, *planned.types.names}
+        kinds = step_kinds(planned.plan)
+        kinds = kinds if debug is None else {*kinds, *planned.types.names}
         step_types = planned.types.for_run(workplace, kinds)
         plan_step = partial(plan_added_step, planned)
         ports = ports_in(workplace, step_types, JqWorker(), SystemClock(), plan_step=plan_step)

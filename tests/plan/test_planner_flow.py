@@ -273,3 +273,25 @@ def test_an_error_about_very_many_unknown_inputs_is_short() -> None:
         checked_inputs(flow, {f"other{number}": 1 for number in range(5_000)})
     assert len(refused.value.mistakes) == 101
     assert refused.value.mistakes[-1] == "4,900 more inputs are unknown"
+
+
+def test_a_merge_after_a_step_is_a_step_of_its_own_behind_it() -> None:
+    made = plan(
+        "steps: [{id: a, run: x, on_success: 'merge:main'}, {steps: [{id: b, run: x, on_success: 'merge:main'}]}]"
+    )
+    assert list(made.steps) == ["a", "a!merge", "2", "2.b", "2.b!merge"]
+    merge = made.steps["a!merge"]
+    assert (merge.kind, merge.config, merge.condition) == ("merge", {"into": "main"}, '.steps["a"].status == "passed"')
+    assert (made.steps["a"].on_success, merge.effects) == ("next", "external")
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("{run: x, on_success: 'merge:main'}", "`on_success: merge:main` needs an `id` for the step"),
+        ("{parallel: [{id: a, run: x, on_success: 'merge:m'}, {run: y}]}", "is not possible directly in `parallel`"),
+    ],
+)
+def test_a_merge_that_cannot_follow_is_a_mistake(step: str, message: str) -> None:
+    (told,) = mistakes_of(f"steps: [{step}]")
+    assert message in told

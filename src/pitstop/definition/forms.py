@@ -26,7 +26,6 @@ _ID = re.compile(ID_PATTERN)
 _ID_SCHEMA = {"type": "string", "pattern": ID_PATTERN, "maxLength": NAME_CHARACTERS}
 _ACTIONS = ("next", "stop", "pause")
 _LATER_ACTIONS = {  # what belongs to parts that are not built: the way to have it until then
-    "merge": ("merge queue", "push in a separate step, such as `run: git push origin HEAD:main`"),
     "card": ("board with cards", "update it in a separate step, such as an `http` request"),
     "fix": ("fix loop", "debug the failure with `pitstop run --debug-on-error`"),
 }
@@ -47,10 +46,21 @@ def _check_length(written: str) -> str:
 def _check_action(written: str) -> str:
     if written not in _ACTIONS:
         told = "must be `next`, `stop` or `pause`"
+        if written.startswith("merge"):
+            told = f"`{written}` is possible only for `on_success`"
         later = _LATER_ACTIONS.get(written.partition(":")[0])
         if later is not None:
             told = f"`{written}` is not supported: Pitstop has no {later[0]} yet; {later[1]}"
         raise PydanticCustomError("unknown_word", "{told}", {"told": told, "words": () if later else _ACTIONS})
+    return written
+
+
+def _check_success(written: str) -> str:
+    action, colon, branch = written.partition(":")
+    if action != "merge":
+        return _check_action(written)
+    if not colon or not branch.strip() or "${{" in branch:
+        raise ValueError("`merge` needs the name of a branch, such as `merge:main`")
     return written
 
 
@@ -99,6 +109,11 @@ Steps = Annotated[tuple[Any, ...], WithJsonSchema({"type": "array", "format": ST
 Id = Annotated[str, AfterValidator(_check_id), WithJsonSchema(_ID_SCHEMA)]
 Name = Annotated[str, AfterValidator(_check_length), WithJsonSchema({"type": "string", "maxLength": NAME_CHARACTERS})]
 Action = Annotated[str, AfterValidator(_check_action), WithJsonSchema({"enum": list(_ACTIONS)})]
+SuccessAction = Annotated[
+    str,
+    AfterValidator(_check_success),
+    WithJsonSchema({"anyOf": [{"enum": list(_ACTIONS)}, {"type": "string", "pattern": "^merge:.*[^ ].*$"}]}),
+]
 Secrets = Annotated[
     list[Annotated[str, AfterValidator(_check_secret), WithJsonSchema({"type": "string", "pattern": SECRET_PATTERN})]],
     BeforeValidator(_check_secrets),
@@ -147,15 +162,16 @@ class StepForm(Form):
         "and removes it when the step ends. Its artifacts are stored, but its files are not restored by rewinding or "
         "by a server that resumes the run.",
     )
-    on_success: Action = Field(
+    on_success: SuccessAction = Field(
         "next",
-        description="What to do if the step passes: `next`, `stop` (omit the steps after it in the same list), or "
-        "`pause` if the run is being debugged.",
+        description="What to do if the step passes: `next`, `stop` (omit the steps after it in the same list), "
+        "`pause` if the run is on a server or being debugged, or `merge:BRANCH`, which merges the run's branch into "
+        "another one in a step of its own, `ID!merge`.",
     )
     on_failure: Action = Field(
         "stop",
         description="What to do if the step fails: `next` (like `continue_on_error`), `stop`, or `pause` if the run "
-        "is being debugged.",
+        "is on a server or being debugged.",
     )
     on_interrupt: OnInterrupt = Field(
         "repeat",

@@ -164,6 +164,18 @@ class _Around(Struct, frozen=True):
         return replace(self, secrets=tuple(dict.fromkeys((*self.secrets, *names)))) if names else self
 
 
+def merge_step(path: str, branch: str) -> Step:
+    """A step that Pitstop adds to a plan, to merge the branch of the run into another one."""
+    name = path.rpartition(".")[2]
+    return Step(path, "merge", {"into": branch}, id=name, name=f"merge into {branch}", effects="external")
+
+
+def with_merge_at_end(plan: Plan, branch: str) -> Plan:
+    """The plan with a last step that merges, because the trigger says so."""
+    root = replace(plan.root, children=(*plan.root.children, merge_step("!merge", branch)))
+    return Plan(root, plan.name, plan.limits)
+
+
 class _Planning:
     """One flow and the flows that it calls, on their way to steps."""
 
@@ -177,12 +189,24 @@ class _Planning:
     def steps(self, specs: Iterable[StepSpec], parent: str, around: _Around, mark: str = "") -> Steps:
         """The steps under `parent`. Those without an id are numbered, with `mark` before the number."""
         prefix = f"{parent}." if parent else ""
-        return tuple(
-            [
-                self.step(spec, f"{prefix}{spec.id or f'{mark}{number}'}", around)
-                for number, spec in enumerate(specs, start=1)
-            ]
-        )
+        found: list[Step] = []
+        for number, spec in enumerate(specs, start=1):
+            found.append(self.step(spec, f"{prefix}{spec.id or f'{mark}{number}'}", around))
+            found += self._actions(spec, found[-1])
+        return tuple(found)
+
+    def _actions(self, spec: StepSpec, step: Step) -> Steps:
+        """What follows from a step that passes, as steps of their own behind it."""
+        action, _, branch = spec.on_success.partition(":")
+        if action != "merge":
+            return ()
+        if spec.id is None:
+            message = f"`on_success: {spec.on_success}` needs an `id` for the step"
+            self._tell(spec.source, message, spec.position_of("on_success"))
+        path = f"{step.path}!merge"
+        self._take(path, spec)
+        is_passed = f'.steps["{spec.id}"].status == "passed"'
+        return (replace(merge_step(path, branch.strip()), condition=is_passed, source=spec.source),)
 
     def cleanup(self, specs: Iterable[StepSpec], parent: str, around: _Around) -> Steps:
         return self.steps(specs, parent, replace(around, is_cleanup=True), "cleanup-")
@@ -204,10 +228,12 @@ class _Planning:
                 timeout_seconds = min(filter(None, (timeout_seconds, flow.timeout_seconds)), default=None)
         elif spec.kind == "background":
             beside, *foreground = spec.children
+            self._refuse_actions(spec, [beside])
             background = self.step(beside, f"{path}.background", around)
             children = (background, *self.steps(foreground, path, around))
         elif spec.children:
             children = self.steps(spec.children, path, around)
+            self._refuse_actions(spec, spec.children)
         try:
             return Step(
                 path,
@@ -226,7 +252,7 @@ class _Planning:
                 effects=spec.effects,
                 requires=spec.requires,
                 workspace=spec.workspace,
-                on_success=spec.on_success,
+                on_success="next" if spec.on_success.startswith("merge:") else spec.on_success,
                 on_failure=spec.on_failure,
                 on_interrupt=spec.on_interrupt,
                 snapshot=bool(spec.snapshot),
@@ -236,6 +262,17 @@ class _Planning:
         except BadExpression as error:
             self._tell(spec.source, f"invalid template: {error.reason}")
             return Step(path, spec.kind)
+
+    def _refuse_actions(self, parent: StepSpec, children: Iterable[StepSpec]) -> None:
+        """Steps that run at the same time have nothing behind them."""
+        if parent.kind not in ("parallel", "background"):
+            return
+        for spec in children:
+            if spec.on_success.startswith("merge:"):
+                message = (
+                    f"`on_success: {spec.on_success}` is not possible directly in `{parent.kind}`: wrap it in `steps`"
+                )
+                self._tell(spec.source, message, spec.position_of("on_success"))
 
     def _take(self, path: str, spec: StepSpec) -> None:
         """Keep the path for this step. The plan ends here when it has become too large."""

@@ -1,25 +1,35 @@
 """The flows of repositories as runs need them: one at a commit, and the files of that commit."""
 
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
 from pitstop.engine.workspace_files import WorkspaceFiles
-from pitstop.errors import UnknownFlow, UnknownPath, UnknownRef
+from pitstop.errors import NothingToMerge, ProtectedRef, UnknownFlow, UnknownPath, UnknownRef
+from pitstop.limits import FLOW_BYTES
 from pitstop.platform.checkouts import check_out
 from pitstop.platform.flow_index import FOLDER, flow_name, flow_paths, reader_of
+from pitstop.platform.git.merging import merge
 from pitstop.platform.open_repos import OpenRepo, OpenRepos
 from pitstop.platform.repo_values import BRANCHES, TAGS, RepoRecord
 from pitstop.platform.stored.repos import StoredRepos
 from pitstop.runs.repositories import RepositoryFlow
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.stored_flows import FLOW_ENDINGS
+from pitstop.store.port import RunRecord
 
 MOST_NAMED = 20  # flows in an error
+
+
+OnMoved = Callable[[str], Awaitable[None]]  # is told of the repository whose branches have moved
 
 
 class CommittedFlows:
     """The Repositories of runs. One whose files another server has is refused with RepoElsewhere."""
 
-    def __init__(self, repos: StoredRepos, opened: OpenRepos) -> None:
+    def __init__(self, repos: StoredRepos, opened: OpenRepos, on_moved: OnMoved) -> None:
         self._repos = repos
         self._opened = opened
+        self._on_moved = on_moved
 
     async def flow(self, repo: str, name: str, ref: str | None, sha: str | None) -> RepositoryFlow:
         record = await self._repos.get(repo)
@@ -33,6 +43,45 @@ class CommittedFlows:
         commit = CommitInfo(sha=sha, message=subject, branch=ref)
         read = reader_of(opened.reader, sha)
         return RepositoryFlow(repo=repo, name=name, path=path, ref=ref, commit=commit, read=read)
+
+    async def merge(self, record: RunRecord, into: str, message: str) -> Mapping[str, Any]:
+        repo = await self._repos.get(record.repo or "")
+        opened = await self._opened.ready(repo)
+        sha = record.sha or ""
+        is_branch = record.ref is not None and BRANCHES + record.ref in await opened.bare.refs()
+        source = record.ref if is_branch and record.ref is not None else sha
+        if source == into:
+            return {"into": into, "sha": sha, "is_merged": False}
+        if into in repo.settings.protected:
+            await self._check_judge(opened, record, into)
+        said = message or f"Merge {source} into {into}\n\nRun: {record.id}"
+        try:
+            merged = await merge(
+                opened.bare,
+                source=source,
+                target=into,
+                method="merge",
+                message=said,
+                who="pitstop",
+                expect=sha,
+                reason=f"run={record.id}",
+            )
+        except NothingToMerge:
+            return {"into": into, "sha": sha, "is_merged": False}
+        finally:
+            await self._on_moved(repo.id)
+        return {"into": into, "sha": merged.sha, "is_merged": True}
+
+    async def _check_judge(self, opened: OpenRepo, record: RunRecord, into: str) -> None:
+        """Only a flow that is on a protected branch may merge into it: else anyone who may push could change it."""
+        head = await opened.bare.resolve(into)
+        for path, text in record.texts.items():
+            try:
+                there = await opened.reader.blob(f"{head}:{path}", FLOW_BYTES + 1)
+            except UnknownPath:
+                there = b""
+            if there.decode("utf-8-sig", errors="replace") != text:
+                raise ProtectedRef(opened.id, into, f"{path} differs from the file on that branch")
 
     async def check_out(self, repo: str, sha: str, files: WorkspaceFiles) -> None:
         opened = await self._opened.ready(await self._repos.get(repo))

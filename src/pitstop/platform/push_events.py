@@ -14,6 +14,7 @@ from pitstop.platform.repo_values import TAGS, IndexedFlow, RepoRecord, Via, bra
 from pitstop.platform.stored.firings import NewFiring
 from pitstop.platform.triggers.matching import NoMatch, PushSeen, judge_push
 from pitstop.runs.run_ids import new_run_id
+from pitstop.runs.run_maker import MERGE_INTO
 
 MOST_DEPTH = 8  # of runs that start each other
 
@@ -53,13 +54,15 @@ class PushEvent(Struct, frozen=True, kw_only=True):
 
     def firing(self, flow: IndexedFlow, outcome: FiringOutcome, reason: str | None = None, depth: int = 0) -> NewFiring:
         is_pending = outcome == "pending"
+        default = self.repo.default_branch
+        is_merged = (flow.triggers.get("push") or {}).get("on_pass") == "merge" and branch_of(self.ref) != default
         return NewFiring(
             repo=self.repo.id,
             flow=flow.name,
             kind="push",
             outcome=outcome,
             who=self.who,
-            subject=self.subject,
+            subject={**self.subject, MERGE_INTO: default} if is_merged and self.tag is None else self.subject,
             key=f"push:{self.repo.id}:{flow.name}:{self.ref}:{self.sha}" if is_pending else None,
             ref=short_ref(self.ref),
             sha=self.sha,

@@ -143,7 +143,7 @@ def _via(repo: RepoRecord, move: RefMove) -> Via:
     if repo.state == "creating":
         return "ingest"
     if move.message.startswith(OWN_MOVES):
-        return "write" if move.message.startswith(f"{OWN_MOVES}write") else "merge"
+        return "merge" if move.message.startswith(f"{OWN_MOVES}merge") else "write"
     return "push" if move.message else "scan"
 
 

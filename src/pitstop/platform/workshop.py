@@ -53,7 +53,7 @@ class Workshop:
         self._feed = stored.feed
         self.feed = Feed(stored.feed, clock)
         self.opened = OpenRepos(folder, home, servers)
-        self.flows = CommittedFlows(self.repos, self.opened)
+        self.flows = CommittedFlows(self.repos, self.opened, self.scan_now)
         self.index = FlowIndex(files, new_evaluator)
         self._backend = GitBackend()
         self._scanner = Scanner(self.pushes, self.firings, self.index)

@@ -18,7 +18,7 @@ from pitstop.runs.info import tell_flow
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.planned_flow import PlannedFlow
 from pitstop.runs.run_info import ENDED, RunInfo, RunPage, RunQuery
-from pitstop.runs.run_maker import RunMaker
+from pitstop.runs.run_maker import RunMaker, with_end_of
 from pitstop.runs.stored_run import StoredRun, tell_run
 from pitstop.runs.workplaces import NewExecutor, NewMasker
 from pitstop.store.port import KeptRun, RunFilter, RunRecord, RunStore
@@ -128,6 +128,9 @@ class KnownRuns:
             return FlowInfo(record.flow, record.file, ())
         if self._last_shown is None or self._last_shown[0] is not planned:
             self._last_shown = (planned, tell_flow(planned.flow, planned.plan))
+        trigger = record.request.get("trigger")
+        if trigger and not record.is_partial:
+            return tell_flow(planned.flow, with_end_of(planned.plan, trigger))
         return self._last_shown[1]
 
 

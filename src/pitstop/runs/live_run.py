@@ -20,6 +20,7 @@ from pitstop.plan.plan import Plan
 from pitstop.runs.info import tell_failures, tell_flow
 from pitstop.runs.journal import Journal, end_in, had_session
 from pitstop.runs.log_pages import Page, pages_in_memory
+from pitstop.runs.planned_flow import pauses_itself, step_kinds
 from pitstop.runs.run_info import RunInfo, RunSummary, SessionState
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import ArtifactInfo
@@ -84,7 +85,8 @@ class LiveRun:
         how_to_approve = HOW_TO_APPROVE if owner is None else HOW_TO_APPROVE_ON_A_SERVER
         self._approvals = Approvals(how_to_approve if request.can_ask else None)
         self.session: Session | None = None
-        if request.debug is not None or had_session(kept.log):
+        pauses = owner is not None and pauses_itself(prepared.plan)  # a client of the server finds the stop
+        if request.debug is not None or had_session(kept.log) or pauses:
             from pitstop.runs.sessions import make_session
 
             self.session = make_session(request.debug or DebugRequest(stop_on_error=False))
@@ -213,7 +215,8 @@ class LiveRun:
         workplace = await self._place.open(stack, self._approvals)
         journal = Journal(self.kept, mask_in(workplace), None if self._owner is None else self._owner.take)
         self._journal = journal
-        kinds = planned.kinds if self.session is None else {*planned.kinds, *planned.types.names}
+        kinds = step_kinds(prepared.plan)
+        kinds = kinds if self.session is None else {*kinds, *planned.types.names}
         ports = await self._place.set_up(stack, workplace, kinds, evaluator, self._clock)
         run = Run(
             prepared.plan,

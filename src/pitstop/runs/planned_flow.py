@@ -25,7 +25,12 @@ class PlannedFlow(Struct, frozen=True):
         """What it can be planned by again."""
         return self.flow.source.file if self.graph is None else str(self.graph)
 
-    @property
-    def kinds(self) -> set[str]:
-        """The step types that a run of it needs."""
-        return {step.kind for step in self.plan.steps.values()} - set(COMBINING)
+
+def step_kinds(plan: Plan) -> set[str]:
+    """The step types that a run of a plan needs."""
+    return {step.kind for step in plan.steps.values()} - set(COMBINING)
+
+
+def pauses_itself(plan: Plan) -> bool:
+    """Whether a step of the plan asks for a pause, whoever debugs it."""
+    return any("pause" in (step.on_success, step.on_failure) for step in plan.steps.values())

@@ -1,13 +1,15 @@
 """What a run needs of the repositories on a server: the flow at a commit, and its files."""
 
 import re
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from pitstop.engine.workspace_files import WorkspaceFiles
 from pitstop.runs.file_texts import ReadFile
 from pitstop.runs.run_info import CommitInfo
+from pitstop.store.port import RunRecord
 
 
 class RepositoryFlow(Struct, frozen=True, kw_only=True):
@@ -32,6 +34,13 @@ class Repositories(Protocol):
         """The flow at the commit `sha` of a branch or tag, or at what `ref` names, or on the default branch.
 
         UnknownRepo, RepoNotReady, UnknownRef, UnknownFlow.
+        """
+        ...
+
+    async def merge(self, record: RunRecord, into: str, message: str) -> Mapping[str, Any]:
+        """Merge the commit of a run into a branch: what the step shows of it. CommandRefused, Unknown, GitProblem.
+
+        The branch of the run must not have moved since. What has been merged already is merged.
         """
         ...
 

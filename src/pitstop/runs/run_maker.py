@@ -15,7 +15,7 @@ from pitstop.engine.threads import in_thread
 from pitstop.errors import BadCommit, BadLog, UnknownRepo, UnknownRun, UnknownStep
 from pitstop.events.types import AnyEvent
 from pitstop.plan.plan import Plan
-from pitstop.plan.planner import first_values
+from pitstop.plan.planner import first_values, with_merge_at_end
 from pitstop.runs.commits import check_out, commit_in, find_commit, reader_at
 from pitstop.runs.flow_files import FlowFiles
 from pitstop.runs.graph_targets import read_target
@@ -28,10 +28,12 @@ from pitstop.runs.run_request import DebugRequest, RerunRequest, RunRequest
 from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
-from pitstop.steps.workplace import BringFiles
+from pitstop.steps.workplace import BringFiles, Merging
 from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
+
+MERGE_INTO = "merge_into"  # in a trigger: the branch to merge into when the run passes
 
 MakePlan = Callable[[Mapping[str, Any]], Awaitable[PlannedFlow]]
 
@@ -49,6 +51,7 @@ class PreparedRun(Struct, frozen=True):
     plan: Plan
     values: dict[str, Any]
     bring_files: BringFiles | None = None
+    merging: Merging | None = None
 
 
 class RunMaker:
@@ -169,7 +172,7 @@ class RunMaker:
         planned = await self._files.plan_again(request.flow, record.texts, request.inputs)
         past = await self._events_of(record.from_run) if request.only is not None and record.from_run else []
         plan, values = self._plan_and_values(planned, request, record.id, past)
-        return PreparedRun(record, (), request, planned, plan, values, self._bringing(request))
+        return PreparedRun(record, (), request, planned, plan, values, self._bringing(request), self._merging(record))
 
     async def _prepare(
         self,
@@ -215,7 +218,14 @@ class RunMaker:
             sha=None if request.repo is None else sha,
             started_by=request.by or None,
         )
-        return PreparedRun(record, events, request, planned, plan, values, self._bringing(request))
+        return PreparedRun(
+            record, events, request, planned, plan, values, self._bringing(request), self._merging(record)
+        )
+
+    def _merging(self, record: RunRecord) -> Merging | None:
+        if record.repo is None or self._repositories is None:
+            return None
+        return partial(self._repositories.merge, record)
 
     def _bringing(self, request: RunRequest) -> BringFiles | None:
         """What fills the workspaces of a run that works on a commit."""
@@ -246,6 +256,7 @@ class RunMaker:
     ) -> tuple[Plan, dict[str, Any]]:
         """What is to run, and what its first step sees; the breakpoints that were asked for are looked up too."""
         plan = planned.plan if request.only is None else only_step(planned.plan, request.only)
+        plan = with_end_of(plan, request.trigger) if request.only is None else plan
         for each in () if request.debug is None else request.debug.breakpoints:
             if each.step is not None:
                 paths_of(plan, each.step)  # UnknownStep
@@ -269,6 +280,12 @@ class RunMaker:
         except UnknownRun as error:
             raise BadLog(f"cannot resume from run {run}, because it was deleted") from error
         return kept.log.read()
+
+
+def with_end_of(plan: Plan, trigger: Mapping[str, Any] | None) -> Plan:
+    """The plan with what the trigger wants to follow when the run passes."""
+    into = (trigger or {}).get(MERGE_INTO)
+    return plan if into is None else with_merge_at_end(plan, into)
 
 
 async def _commit_of(asked: str | None, folder: str | None) -> CommitInfo | None:

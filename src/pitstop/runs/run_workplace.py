@@ -62,6 +62,7 @@ class RunWorkplace:
                 settle=self._kept.log.settled,
                 stored_output=self._kept.output_sizes,
                 bring_files=None if request.repo is None else prepared.bring_files,
+                merging=prepared.merging,
             )
         )
         if self._is_new:

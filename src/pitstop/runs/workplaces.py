@@ -13,7 +13,7 @@ from pitstop.errors import WorkspaceLost
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import ArtifactScan
 from pitstop.steps.fresh import FreshWorkspaces
-from pitstop.steps.workplace import BringFiles, MaskedStream, OnOutput, Settle, StoredOutput, Workplace
+from pitstop.steps.workplace import BringFiles, MaskedStream, Merging, OnOutput, Settle, StoredOutput, Workplace
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
 
@@ -84,6 +84,7 @@ def workplace_in(
     settle: Settle | None = None,
     stored_output: StoredOutput | None = None,
     bring_files: BringFiles | None = None,
+    merging: Merging | None = None,
 ) -> KillableWorkplace:
     """What the steps of a run work with in a workspace, with its secrets kept out of sight."""
     masker = new_masker(secrets) if secrets else None
@@ -102,6 +103,7 @@ def workplace_in(
         settle=settle,
         stored_output=stored_output,
         bring_files=bring_files,
+        merging=merging,
     )
 
 

@@ -166,3 +166,14 @@ class FailedOnPurpose(StepFailure):
     """The flow says that this is a failure."""
 
     code = "step.failed_on_purpose"
+
+
+class MergeFailed(StepFailure):
+    """The branch of the run could not be merged; `files` are those with conflicts."""
+
+    code = "step.merge_failed"
+
+    def __init__(self, into: str, reason: str, files: Iterable[str] = ()) -> None:
+        super().__init__(reason)
+        self.into = into
+        self.files = tuple(files)

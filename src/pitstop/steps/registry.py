@@ -25,6 +25,7 @@ BUILT_IN = {
     "fail": "pitstop.steps.fail:FailStep",
     "approve": "pitstop.steps.approve:ApproveStep",
     "python": "pitstop.steps.python:PythonStep",
+    "merge": "pitstop.steps.merge:MergeStep",
 }
 
 

@@ -45,13 +45,21 @@ def default_shell() -> tuple[str, ...]:
     return BASH if has_bash else SH
 
 
+class Merging(Protocol):
+    """What merges the branch of a run on its server."""
+
+    async def __call__(self, into: str, message: str) -> Mapping[str, Any]:
+        """Merge the run's commit into a branch: the merge's `sha` and others. CommandRefused, Unknown, GitProblem."""
+        ...
+
+
 class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of one run work with.
 
     With `is_resumable` another server may resume the run, and take up the workspaces of steps that have their own.
     `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored, and
     `stored_output` tells how many bytes of each stream an occurrence has stored since a time. `bring_files` fills the
-    workspace of a step that has its own.
+    workspace of a step that has its own. `merging` is there for a run of a repository.
     """
 
     executor: Executor
@@ -70,6 +78,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     settle: Settle | None = None
     stored_output: StoredOutput | None = None
     bring_files: BringFiles | None = None
+    merging: Merging | None = None
     _started: dict[str, int] = msgspec.field(default_factory=dict)  # commands, by execution
     _told: dict[str, str] = msgspec.field(default_factory=dict)  # of artifacts that are refused
     _homes: dict[str, Self] = msgspec.field(default_factory=dict)
