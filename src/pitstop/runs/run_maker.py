@@ -14,6 +14,7 @@ from pitstop.engine.ports import Evaluator
 from pitstop.engine.threads import in_thread
 from pitstop.errors import BadCommit, BadLog, UnknownRepo, UnknownRun, UnknownStep
 from pitstop.events.types import AnyEvent
+from pitstop.plan.expressions import render
 from pitstop.plan.plan import Plan
 from pitstop.plan.planner import first_values, with_merge_at_end
 from pitstop.runs.commits import check_out, commit_in, find_commit, reader_at
@@ -33,6 +34,7 @@ from pitstop.store.port import RunFilter, RunRecord, RunStore
 
 LOOKED_AT_RUNS = 20  # for the last one that was whole
 
+LONGEST_GROUP = 1_000
 MERGE_INTO = "merge_into"  # in a trigger: the branch to merge into when the run passes
 
 MakePlan = Callable[[Mapping[str, Any]], Awaitable[PlannedFlow]]
@@ -217,10 +219,23 @@ class RunMaker:
             ref=request.ref,
             sha=None if request.repo is None else sha,
             started_by=request.by or None,
+            concurrency=await self._group_of(planned, file, values),
         )
         return PreparedRun(
             record, events, request, planned, plan, values, self._bringing(request), self._merging(record)
         )
+
+    async def _group_of(self, planned: PlannedFlow, file: str, values: Mapping[str, Any]) -> str | None:
+        """The group of runs that the run excludes; None if it excludes none. BadExpression."""
+        concurrency = planned.flow.concurrency
+        if concurrency is None:
+            return None
+        evaluator = self._new_evaluator()
+        try:
+            group = await render(concurrency.group, values, evaluator)
+        finally:
+            await evaluator.close()
+        return f"{file}: {group}"[:LONGEST_GROUP]
 
     def _merging(self, record: RunRecord) -> Merging | None:
         if record.repo is None or self._repositories is None:

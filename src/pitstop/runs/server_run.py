@@ -9,6 +9,7 @@ from opentelemetry import trace
 from pitstop.engine.run import COMBINING
 from pitstop.errors import LogLost
 from pitstop.events.types import AllStopped, AnyEvent, Resumed, RunEnded, StepFinished, StepStarted, StopEnded, Stopped
+from pitstop.runs.groups import Cancel, Groups
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.slots import Slot, Slots
 from pitstop.runs.telling import tell_event
@@ -28,6 +29,7 @@ class Ownership:
         kept: KeptRun,
         prepared: PreparedRun,
         slots: Slots,
+        groups: Groups,
         keep_seconds: float,
         left_at: float | None,
         count_event: Callable[[], None],
@@ -38,6 +40,9 @@ class Ownership:
         self._kept = kept
         self._record, self._plan = prepared.record, prepared.plan
         self._slots = slots
+        self._groups = groups
+        concurrency = prepared.planned.flow.concurrency
+        self._cancels_others = concurrency is not None and concurrency.cancel
         self._slot: Slot | None = None
         self._count_event = count_event
         self._change = asyncio.Event()
@@ -45,13 +50,21 @@ class Ownership:
         self._trace = _new_trace(prepared.record)
 
     @asynccontextmanager
-    async def in_slot(self) -> AsyncIterator[None]:
-        """Wait for a slot, and hold it for as long as the context lasts."""
-        async with self._slots.taken(self._record.flow, self._record.priority, self._record.id) as self._slot:
+    async def in_slot(self, cancel: Cancel) -> AsyncIterator[None]:
+        """Wait for the other runs of its group, then for a slot, and hold both for as long as the context lasts.
+
+        `cancel` ends this run: a newer one of its group may want that.
+        """
+        record = self._record
+        async with (
+            self._groups.turn(record.concurrency, record.id, cancel, cancels_others=self._cancels_others),
+            self._slots.taken(record.flow, record.priority, record.id) as self._slot,
+        ):
             yield
 
     def let_in(self) -> None:
-        """Let the run wait for a slot no longer: all that remains is to end it."""
+        """Let the run wait for its group and a slot no longer: all that remains is to end it."""
+        self._groups.let_in(self._record.id)
         self._slots.let_in(self._record.id)
 
     def take(self, event: AnyEvent) -> None:

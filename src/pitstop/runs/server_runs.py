@@ -18,6 +18,7 @@ from pitstop.errors import Elsewhere, LogLost, PitstopError, RunExists, StorePro
 from pitstop.events.outcome import Outcome, Status, error_of
 from pitstop.events.types import RunEnded
 from pitstop.runs.collecting import is_done_with, remove_old_snapshots, remove_old_workspaces
+from pitstop.runs.groups import Groups
 from pitstop.runs.known_runs import Announce, Backends, KnownRuns
 from pitstop.runs.live_run import LiveRun
 from pitstop.runs.past_run import PastRun
@@ -100,6 +101,7 @@ class ServerRuns:
         self._executor: Executor = backends.new_executor(options.lease_seconds / 2)
         self._evaluators = Evaluators(backends.new_evaluator)
         self._workplaces = Workplaces(self._executor, backends.new_masker, 2 * options.lease_seconds, self._leave_lost)
+        self._groups = Groups()
         self._owners: dict[str, Ownership] = {}  # of the live runs, by id
         self._claimed: set[str] = set()  # the runs that are ours and are to be resumed
         self._tasks = asyncio.TaskGroup()
@@ -177,7 +179,8 @@ class ServerRuns:
         return run
 
     def _begin(self, kept: KeptRun, prepared: PreparedRun, left_at: float | None = None) -> LiveRun:
-        owner = Ownership(kept, prepared, self.slots, self._options.keep_seconds, left_at, self._count_event)
+        places = self.slots, self._groups
+        owner = Ownership(kept, prepared, *places, self._options.keep_seconds, left_at, self._count_event)
         run = LiveRun(
             self._store,
             kept,
@@ -200,7 +203,7 @@ class ServerRuns:
 
     async def _execute_in_slot(self, run: LiveRun, owner: Ownership) -> None:
         try:
-            async with owner.in_slot():
+            async with owner.in_slot(run.cancel_now):
                 await run.execute()
         except LogLost:
             log.info("run %s was taken over by another server", run.id)

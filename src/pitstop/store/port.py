@@ -53,6 +53,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     ref: str | None = None  # the branch or tag there
     sha: str | None = None  # and the commit
     started_by: str | None = None  # the user, or what else started it
+    concurrency: str | None = None  # the group of runs that exclude each other
 
 
 class RunFilter(Struct, frozen=True, kw_only=True):

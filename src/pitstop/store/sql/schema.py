@@ -50,6 +50,7 @@ runs = Table(
     Column("ref", AnyText),
     Column("sha", AnyText),
     Column("started_by", AnyText),
+    Column("concurrency", AnyText),
     Column("owner", AnyText),  # the server that runs it
     Column("epoch", BigInteger, nullable=False, default=0),  # how often it was claimed: only the last owner may write
     Column("lease_until", Double),  # in the database's time; not indexed, for it changes all the time

@@ -6,7 +6,7 @@ from alembic import op
 revision = "0004"
 down_revision = "0003"
 
-_RUN_COLUMNS = ("repo", "ref", "sha", "started_by")
+_RUN_COLUMNS = ("repo", "ref", "sha", "started_by", "concurrency")
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
