@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # a door loads the desks that it uses
     from pitstop.service.repos import GitServer, Repos, Triggers
     from pitstop.service.runs import Runs
     from pitstop.service.secrets import Secrets
+    from pitstop.service.test_history import TestHistory
     from pitstop.service.workspaces import Workspaces
 
 
@@ -37,5 +38,6 @@ class Service(Struct, frozen=True, kw_only=True):
     git: "GitServer | None" = None
     feed: "FeedDesk | None" = None
     hooks: "Hooks | None" = None
+    test_history: "TestHistory | None" = None
     deliveries: "HookServer | None" = None
     attaching: "Attaching | None" = None  # of the service in a process of its own

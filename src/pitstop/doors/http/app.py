@@ -34,6 +34,7 @@ from pitstop.doors.http.routes import (
     shell,
     socket,
     steps,
+    test_history,
     tokens,
     website,
 )
@@ -121,13 +122,16 @@ def _service_routes(service: Service, streams: Streams, limits: Limits) -> tuple
 
 def _platform_routes(service: Service, streams: Streams) -> tuple[APIRouter, ...]:
     """Those of the desks that only a server with a database has."""
-    if service.repos is None or service.triggers is None or service.feed is None or service.hooks is None:
+    if service.repos is None or service.triggers is None or service.feed is None:
+        return ()
+    if service.hooks is None or service.test_history is None:
         return ()
     return (
         breakpoints.repo_flow_routes(service),
         repos.routes(service.repos),
         repos.flow_routes(service.triggers),
         hooks.routes(service.hooks),
+        test_history.routes(service.test_history),
         feed.routes(service.feed, streams),
     )
 

@@ -24,6 +24,7 @@ from pitstop.service.local.flows import Examine, FlowDesk
 from pitstop.service.local.hooks import HookDesk
 from pitstop.service.local.repos import RepoDesk
 from pitstop.service.local.runs import RunDesks
+from pitstop.service.local.test_history import TestDesk
 from pitstop.service.local.triggers import TriggerDesk
 from pitstop.service.sealing import Seal
 from pitstop.service.secrets import Secrets
@@ -86,6 +87,7 @@ async def open_server_service(
             repos=repos,
             git=repos,
             hooks=hooks,
+            test_history=None if workshop is None else TestDesk(workshop),
             deliveries=hooks,
             feed=None if workshop is None else FollowedFeed(workshop),
             triggers=None if workshop is None or repos is None else TriggerDesk(workshop, repos, clock, record),

@@ -13,6 +13,7 @@ from pitstop.service.remote.flows import RemoteFlows
 from pitstop.service.remote.hooks import RemoteHooks
 from pitstop.service.remote.repos import RemoteRepos
 from pitstop.service.remote.runs import RemoteRuns
+from pitstop.service.remote.test_history import RemoteTestHistory
 from pitstop.service.remote.triggers import RemoteTriggers
 from pitstop.service.remote.workspaces import RemoteWorkspaces
 from pitstop.service.wire import Me
@@ -56,6 +57,7 @@ async def _open(connection: Connection) -> AsyncIterator[Service]:
                 repos=RemoteRepos(connection),
                 triggers=RemoteTriggers(connection),
                 hooks=RemoteHooks(connection),
+                test_history=RemoteTestHistory(connection),
             )
     finally:
         await connection.close()

@@ -167,11 +167,11 @@ class RemoteRun:
         return self._connection.download(f"{self._path}/artifacts/{quote(path, safe='')}")
 
     async def tests(self, default_branch: str | None = None) -> tuple[TestCase, ...]:
-        return await self._connection.get(f"{self._path}/tests", tuple[TestCase, ...], default_branch=default_branch)
+        return await self._connection.get(f"{self._path}/tests", tuple[TestCase, ...])
 
     async def test_comparison(self, default_branch: str | None = None) -> TestComparison:
         path = f"{self._path}/tests/comparison"
-        return await self._connection.get(path, TestComparison, default_branch=default_branch)
+        return await self._connection.get(path, TestComparison)
 
     async def test_history(self, limit: int = 20) -> tuple[TestedRun, ...]:
         return await self._connection.get(f"{self._path}/tests/history", tuple[TestedRun, ...], limit=limit)

@@ -16,20 +16,15 @@ from pitstop.doors.http.answers import answer, problem_responses
 from pitstop.doors.http.gate.limits import Limits
 from pitstop.doors.http.routes.parameters import After, IdempotencyKey, Limit, Occurrence, RunId, Search, Who
 from pitstop.doors.http.routes.route import api_router
-from pitstop.errors import UnknownArtifact
+from pitstop.errors import UnknownArtifact, UnknownRepo
+from pitstop.service.caller import Caller
 from pitstop.service.desks import Service
-from pitstop.service.runs import ArtifactInfo, LogPage, Question, TestCase, TestComparison, TestedRun
+from pitstop.service.runs import ActiveRun, ArtifactInfo, LogPage, Question, TestCase, TestComparison, TestedRun
 from pitstop.service.wire import AnswerForm, of_file_system
 
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The bytes.", "content": {"application/octet-stream": {}}}
 }
-
-
-DefaultBranch = Annotated[
-    str | None,
-    Query(max_length=255, description="Branch to compare with if no earlier run is on the same branch or tag."),
-]
 
 
 class _AnyPath(PathConvertor):
@@ -100,14 +95,16 @@ def routes(service: Service, limits: Limits) -> APIRouter:
         return await _download(found.artifact(path), name, "application/octet-stream")
 
     @router.get("/tests", response_model=list[TestCase], responses=known)
-    async def list_tests(caller: Who, run: RunId, default_branch: DefaultBranch = None) -> Response:
+    async def list_tests(caller: Who, run: RunId) -> Response:
         """Tests that failed or changed, compared with the previous run."""
-        return answer(await (await service.runs.get(caller, run)).tests(default_branch))
+        found = await service.runs.get(caller, run)
+        return answer(await found.tests(await default_branch_of(service, caller, found)))
 
     @router.get("/tests/comparison", response_model=TestComparison, responses=known)
-    async def get_test_comparison(caller: Who, run: RunId, default_branch: DefaultBranch = None) -> Response:
+    async def get_test_comparison(caller: Who, run: RunId) -> Response:
         """Tests that failed or changed, and the run that they are compared with."""
-        return answer(await (await service.runs.get(caller, run)).test_comparison(default_branch))
+        found = await service.runs.get(caller, run)
+        return answer(await found.test_comparison(await default_branch_of(service, caller, found)))
 
     @router.get("/tests/history", response_model=list[TestedRun], responses=known)
     async def list_test_history(caller: Who, run: RunId, limit: Annotated[int, Query(ge=1, le=50)] = 20) -> Response:
@@ -160,3 +157,14 @@ async def _download(blocks: AsyncIterator[bytes], name: str, media_type: str) ->
     disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
     headers = {"Content-Disposition": disposition, "Content-Security-Policy": "sandbox; default-src 'none'"}
     return StreamingResponse(whole(), 200, headers, media_type)
+
+
+async def default_branch_of(service: Service, caller: Caller, run: ActiveRun) -> str | None:
+    """The default branch of the repository that a run is of, as far as there is one."""
+    repo = (await run.info()).repo
+    if repo is None or service.repos is None:
+        return None
+    try:
+        return (await service.repos.get(caller, repo)).default_branch
+    except UnknownRepo:
+        return None

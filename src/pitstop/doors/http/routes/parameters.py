@@ -26,6 +26,10 @@ FlowName = Annotated[
     str, Path(min_length=1, max_length=1000, pattern=PLAIN, examples=["deploy"]), AfterValidator(of_file_system)
 ]
 RepoId = Annotated[str, Path(max_length=64, pattern=PLAIN, description="The repository.", examples=["shop"])]
+Ref = Annotated[
+    str | None,
+    Query(max_length=500, pattern=PLAIN, description="A branch, tag or commit; the default branch if omitted."),
+]
 IfMatch = Annotated[
     str | None,
     Header(alias="If-Match", max_length=200, description="The ETag of the resource; 412 if it has changed."),

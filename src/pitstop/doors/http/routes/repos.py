@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import answer, problem_responses
-from pitstop.doors.http.routes.parameters import PLAIN, Cursor, FlowName, IdempotencyKey, Plain, RepoId, Who
+from pitstop.doors.http.routes.parameters import PLAIN, Cursor, FlowName, IdempotencyKey, Plain, Ref, RepoId, Who
 from pitstop.doors.http.routes.route import API, api_router
 from pitstop.service.repos import (
     BranchPage,
@@ -35,10 +35,6 @@ from pitstop.service.wire import (
     WriteForm,
 )
 
-Ref = Annotated[
-    str | None,
-    Query(max_length=500, pattern=PLAIN, description="A branch, tag or commit; the default branch if omitted."),
-]
 Commit = Annotated[str, Query(min_length=1, max_length=500, pattern=PLAIN, description="A branch, tag or commit.")]
 FilePath = Annotated[str, Query(max_length=4096, pattern=PLAIN)]
 PageLimit = Annotated[int, Query(ge=1, le=100)]
