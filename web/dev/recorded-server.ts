@@ -182,6 +182,7 @@ class World {
       this.#kept.set(m[1] ?? "", body);
       return body;
     });
+    get("/repos", () => []);
     get("/steps", () => JSON.parse(readFileSync(join(import.meta.dirname, "step-types.json"), "utf8")));
   }
 
@@ -400,6 +401,9 @@ function runInfo(id: string, flow: FlowInfo, more: Partial<RunInfo>): RunInfo {
     kept_until: null,
     is_pinned: false,
     commit: null,
+    repo: null,
+    ref: null,
+    started_by: null,
     problem: null,
     ...more,
   };

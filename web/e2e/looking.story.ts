@@ -76,7 +76,7 @@ test("a stop tells its commit and its machine, and which files have changed sinc
   await run.stopsAt("Paused before build");
   await run.tab("Context");
   await run.sees("Sell things");
-  await run.page.getByText("main", { exact: true }).waitFor();
+  await run.page.getByRole("tabpanel", { name: "Context" }).getByText("main", { exact: true }).waitFor();
   await run.sees(/pitstop debug \S+ --server \S+ --shell/);
 
   await run.press("Step over");

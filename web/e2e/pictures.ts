@@ -2,13 +2,25 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { test } from "vitest";
+import { Clone } from "./clone.ts";
 import { openStage } from "./stage.ts";
 
 const FOLDER = process.env.PICTURES ?? join(import.meta.dirname, "../../docs/pictures/web");
 const SIZE = { width: 1280, height: 800 };
 const stage = openStage();
 const NOT_SHOWN = ["hanging", "login", "wrong"]; // flows of the stories that would distract
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  await page.bringToFront(); // a page behind another draws no frames
+  await page.mouse.move(0, 0);
+  await page.waitForFunction(
+    () => document.fonts.status === "loaded" && !document.querySelector(".late, [aria-busy=true], .animate-pulse"),
+  );
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await page.screenshot({ path: join(FOLDER, `${name}.png`) });
+}
 
 for (const theme of ["light", "dark"] as const) {
   test(`pictures in ${theme}`, async () => {
@@ -19,15 +31,7 @@ for (const theme of ["light", "dark"] as const) {
     await page.setViewportSize(SIZE);
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
     await page.reload();
-    const take = async (name: string, of = page) => {
-      await of.bringToFront(); // a page behind another draws no frames
-      await of.mouse.move(0, 0);
-      await of.waitForFunction(
-        () => document.fonts.status === "loaded" && !document.querySelector(".late, [aria-busy=true], .animate-pulse"),
-      );
-      await of.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
-      await of.screenshot({ path: join(FOLDER, `${name}-${theme}.png`) });
-    };
+    const take = (name: string, of = page) => takePicture(of, `${name}-${theme}`);
     await run.stopsAt("Paused before");
     await run.tab("Graph");
     await run.tab("Variables");
@@ -139,3 +143,36 @@ for (const theme of ["light", "dark"] as const) {
     await run.close();
   });
 }
+
+const FLOWS = {
+  ".pitstop/flows/ci.yaml":
+    "name: Build and test\non: {push: {branches: [main]}}\nsteps: [{id: test, run: echo tested}]\n",
+  ".pitstop/flows/release.yaml": 'on: {push: {tags: ["v*"]}}\nsteps: [{id: publish, run: echo published}]\n',
+};
+
+test("pictures of a repository", async () => {
+  const { server, context } = stage();
+  const headers = { origin: server.origin };
+  await context.request.post(`${server.origin}/api/v1/repos`, { headers, data: { name: "shop" } });
+  const clone = await Clone.of(server, "shop");
+  await clone.commit("Sell things", FLOWS);
+  await clone.push();
+  await clone.git("tag", "v1.0");
+  await clone.push("v1.0");
+  await clone.git("checkout", "--quiet", "-b", "discounts");
+  await clone.commit("Offer discounts", { "discounts.py": "RATE = 0.1\n" });
+  await clone.push("discounts");
+  const page = await context.newPage();
+  await page.setViewportSize({ width: SIZE.width, height: 560 });
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await page.goto(`${server.origin}/repos/shop?tab=pushes`);
+    for (const at of [0, 1])
+      await page
+        .getByRole("link", { name: /^passed/ })
+        .nth(at)
+        .waitFor();
+    await takePicture(page, `pushes-${theme}`);
+  }
+  await page.close();
+});

@@ -50,6 +50,7 @@ for (const width of [1440, 390]) {
     const pages: [string, (page: Page) => Promise<void>][] = [
       ["/", (page) => page.getByRole("list", { name: "Runs" }).waitFor()],
       ["/new?flow=shop", (page) => page.locator(".cm-content").waitFor()],
+      ["/repos", (page) => page.getByRole("heading", { name: "Ingest a repository" }).waitFor()],
       [
         `/runs/${run.id}`,
         async (page) => {
@@ -83,8 +84,8 @@ for (const width of [1440, 390]) {
 
 test("the first page is small, compressed and kept by the browser", async () => {
   const { page, told } = await open(stage(), "/", 1440);
-  await page.getByRole("heading", { name: "Runs" }).waitFor();
-  await page.waitForLoadState("networkidle");
+  await page.getByRole("list", { name: "Runs" }).waitFor();
+  await page.waitForLoadState("load"); // the network is never idle: the page follows the runs
   const files = told.responses.filter((each) => /\/assets\//.test(each.url()));
   const sizes = await Promise.all(
     files.map(async (each) => (/\.js$/.test(each.url()) ? (await each.request().sizes()).responseBodySize : 0)),

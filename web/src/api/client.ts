@@ -14,6 +14,7 @@ import type {
   FileChanges,
   FileDiff,
   FlowCheck,
+  FlowInfo,
   FlowText,
   LogPage,
   Me,
@@ -68,7 +69,7 @@ export class ApiError extends Error {
 
 type Sent = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
-async function ask<T>(url: string, { method = "GET", body, headers, signal }: Sent = {}): Promise<T> {
+export async function ask<T>(url: string, { method = "GET", body, headers, signal }: Sent = {}): Promise<T> {
   const note = noteAsking();
   let response: Response;
   try {
@@ -97,7 +98,7 @@ async function readProblem(response: Response): Promise<ProblemDetails> {
   return { ...told, status: response.status, code: told?.code ?? `http.${response.status}`, detail };
 }
 
-const post = <T>(url: string, body: unknown = {}, headers?: Record<string, string>) =>
+export const post = <T>(url: string, body: unknown = {}, headers?: Record<string, string>) =>
   ask<T>(url, { method: "POST", body, headers });
 
 export const api = {
@@ -106,6 +107,8 @@ export const api = {
   runs: (query: {
     status?: readonly string[];
     flow?: string;
+    repo?: string;
+    ref?: string;
     search?: string;
     cursor?: string | null;
     limit?: number;
@@ -181,6 +184,7 @@ export const api = {
   flows: () => ask<StoredFlow[]>(urlOf("/flows")),
   flow: (name: string) => ask<FlowText>(urlOf(`/flows/${encodeURIComponent(name)}`)),
   check: (flow: { text: string; name?: string } | { name: string }) => post<FlowCheck>(urlOf("/flows/check"), flow),
+  resolve: (request: RunRequest) => post<FlowInfo>(urlOf("/flows/resolve"), request),
   flowBreakpoints: (name: string) => ask<BreakpointRequest[]>(urlOf(`/flows/${encodeURIComponent(name)}/breakpoints`)),
   keepFlowBreakpoints: (name: string, breakpoints: BreakpointRequest[]) =>
     ask<void>(urlOf(`/flows/${encodeURIComponent(name)}/breakpoints`), { method: "PUT", body: breakpoints }),

@@ -488,6 +488,12 @@ export type GotoForm = {
   stop: number;
 };
 
+/** The results of one test, newest first; `next` is the cursor of the next page, if there is one. */
+export type HistoryPage = {
+  next: string | null;
+  results: TestResult[];
+};
+
 export type HookForm = {
   /** Only for this flow; for all flows of the repository if omitted. */
   flow?: string | null;
@@ -1039,6 +1045,54 @@ export type TestComparison = {
   compared_with: ComparedRun | null;
   left_out: number;
   steps: TestedStep[];
+};
+
+/** Tests of a branch; `next` is the cursor of the next page, if there is one. */
+export type TestPage = {
+  next: string | null;
+  tests: TestSummary[];
+};
+
+/** How one test ended in one run. It is flaky if it both passed and failed in the attempts of its step. */
+export type TestResult = {
+  at: number;
+  fingerprint: string | null;
+  is_flaky: boolean;
+  message: string;
+  milliseconds: number;
+  ref: string | null;
+  run: string;
+  sha: string | null;
+  status: string;
+};
+
+/** One test in the last runs of a branch. It is in the newest one, which `last_…` is about. It is flaky if it passed and failed on one commit, or turned twice from passing to failing or back. */
+export type TestSummary = {
+  case: string;
+  failed_runs: number;
+  flow: string;
+  last_at: number;
+  last_milliseconds: number;
+  last_run: string;
+  last_status: string;
+  name: string;
+  p50_milliseconds: number;
+  runs: number;
+  state: "failing" | "flaky" | "passing" | "skipped";
+  step: string;
+  suite: string;
+  turns: number;
+};
+
+/** The tests of all steps of one run, counted; `failed` includes errors. */
+export type TestTotals = {
+  at: number;
+  failed: number;
+  run: string;
+  seconds: number;
+  sha: string | null;
+  skipped: number;
+  total: number;
 };
 
 /** The test results of one run: how many tests there were, and which failed. */

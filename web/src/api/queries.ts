@@ -1,7 +1,9 @@
 /** Hooks over the client: what is asked for once and kept, and what is followed. */
 
-import { queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { queryOptions, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ApiError, api } from "@/api/client";
+import { useFeed } from "@/api/feed";
+import type { Connection } from "@/api/sse";
 import type { BreakpointRequest } from "@/api/types";
 import { isEnded } from "@/core/status";
 
@@ -14,20 +16,57 @@ export function useMe() {
   return useQuery({ queryKey: ["me"], queryFn: api.me, staleTime: Number.POSITIVE_INFINITY });
 }
 
-export type RunFilter = { status: readonly string[]; flow: string; search: string };
+/** Whether the user may change anything; not before it is known. */
+export function useCanChange(): boolean {
+  return useMe().data?.role === "operator";
+}
 
-/** The runs, newest first; asked for again every two seconds while one of them has not ended, else every ten. */
-export function useRuns(filter: RunFilter) {
+export type RunFilter = {
+  status?: readonly string[];
+  flow?: string;
+  repo?: string;
+  ref?: string;
+  search?: string;
+};
+
+const PAGE_OF_RUNS = 50;
+
+/** The runs, newest first, as they change: by the feed, and now and then where there is none. */
+export function useRuns(filter: RunFilter, connection: Connection) {
   return useInfiniteQuery({
     queryKey: ["runs", filter],
-    queryFn: ({ pageParam }) => api.runs({ ...filter, cursor: pageParam, limit: 50 }),
+    queryFn: ({ pageParam }) => api.runs({ ...filter, cursor: pageParam, limit: PAGE_OF_RUNS }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: (previous) => previous,
     refetchInterval: (query) =>
-      query.state.data?.pages.some((page) => page.runs.some((run) => !isEnded(run.status))) ? 2000 : 10_000,
+      pollMilliseconds(
+        connection,
+        query.state.data?.pages.some((page) => page.runs.some((run) => !isEnded(run.status))) ?? false,
+      ),
   });
 }
+
+/** How often to ask: never while the feed tells, and more often where no server will ever tell. */
+export function pollMilliseconds(connection: Connection, isAnyRunning: boolean): number | false {
+  switch (connection) {
+    case "connecting":
+    case "live":
+      return false;
+    case "retrying":
+      return 10_000;
+    case "ended":
+      return isAnyRunning ? 2000 : 10_000;
+  }
+}
+
+/** The connection to the news of all runs; lists of runs are asked for again when there are some. */
+export function useRunsFeed(): Connection {
+  const client = useQueryClient();
+  return useFeed(RUNS, () => client.invalidateQueries({ queryKey: ["runs"] }));
+}
+
+const RUNS = ["runs"];
 
 export function runQuery(run: string) {
   return queryOptions({ queryKey: ["run", run], queryFn: () => api.run(run), staleTime: 5000 });

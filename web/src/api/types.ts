@@ -5,18 +5,27 @@ import type { Schema } from "@/core/schema-form";
 
 export type {
   ArtifactInfo,
+  Branch,
+  BranchPage,
   BreakpointInfo,
+  ChangedFile,
   ChangeInfo,
+  CommitEntry,
   CommitInfo,
+  CommitPage,
   ConfigInfo,
   ContextInfo,
   DebugState,
+  Diff,
   EditInfo,
   Failure,
   FileChangeInfo,
   FileChanges,
+  FileContent,
   FileDiff,
+  FiringInfo,
   FlowInfo,
+  Folder,
   FrameInfo,
   InjectedInfo,
   InputInfo,
@@ -24,8 +33,14 @@ export type {
   LogPage,
   Me,
   OutcomeInfo,
+  Patch,
   PointInfo,
+  PushInfo,
+  PushPage,
   Question,
+  RepoFlowInfo,
+  RepoFlowText,
+  RepoInfo,
   RunDetail,
   RunInfo,
   RunPage,
@@ -36,6 +51,7 @@ export type {
   StoredFlow,
   TestCase,
   TestedRun,
+  TreeEntry,
   VariableInfo,
   VariablePage,
   WayInfo,
@@ -45,6 +61,8 @@ export type RunStatus = server.RunInfo["status"];
 export type BreakpointRequest = server.BreakpointForm;
 export type DebugRequest = server.DebugForm;
 export type RunRequest = server.RunForm;
+export type NewRepoRequest = server.NewRepoForm;
+export type RepoChangesRequest = server.RepoChangesForm;
 export type RerunRequest = server.RerunForm;
 export type FlowText = server.FlowDetail;
 export type FlowCheck = server.CheckedFlow;

@@ -16,4 +16,9 @@ export function urlOf(path: string, query: Query = {}): string {
 
 export const runPath = (run: string, rest = "") => `/runs/${encodeURIComponent(run)}${rest}`;
 
+export const repoPath = (repo: string, rest = "") => `/repos/${encodeURIComponent(repo)}${rest}`;
+
+/** The name of a flow in a path: it may have folders. */
+export const flowPath = (flow: string) => flow.split("/").map(encodeURIComponent).join("/");
+
 export const eventsUrl = (run: string, after: number) => urlOf(runPath(run, "/events"), { after });

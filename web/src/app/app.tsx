@@ -11,6 +11,8 @@ import { Tooltips } from "@/ui/tooltip";
 
 const RunPage = later(() => import("@/app/run-page").then((module) => module.RunPage));
 const NewRunPage = later(() => import("@/app/new-run-page").then((module) => module.NewRunPage));
+const ReposPage = later(() => import("@/app/repos-page").then((module) => module.ReposPage));
+const RepoPage = later(() => import("@/app/repo-page").then((module) => module.RepoPage));
 
 const client = new QueryClient({
   defaultOptions: { queries: { retry: retryUnlessRefused, refetchOnWindowFocus: false } },
@@ -34,6 +36,10 @@ export function App() {
             <Route path="/new">
               <NewRunPage />
             </Route>
+            <Route path="/repos">
+              <ReposPage />
+            </Route>
+            <Route path="/repos/:id">{({ id }) => <RepoPage key={id} id={id} />}</Route>
             <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
             <Route>
               <Empty title="Page not found">

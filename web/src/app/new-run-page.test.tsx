@@ -14,6 +14,7 @@ test("nothing is set or started before the breakpoints that are kept with the fl
   });
   const asked = vi.fn(async (url: string) => {
     if (url.endsWith("/breakpoints")) return kept;
+    if (url.endsWith("/repos")) return new Response("[]");
     return new Response(JSON.stringify(url.endsWith("/flows") ? [{ name: "shop", file: "shop.yaml" }] : FLOW));
   });
   vi.stubGlobal("fetch", asked);

@@ -1,15 +1,16 @@
 import { FileCode2 } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { api } from "@/api/client";
 import { keepFlowBreakpoints, useFlow, useFlowBreakpoints, useFlows } from "@/api/queries";
-import type { BreakpointRequest, FlowText } from "@/api/types";
+import { useRepoChoices, useRepoFlow } from "@/api/repo-queries";
+import type { BreakpointRequest, FlowText, RunRequest } from "@/api/types";
 import { usePageTitle } from "@/app/page-title";
-import { shortFile } from "@/core/addresses";
+import { runLink } from "@/core/links";
+import { type ChosenFlow, FlowList } from "@/features/start/flow-list";
+import { RefField } from "@/features/start/ref-field";
 import { StartForm } from "@/features/start/start-form";
-import { classNames } from "@/ui/class-names";
 import { Empty, Failed, Loading } from "@/ui/feedback";
-import { SearchInput } from "@/ui/field";
 import { later } from "@/ui/later";
 
 const FlowSource = later(() => import("@/features/source/flow-source").then((module) => module.FlowSource));
@@ -17,63 +18,110 @@ const FlowSource = later(() => import("@/features/source/flow-source").then((mod
 export function NewRunPage() {
   usePageTitle("Start a run");
   const flows = useFlows();
+  const repos = useRepoChoices();
   const [params, setParams] = useSearchParams();
-  const [search, setSearch] = useState("");
-  const name = params.get("flow") ?? flows.data?.find((flow) => !flow.problem)?.name ?? null;
-  const flow = useFlow(name);
   if (flows.isPending) return <Loading />;
   if (flows.error) return <Failed error={flows.error} onRetry={() => flows.refetch()} />;
-  const shown = flows.data.filter((each) => `${each.name} ${each.file}`.toLowerCase().includes(search.toLowerCase()));
+  const withFlows = (repos.data ?? []).filter((repo) => repo.flows > 0 && repo.state === "ready");
+  const first = flows.data.find((flow) => !flow.problem)?.name;
+  const named = params.get("flow") ?? (params.get("repo") ? undefined : first);
+  const chosen: ChosenFlow | null = named === undefined ? null : { repo: params.get("repo"), flow: named };
   return (
     <div className="flex h-full flex-col md:flex-row">
       <aside className="flex max-h-44 shrink-0 flex-col border-line border-b bg-surface md:max-h-none md:w-60 md:border-r md:border-b-0">
         <h1 className="px-3 pt-3 font-semibold text-lg">Start a run</h1>
-        <div className="p-2">
-          <SearchInput label="Search flows" value={search} onText={setSearch} />
-        </div>
-        <ul aria-label="Flows" className="min-h-0 flex-1 overflow-auto px-2 pb-2">
-          {shown.map((each) => (
-            <li key={each.name}>
-              <button
-                type="button"
-                aria-current={each.name === name}
-                title={each.problem ?? each.file}
-                onClick={() => setParams({ flow: each.name })}
-                className={classNames(
-                  "w-full rounded-md px-2 py-1 text-left",
-                  each.name === name ? "bg-accent-soft" : "hover:bg-hover",
-                )}
-              >
-                <span className="block truncate font-medium">{each.name}</span>
-                <span className={classNames("block truncate text-sm", each.problem ? "text-failed" : "text-faint")}>
-                  {shortFile(each.file)}
-                  {each.problem && " · errors"}
-                </span>
-              </button>
-            </li>
-          ))}
-          {shown.length === 0 && <li className="px-2 text-muted">No matching flows</li>}
-        </ul>
+        <FlowList
+          stored={flows.data}
+          repos={withFlows}
+          chosen={chosen}
+          onChoose={({ repo, flow }) => setParams(repo === null ? { flow } : { repo, flow })}
+        />
       </aside>
       <div className="min-h-0 min-w-0 flex-1">
-        {name === null ? (
-          <Empty icon={<FileCode2 className="size-6" />} title="No flows yet">
-            Flows are the YAML files in the server's flow folders.{" "}
-            <code className="font-mono text-sm">pitstop init</code> creates one.
-          </Empty>
-        ) : flow.error ? (
-          <Failed error={flow.error} onRetry={() => flow.refetch()} />
-        ) : flow.data ? (
-          <Chosen key={name} flow={flow.data} />
+        {chosen === null ? (
+          <Nothing hasRepos={withFlows.length > 0} />
+        ) : chosen.repo === null ? (
+          <Stored key={chosen.flow} name={chosen.flow} isDebugging={params.get("debug") === "1"} />
         ) : (
-          <Loading />
+          <OfRepo
+            key={`${chosen.repo}:${chosen.flow}`}
+            repo={chosen.repo}
+            name={chosen.flow}
+            gitRef={params.get("ref")}
+            branch={repos.data?.find(({ id }) => id === chosen.repo)?.default_branch ?? null}
+            isDebugging={params.get("debug") === "1"}
+            onRef={(ref) =>
+              setParams((before) => {
+                const next = new URLSearchParams(before);
+                next.set("ref", ref);
+                return next;
+              })
+            }
+          />
         )}
       </div>
     </div>
   );
 }
 
-function Chosen({ flow }: { flow: FlowText }) {
+function Nothing({ hasRepos }: { hasRepos: boolean }) {
+  if (hasRepos) return <Empty icon={<FileCode2 className="size-6" />} title="Choose a flow" />;
+  return (
+    <Empty icon={<FileCode2 className="size-6" />} title="No flows yet">
+      Flows are the YAML files in the server's flow folders, and those in{" "}
+      <code className="font-mono text-sm">.pitstop/flows</code> of a repository.{" "}
+      <code className="font-mono text-sm">pitstop init</code> creates one.
+    </Empty>
+  );
+}
+
+function Stored({ name, isDebugging }: { name: string; isDebugging: boolean }) {
+  const flow = useFlow(name);
+  if (flow.error) return <Failed error={flow.error} onRetry={() => flow.refetch()} />;
+  if (!flow.data) return <Loading />;
+  return <Chosen flow={flow.data} choice={{ name }} isDebugging={isDebugging} />;
+}
+
+type OfRepoProps = {
+  repo: string;
+  name: string;
+  /** As the address has it; the default branch if it has none. */
+  gitRef: string | null;
+  branch: string | null;
+  isDebugging: boolean;
+  onRef: (ref: string) => void;
+};
+
+/** A flow of a repository. Where the branch does not have it, the last one that had stays to be seen. */
+function OfRepo({ repo, name, gitRef, branch, isDebugging, onRef }: OfRepoProps) {
+  const flow = useRepoFlow(repo, name, gitRef);
+  const last = useRef<FlowText | null>(null);
+  if (flow.data) last.current = flow.data;
+  const shown = flow.data ?? last.current;
+  if (!shown && !flow.error) return <Loading />;
+  const ref = gitRef ?? branch ?? "";
+  const field = <RefField key={ref} repo={repo} value={ref} problem={flow.error?.message ?? null} onChange={onRef} />;
+  if (!shown) return <div className="max-w-md p-4">{field}</div>;
+  return (
+    <Chosen
+      flow={shown}
+      choice={{ repo, name, ref: ref || null }}
+      isDebugging={isDebugging}
+      isBlocked={!flow.data}
+      above={field}
+    />
+  );
+}
+
+type ChosenProps = {
+  flow: FlowText;
+  choice: RunRequest["flow"];
+  isDebugging: boolean;
+  isBlocked?: boolean;
+  above?: ReactNode;
+};
+
+function Chosen({ flow, choice, isDebugging, isBlocked = false, above }: ChosenProps) {
   const [, navigate] = useLocation();
   const kept = useFlowBreakpoints(flow.name);
   const [breakpoints, setBreakpoints] = useState<readonly BreakpointRequest[] | null>(null);
@@ -96,13 +144,18 @@ function Chosen({ flow }: { flow: FlowText }) {
         <FlowSource flow={flow} breakpoints={shown} line={line} onToggle={toggle} />
       </div>
       <div className="shrink-0 overflow-auto border-line bg-surface p-4 md:w-80 md:border-l">
+        {above}
         <StartForm
+          key={flow.text}
           flow={flow}
+          choice={choice}
+          isDebugging={isDebugging}
+          isBlocked={isBlocked}
           breakpoints={shown}
           onLine={setLine}
           onStart={async (request) => {
             const run = await api.start(request, key.current);
-            navigate(`/runs/${run.id}`);
+            navigate(runLink(run.id));
           }}
         />
       </div>

@@ -1,7 +1,8 @@
-import { Bell, Command as CommandIcon, ListTree, Moon, Play, Search, Sun } from "lucide-react";
+import { Bell, BookMarked, Command as CommandIcon, ListTree, Moon, Play, Search, Sun } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMe } from "@/api/queries";
+import { useRepoChoices } from "@/api/repo-queries";
 import { useIsKnown } from "@/api/visitor";
 import { useCommands, useShortcuts } from "@/app/commands";
 import { Help } from "@/app/help";
@@ -9,6 +10,7 @@ import { LoggedOut } from "@/app/logged-out";
 import { Palette } from "@/app/palette";
 import { toggleTheme } from "@/app/theme";
 import { keysOf } from "@/core/keys";
+import { repoLink } from "@/core/links";
 import { IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
 
@@ -18,6 +20,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState<"palette" | "help" | null>(null);
   const me = useMe();
   const isKnown = useIsKnown();
+  const repos = useRepoChoices(open === "palette");
   useShortcuts();
   useCommands(
     useMemo(
@@ -25,6 +28,7 @@ export function Shell({ children }: { children: ReactNode }) {
         { id: "palette", title: "Search commands", shortcut: "palette", run: () => setOpen("palette") },
         { id: "help", title: "Show keyboard shortcuts", shortcut: "help", run: () => setOpen("help") },
         { id: "runs", title: "Go to runs", shortcut: "runs", run: () => navigate("/") },
+        { id: "repos", title: "Go to repositories", shortcut: "repos", run: () => navigate("/repos") },
         { id: "new", title: "Start a run", shortcut: "new", run: () => navigate("/new") },
         { id: "theme", title: "Toggle theme", run: toggleTheme },
         { id: "notify", title: "Notify me when a run pauses", run: () => void Notification.requestPermission() },
@@ -33,15 +37,26 @@ export function Shell({ children }: { children: ReactNode }) {
       [navigate],
     ),
   );
+  useCommands(
+    useMemo(
+      () =>
+        (repos.data ?? []).map(({ id }) => ({
+          id: `repo-${id}`,
+          title: `Open repository ${id}`,
+          run: () => navigate(repoLink(id)),
+        })),
+      [repos.data, navigate],
+    ),
+  );
   return (
     <div className="flex h-full flex-col">
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-80 focus:bg-surface focus:p-2">
         Skip to content
       </a>
       <header className="flex h-10 shrink-0 items-center gap-1 border-line border-b bg-surface px-3">
-        <Link href="/" className="mr-3 flex items-center gap-2 font-semibold">
-          <img src="/icon.svg" alt="" className="size-5" />
-          Pitstop
+        <Link href="/" className="mr-1 flex shrink-0 items-center gap-2 font-semibold sm:mr-3">
+          <img src="/icon.svg" alt="" className="size-5 shrink-0" />
+          <span className="sr-only sm:not-sr-only">Pitstop</span>
         </Link>
         <nav aria-label="Pages" className="flex items-center gap-0.5">
           <Page
@@ -50,6 +65,14 @@ export function Shell({ children }: { children: ReactNode }) {
             icon={<ListTree className="size-3.5" />}
           >
             Runs
+          </Page>
+          <Page
+            href="/repos"
+            isCurrent={location.startsWith("/repos")}
+            icon={<BookMarked className="size-3.5" aria-hidden />}
+          >
+            <span className="sm:hidden">Repos</span>
+            <span className="hidden sm:inline">Repositories</span>
           </Page>
           <Page href="/new" isCurrent={location === "/new"} icon={<Play className="size-3.5" />}>
             Start
@@ -123,7 +146,7 @@ function Page({
         isCurrent ? "bg-sunken text-text" : "text-muted hover:bg-hover hover:text-text",
       )}
     >
-      {icon}
+      <span className="hidden sm:inline">{icon}</span>
       {children}
     </Link>
   );

@@ -25,6 +25,7 @@ export const SHORTCUTS = [
   { id: "palette", keys: "Ctrl+K", does: "Search or run a command", group: "Anywhere" },
   { id: "help", keys: "?", does: "Show keyboard shortcuts", group: "Anywhere" },
   { id: "runs", keys: "G R", does: "Go to runs", group: "Anywhere" },
+  { id: "repos", keys: "G P", does: "Go to repositories", group: "Anywhere" },
   { id: "new", keys: "G N", does: "Start a run", group: "Anywhere" },
 ] as const satisfies readonly Shortcut[];
 

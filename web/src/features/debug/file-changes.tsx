@@ -5,6 +5,7 @@ import { api } from "@/api/client";
 import type { FileChangeInfo } from "@/api/types";
 import { CHANGE_COLOURS, CHANGE_SIGNS } from "@/features/debug/diff-view";
 import { classNames } from "@/ui/class-names";
+import { PatchText } from "@/ui/patch-text";
 
 type Stretch = { run: string; from: number; to?: number; now: number };
 
@@ -58,23 +59,10 @@ function File({ change: { path, kind, is_text }, run, from, to, now }: { change:
       </button>
       {isOpen && diff.error && <p className="pl-5 text-failed">{diff.error.message}</p>}
       {isOpen && diff.data && (
-        <pre className="my-1 ml-5 overflow-auto rounded-md bg-surface p-2 font-mobinary file-xs leading-5">
-          {diff.data.diff.split("\n").map((line, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a diff never changes
-            <span key={at} className={classNames("block min-h-5", lookOf(line))}>
-              {line}
-            </span>
-          ))}
-          {diff.data.is_cut && <span className="text-muted">… and more</span>}
-        </pre>
+        <div className="my-1 ml-5">
+          <PatchText text={diff.data.diff} isCut={diff.data.is_cut} />
+        </div>
       )}
     </li>
   );
-}
-
-function lookOf(line: string): string {
-  if (line.startsWith("+++") || line.startsWith("---")) return "text-muted";
-  if (line.startsWith("@@")) return "text-accent";
-  if (line.startsWith("+")) return "bg-passed-soft text-passed";
-  return line.startsWith("-") ? "bg-failed-soft text-failed" : "text-text";
 }

@@ -4,6 +4,7 @@ import { useRun, useRunValue } from "@/api/run-context";
 import { durationsOf } from "@/core/durations";
 import { keysOf } from "@/core/keys";
 import { formatDuration } from "@/core/time";
+import { RunOrigin } from "@/features/runs/run-origin";
 import { Button } from "@/ui/button";
 import { useNow } from "@/ui/hooks";
 import { Menu, type MenuItem } from "@/ui/menu";
@@ -76,7 +77,8 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
         </Badge>
       )}
       {seconds !== null && <span className="shrink-0 text-muted tabular">{formatDuration(seconds)}</span>}
-      <span className="hidden shrink-0 font-mono text-faint text-sm lg:inline">{detail.id}</span>
+      <RunOrigin run={detail} />
+      <span className="hidden shrink-0 font-mono text-faint text-sm 2xl:inline">{detail.id}</span>
       <span className="flex-1" />
       <ConnectionNote />
       {isLive && (

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import type { RunInfo } from "@/api/types";
 import { isEnded, toneOf, wordOf } from "@/core/status";
 import { formatAgo, formatDuration, formatMoment } from "@/core/time";
+import { originWords } from "@/features/runs/run-origin";
 import { classNames } from "@/ui/class-names";
 import { Skeleton } from "@/ui/feedback";
 import { useNow } from "@/ui/hooks";
@@ -37,6 +38,7 @@ export function RunList({ runs }: RunListProps) {
 function Row({ run, now, longest }: { run: RunInfo; now: number; longest: number }) {
   const seconds = secondsOf(run, now);
   const failure = run.failures[0];
+  const origin = originWords(run);
   return (
     <Link
       href={`/runs/${run.id}`}
@@ -60,15 +62,15 @@ function Row({ run, now, longest }: { run: RunInfo; now: number; longest: number
           {run.problem && <CircleAlert className="size-3.5 text-failed" aria-label={run.problem} />}
         </span>
         <span className="block truncate text-muted text-sm">
-          <span className="font-mono">{run.id}</span>
           {failure ? (
             <span className="text-failed">
-              {" "}
-              · {failure.step}: {failure.message}
+              {failure.step}: {failure.message} ·{" "}
             </span>
           ) : (
-            run.from_run && ` · re-run from ${run.from_step ?? "the start"}`
+            run.from_run && `re-run from ${run.from_step ?? "the start"} · `
           )}
+          {origin && `${origin} · `}
+          <span className="font-mono">{run.id}</span>
         </span>
       </span>
       <span className="hidden items-center gap-2 md:flex">

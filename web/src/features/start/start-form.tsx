@@ -10,6 +10,12 @@ import { SchemaFields } from "@/ui/schema-field";
 
 type StartFormProps = {
   flow: FlowText;
+  /** How the server is asked for it. */
+  choice: RunRequest["flow"];
+  /** Whether to suggest a pause on the first step. */
+  isDebugging?: boolean;
+  /** Whether it cannot be started, for a reason that is told elsewhere. */
+  isBlocked?: boolean;
   breakpoints: readonly BreakpointRequest[];
   /** Show a line of the source. */
   onLine: (line: number) => void;
@@ -17,7 +23,15 @@ type StartFormProps = {
 };
 
 /** What a run of the flow is given, and where it pauses. */
-export function StartForm({ flow, breakpoints, onLine, onStart }: StartFormProps) {
+export function StartForm({
+  flow,
+  choice,
+  isDebugging = false,
+  isBlocked = false,
+  breakpoints,
+  onLine,
+  onStart,
+}: StartFormProps) {
   const inputs = flow.info?.inputs ?? [];
   const fields = inputs.map(
     (input): FormField => ({
@@ -40,7 +54,7 @@ export function StartForm({ flow, breakpoints, onLine, onStart }: StartFormProps
   );
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [secretTexts, setSecretTexts] = useState<Record<string, string>>({});
-  const [stopsAtEntry, setStopsAtEntry] = useState(false);
+  const [stopsAtEntry, setStopsAtEntry] = useState(isDebugging);
   const [stopsOnError, setStopsOnError] = useState(true);
   const [isTried, setTried] = useState(false);
   const [isStarting, setStarting] = useState(false);
@@ -56,7 +70,7 @@ export function StartForm({ flow, breakpoints, onLine, onStart }: StartFormProps
     setRefusal(null);
     try {
       await onStart({
-        flow: { name: flow.name },
+        flow: choice,
         inputs: value,
         secrets: secrets as Record<string, string>,
         can_ask: true,
@@ -127,7 +141,7 @@ export function StartForm({ flow, breakpoints, onLine, onStart }: StartFormProps
         look="primary"
         icon={<Play className="size-3.5" />}
         isBusy={isStarting}
-        disabled={flow.mistakes.length > 0}
+        disabled={flow.mistakes.length > 0 || isBlocked}
       >
         Start run
       </Button>

@@ -16,9 +16,10 @@ const CHANGES = {
   fixed: { tone: "passed", text: "fixed" },
   still_failing: { tone: "failed", text: "still failing" },
   flaky: { tone: "paused", text: "flaky" },
+  removed: { tone: "muted", text: "removed" },
 } as const;
 
-const ORDER = ["failed", "error", "skipped", "passed"];
+const ORDER = ["failed", "error", "removed", "skipped", "passed"];
 
 /** What the tests of the run said: failures first, each with how it compares with the runs of the flow before. */
 export function TestsPanel() {

@@ -1,0 +1,22 @@
+/** Addresses of pages, with what they show in their query. */
+
+type Query = Readonly<Record<string, string | number | null | undefined>>;
+
+function withQuery(path: string, query: Query): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== "") params.set(name, String(value));
+  }
+  const text = params.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export const runLink = (run: string) => `/runs/${encodeURIComponent(run)}`;
+
+export const runsLink = (filter: { repo?: string; ref?: string; flow?: string }) => withQuery("/", filter);
+
+export const repoLink = (repo: string, query: Query = {}) => withQuery(`/repos/${encodeURIComponent(repo)}`, query);
+
+/** The start page; with `debug`, the run is to pause on its first step. */
+export const startLink = (flow: { repo?: string; flow?: string; ref?: string | null; debug?: 1 }) =>
+  withQuery("/new", flow);

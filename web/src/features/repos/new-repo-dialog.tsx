@@ -1,0 +1,72 @@
+import { useState } from "react";
+import { repoApi } from "@/api/repo-client";
+import type { RepoInfo } from "@/api/types";
+import { problemOfRepoName, REPO_NAME_RULE } from "@/core/repo-names";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, TextInput } from "@/ui/field";
+
+type NewRepoDialogProps = { onCreated: (repo: RepoInfo) => void; onClose: () => void };
+
+/** An empty repository: its name, checked while it is typed, and its default branch. */
+export function NewRepoDialog({ onCreated, onClose }: NewRepoDialogProps) {
+  const [name, setName] = useState("");
+  const [branch, setBranch] = useState("main");
+  const [isTried, setTried] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const problem = name !== "" || isTried ? problemOfRepoName(name) : null;
+  const create = async () => {
+    setTried(true);
+    if (problemOfRepoName(name) !== null) return;
+    setBusy(true);
+    try {
+      onCreated(await repoApi.create({ name, default_branch: branch.trim() || "main" }));
+    } catch (error) {
+      setRefusal((error as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      title="Create an empty repository"
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form="new-repo" isBusy={isBusy}>
+            Create repository
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="new-repo"
+        className="space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <Field label="Name" hint={REPO_NAME_RULE} problem={problem ?? refusal} isRequired>
+          {(ids) => (
+            <TextInput
+              {...ids}
+              autoFocus
+              placeholder="shop"
+              value={name}
+              onChange={(event) => {
+                setName(event.target.value);
+                setRefusal(null);
+              }}
+            />
+          )}
+        </Field>
+        <Field label="Default branch" hint="Schedules and webhooks run the flows on this branch.">
+          {(ids) => <TextInput {...ids} value={branch} onChange={(event) => setBranch(event.target.value)} />}
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,190 @@
+import { useState } from "react";
+import { repoApi } from "@/api/repo-client";
+import type { RepoInfo } from "@/api/types";
+import { useChange } from "@/features/repos/use-change";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, TextInput } from "@/ui/field";
+import { toast } from "@/ui/toast";
+
+type SettingsTabProps = { repo: RepoInfo; canChange: boolean; onDeleted: () => void };
+
+/** What is set for a repository, and the way to delete it. */
+export function SettingsTab({ repo, canChange, onDeleted }: SettingsTabProps) {
+  return (
+    <div className="max-w-2xl space-y-6">
+      <Settings key={settingsKey(repo)} repo={repo} canChange={canChange} />
+      {canChange && <Deletion repo={repo.id} onDeleted={onDeleted} />}
+    </div>
+  );
+}
+
+/** Another one for other settings: a form that someone else has changed shows what is set now. */
+function settingsKey({ title, default_branch, remote_url, protected: names }: RepoInfo): string {
+  return JSON.stringify([title, default_branch, remote_url, names]);
+}
+
+function Settings({ repo, canChange }: { repo: RepoInfo; canChange: boolean }) {
+  const [title, setTitle] = useState(repo.title);
+  const [branch, setBranch] = useState(repo.default_branch);
+  const [remote, setRemote] = useState(repo.remote_url ?? "");
+  const [names, setNames] = useState(repo.protected.join(", "));
+  const [isBusy, setBusy] = useState(false);
+  const change = useChange(repo.id);
+  const wanted = {
+    title: title.trim(),
+    default_branch: branch.trim(),
+    remote_url: remote.trim(),
+    protected: namesIn(names),
+  };
+  const isChanged =
+    wanted.title !== repo.title ||
+    wanted.default_branch !== repo.default_branch ||
+    wanted.remote_url !== (repo.remote_url ?? "") ||
+    wanted.protected.join() !== repo.protected.join();
+  const save = async () => {
+    setBusy(true);
+    if (await change(() => repoApi.update(repo.id, wanted))) toast("Settings saved", "good");
+    setBusy(false);
+  };
+  return (
+    <form
+      aria-label="Settings"
+      className="space-y-4 rounded-lg border border-line bg-surface p-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <Field label="Title">
+        {(ids) => (
+          <TextInput {...ids} disabled={!canChange} value={title} onChange={(event) => setTitle(event.target.value)} />
+        )}
+      </Field>
+      <Field label="Default branch" hint="Schedules and webhooks run the flows on this branch.">
+        {(ids) => (
+          <TextInput
+            {...ids}
+            disabled={!canChange}
+            value={branch}
+            onChange={(event) => setBranch(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label="Remote URL"
+        hint={
+          <>
+            Where <code className="font-mono">pitstop land</code> pushes finished branches, with your own git
+            credentials. Leave out user name and password.
+          </>
+        }
+      >
+        {(ids) => (
+          <TextInput
+            {...ids}
+            disabled={!canChange}
+            placeholder="https://github.com/example/shop.git"
+            value={remote}
+            onChange={(event) => setRemote(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label="Protected branches"
+        hint="Names, separated by commas. Pushes to them are refused; only a merge by Pitstop may change them."
+      >
+        {(ids) => (
+          <TextInput
+            {...ids}
+            disabled={!canChange}
+            placeholder="main, release"
+            value={names}
+            onChange={(event) => setNames(event.target.value)}
+          />
+        )}
+      </Field>
+      {canChange && (
+        <Button
+          type="submit"
+          look="primary"
+          isBusy={isBusy}
+          disabled={!isChanged || wanted.title === "" || wanted.default_branch === ""}
+        >
+          Save settings
+        </Button>
+      )}
+    </form>
+  );
+}
+
+function namesIn(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name, at, all) => name !== "" && all.indexOf(name) === at);
+}
+
+function Deletion({ repo, onDeleted }: { repo: string; onDeleted: () => void }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <section aria-labelledby="delete-repo" className="rounded-lg border border-line bg-surface p-4">
+      <h2 id="delete-repo" className="font-semibold">
+        Delete this repository
+      </h2>
+      <p className="mt-1 mb-3 text-muted">Deletes its branches, tags and settings. Its runs are kept.</p>
+      <Button look="danger" onClick={() => setOpen(true)}>
+        Delete repository…
+      </Button>
+      {isOpen && <DeleteDialog repo={repo} onDeleted={onDeleted} onClose={() => setOpen(false)} />}
+    </section>
+  );
+}
+
+type DeleteDialogProps = { repo: string; onDeleted: () => void; onClose: () => void };
+
+function DeleteDialog({ repo, onDeleted, onClose }: DeleteDialogProps) {
+  const [text, setText] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const remove = async () => {
+    if (text !== repo) return;
+    setBusy(true);
+    try {
+      await repoApi.remove(repo);
+      onDeleted();
+    } catch (error) {
+      setProblem((error as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      title={`Delete ${repo}?`}
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="danger" type="submit" form="delete-form" isBusy={isBusy} disabled={text !== repo}>
+            Delete repository
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="delete-form"
+        className="space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void remove();
+        }}
+      >
+        <p className="text-muted">This cannot be undone. Commits that exist nowhere else are lost.</p>
+        <Field label={`Type ${repo} to confirm`} problem={problem}>
+          {(ids) => <TextInput {...ids} autoFocus value={text} onChange={(event) => setText(event.target.value)} />}
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,66 @@
+import { useId, useState } from "react";
+import { Link } from "wouter";
+import { useBranches } from "@/api/repo-queries";
+import { repoLink } from "@/core/links";
+import { Button } from "@/ui/button";
+import { Field, TextInput } from "@/ui/field";
+
+type RefFieldProps = {
+  repo: string;
+  /** What is shown now. */
+  value: string;
+  problem: string | null;
+  onChange: (ref: string) => void;
+};
+
+/** The branch, tag or commit that a flow of a repository runs on. */
+export function RefField({ repo, value, problem, onChange }: RefFieldProps) {
+  const [text, setText] = useState(value);
+  const list = useId();
+  const branches = useBranches(repo).data?.pages.flatMap((page) => page.branches) ?? [];
+  const isChanged = text.trim() !== "" && text.trim() !== value;
+  return (
+    <form
+      className="mb-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isChanged) onChange(text.trim());
+      }}
+    >
+      <Field
+        label="Branch, tag or commit"
+        problem={problem}
+        hint={
+          <>
+            Runs in a fresh checkout of{" "}
+            <Link href={repoLink(repo)} className="text-accent underline">
+              {repo}
+            </Link>
+            .
+          </>
+        }
+      >
+        {(ids) => (
+          <span className="flex gap-1.5">
+            <TextInput
+              {...ids}
+              list={list}
+              className="font-mono"
+              value={text}
+              onChange={(event) => {
+                setText(event.target.value);
+                if (branches.some(({ name }) => name === event.target.value)) onChange(event.target.value);
+              }}
+            />
+            <datalist id={list}>
+              {branches.map(({ name }) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+            {isChanged && <Button type="submit">Use</Button>}
+          </span>
+        )}
+      </Field>
+    </form>
+  );
+}
