@@ -1107,7 +1107,7 @@ class RepoExists(CommandRefused):
     code = "refused.repo_exists"
 
     def __init__(self, repo: str) -> None:
-        super().__init__(f"repository {repo!r} already exists: choose another name with --name")
+        super().__init__(f"repository {repo!r} already exists: choose another name")
         self.repo = repo
 
 

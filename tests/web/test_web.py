@@ -9,11 +9,10 @@ import pytest
 
 WEB = Path(__file__).parents[2] / "web"
 CHECKS = ("types:check", "typecheck", "lint", "test")
-REPOSITORIES = "repos.story.ts"  # test_repos.py runs it
 REPEATING = "access.story.ts"  # in `make soak` it looks at every page in every theme and width
 STORIES = [
     pytest.param(name, marks=[pytest.mark.repeats] if name == REPEATING else [])
-    for name in sorted(path.name for path in WEB.glob("e2e/*.story.ts") if path.name != REPOSITORIES)
+    for name in sorted(path.name for path in WEB.glob("e2e/*.story.ts"))
 ]
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 RUNS = "runs"  # the topic of all runs
+REPOS = "repos"  # that of all repositories: which there are, and where they are
+PUSHED = "push.received"
 
 
 class News(Struct, frozen=True):
@@ -19,4 +21,7 @@ class News(Struct, frozen=True):
 
     def is_of(self, topics: Collection[str]) -> bool:
         """Whether it belongs to one of the topics; a run belongs to that of its repository, too."""
-        return self.topic in topics or (self.topic == RUNS and f"repo:{self.body.get('repo')}" in topics)
+        is_of_repos = self.kind.startswith("repo.") or self.kind == PUSHED
+        if self.topic in topics or (REPOS in topics and is_of_repos):
+            return True
+        return self.topic == RUNS and f"repo:{self.body.get('repo')}" in topics

@@ -180,9 +180,9 @@ class Workshop:
         if self._starter is not None:
             self._starter.wake()
 
-    async def fire(self, firing: NewFiring) -> FiringRecord:
-        """Store a firing and start its run; the firing as it is then."""
-        stored = await self.firings.add_one(firing)
+    async def fire(self, firing: NewFiring, push: int | None = None) -> FiringRecord:
+        """Store a firing, of a push if one is named, and start its run; the firing as it is then."""
+        stored = await self.firings.add_one(firing, push)
         if stored.outcome == "pending" and self._starter is not None:
             await self._starter.start(stored)
         return await self.firings.get(stored.id) or stored

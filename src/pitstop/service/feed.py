@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from pitstop.errors import BadRequest
-from pitstop.platform.feed_values import RUNS, News
+from pitstop.platform.feed_values import REPOS, RUNS, News
 from pitstop.platform.repo_values import check_repo_name
 from pitstop.service.caller import Caller
 
@@ -17,7 +17,7 @@ class FeedDesk(Protocol):
     """What happens to runs and repositories. Anyone may follow it."""
 
     def follow(self, caller: Caller, topics: Sequence[str], after: int | None = None) -> AsyncIterator[News | None]:
-        """All news of some topics (`runs`, `repo:<id>`): above a number, or from now on.
+        """All news of some topics (`runs`, `repos`, `repo:<id>`): above a number, or from now on.
 
         It never ends, and yields None after each second in which nothing happened.
         """
@@ -27,10 +27,10 @@ class FeedDesk(Protocol):
 def check_topics(topics: Sequence[str]) -> None:
     """BadRequest for a topic that does not exist, or too many."""
     if not topics or len(topics) > MOST_TOPICS:
-        raise BadRequest(f"follow 1 to {MOST_TOPICS} topics: runs, or repo:<name>")
+        raise BadRequest(f"follow 1 to {MOST_TOPICS} topics: runs, repos, or repo:<name>")
     for topic in topics:
         name, _, repo = topic.partition(":")
-        if topic != RUNS and name != "repo":
-            raise BadRequest(f"there is no topic {topic!r}: use runs, or repo:<name>")
-        if topic != RUNS:
+        if name == "repo":
             check_repo_name(repo)
+        elif topic not in (RUNS, REPOS):
+            raise BadRequest(f"there is no topic {topic!r}: use runs, repos, or repo:<name>")

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { type Connection, follow } from "@/api/sse";
 import { urlOf } from "@/api/url";
 
-/** Something that happened; its topic is `runs`, or `repo:` and the name of a repository. */
+/** Something that happened; its topic is `runs`, `repos`, or `repo:` and the name of a repository. */
 export type News = { id: number; at: number; topic: string; kind: string; body: Record<string, unknown> };
 
 /** Called with what happened; with an empty list after each connection: anything may have happened before it. */

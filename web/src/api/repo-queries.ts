@@ -8,10 +8,6 @@ import { repoApi } from "@/api/repo-client";
 import type { Connection } from "@/api/sse";
 import type { FlowText, RepoFlowText } from "@/api/types";
 
-const MOST_TOPICS = 50;
-const LIST_MILLISECONDS = 10_000; // no topic tells of a repository that is new
-const EMPTY_LIST_MILLISECONDS = 3000; // while the user is about to add the first one
-
 /** The lists to ask for again after some news; after none, all of them. */
 export function keysToRefresh(repo: string, news: readonly News[]): QueryKey[] {
   const isOfRun = ({ kind }: News) => kind.startsWith("run.");
@@ -31,18 +27,11 @@ export function useRepoFeed(repo: string): Connection {
 /** Every repository, as it changes. */
 export function useRepos() {
   const client = useQueryClient();
-  const repos = useQuery({
-    queryKey: ["repos"],
-    queryFn: repoApi.list,
-    refetchOnWindowFocus: true,
-    refetchInterval: ({ state }) => (state.data?.length === 0 ? EMPTY_LIST_MILLISECONDS : LIST_MILLISECONDS),
-  });
-  const topics = (repos.data ?? []).slice(0, MOST_TOPICS - 1).map(({ id }) => `repo:${id}`);
-  useFeed(["runs", ...topics], (news) => {
+  useFeed(["repos"], (news) => {
     if (news.length > 0 && news.every(({ kind }) => kind.startsWith("run."))) return undefined;
     return client.invalidateQueries({ queryKey: ["repos"] });
   });
-  return repos;
+  return useQuery({ queryKey: ["repos"], queryFn: repoApi.list, refetchOnWindowFocus: true });
 }
 
 /** The repositories as they were not long ago, for a list to choose from. */

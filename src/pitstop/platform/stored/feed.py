@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Connection, Double, Index, Integer, Table, delete, func, insert, or_, select
 
-from pitstop.platform.feed_values import RUNS, News
+from pitstop.platform.feed_values import PUSHED, REPOS, RUNS, News
 from pitstop.store.port import ENDED
 from pitstop.store.sql.columns import AnyText, Packed
 from pitstop.store.sql.database import Database
@@ -66,7 +66,10 @@ class StoredFeed:
     async def page(self, topics: Sequence[str], after: int, limit: int = 500) -> tuple[News, ...]:
         """Those of some topics above a number. Of the runs of a repository, its own topic tells as well."""
         wanted = select(feed).where(feed.c.id > after).order_by(feed.c.id).limit(limit)
-        rows = await self._database.rows(wanted.where(or_(feed.c.topic.in_(topics), feed.c.topic == RUNS)))
+        asked = [feed.c.topic.in_(topics), feed.c.topic == RUNS]
+        if REPOS in topics:
+            asked += [feed.c.kind.startswith("repo."), feed.c.kind == PUSHED]
+        rows = await self._database.rows(wanted.where(or_(*asked)))
         found = (News(row.id, row.at, row.topic, row.kind, row.body) for row in rows)
         return tuple(found)
 

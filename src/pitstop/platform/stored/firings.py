@@ -105,10 +105,10 @@ class StoredFirings:
         add_news(self._database, connection, f"repo:{firing.repo}", "firing.decided", body)
         return FiringRecord(**(row | {"id": number, "at": at}))
 
-    async def add_one(self, firing: NewFiring) -> FiringRecord:
+    async def add_one(self, firing: NewFiring, push: int | None = None) -> FiringRecord:
         """Store it in a transaction of its own."""
         with telling_problems():
-            return await self._database.transact(lambda connection: self.add(connection, firing))
+            return await self._database.transact(lambda connection: self.add(connection, firing, push))
 
     def _claim(self, connection: Connection, firing: NewFiring, number: int) -> bool:
         """Take the key, unless another firing took it within the window."""

@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from pitstop.errors import Mistake
+from pitstop.platform.feed_values import PUSHED
 from pitstop.platform.repo_values import FiringRecord, IndexedFlow, PushRecord
 from pitstop.platform.stored.feed import add_news
 from pitstop.platform.stored.firings import NewFiring, StoredFirings
@@ -116,7 +117,7 @@ class StoredPushes:
         if seen.flows is not None:
             self._index(connection, seen.repo, seen.ref, seen.flows)
         body = {"push": number, "ref": seen.ref, "sha": seen.new, "who": seen.who, "via": seen.via}
-        add_news(self._database, connection, f"repo:{seen.repo}", "push.received", body)
+        add_news(self._database, connection, f"repo:{seen.repo}", PUSHED, body)
         broken = [flow.name for flow in seen.flows or () if flow.problems]
         if broken:
             body = {"ref": seen.ref, "flows": broken}

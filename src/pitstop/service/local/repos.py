@@ -18,7 +18,7 @@ from pitstop.errors import (
     UnknownRepo,
 )
 from pitstop.platform.git.merging import write_file
-from pitstop.platform.git.names import is_branch_name
+from pitstop.platform.git.names import ZEROS, is_branch_name
 from pitstop.platform.open_repos import OpenRepo
 from pitstop.platform.repo_info import CommitEntry, firing_info
 from pitstop.platform.repo_values import (
@@ -199,11 +199,11 @@ class RepoDesk:
 
     async def diff(self, caller: Caller, repo: str, base: str, head: str) -> Diff:
         opened, sha = await self._at(repo, head)
-        return await opened.reader.diff(await opened.bare.resolve(base), sha)
+        return await opened.reader.diff(await _base(opened, base), sha)
 
     async def patch(self, caller: Caller, repo: str, base: str, head: str, path: str) -> Patch:
         opened, sha = await self._at(repo, head)
-        return await opened.reader.patch(await opened.bare.resolve(base), sha, path)
+        return await opened.reader.patch(await _base(opened, base), sha, path)
 
     async def pushes(self, caller: Caller, repo: str, cursor: str | None = None, limit: int = 50) -> PushPage:
         await self._workshop.repos.get(repo)
@@ -275,6 +275,11 @@ class RepoDesk:
 
 _SHOWN = ("id", "title", "default_branch", "state", "created_at", "remote_url", "error")
 _SHOWN_OF_PUSH = ("id", "ref", "old", "new", "who", "via", "is_forced", "subject", "at", "note")
+
+
+async def _base(opened: OpenRepo, base: str) -> str:
+    """The commit that is compared with; zeros are the empty one before the first."""
+    return base if base == ZEROS else await opened.bare.resolve(base)
 
 
 def _changed_settings(settings: RepoSettings, changes: RepoChanges) -> RepoSettings:

@@ -98,10 +98,10 @@ class TriggerDesk:
             run=new_run_id(),
             depth=old.depth,
         )
-        return await self._start(caller, again, "fire_again")
+        return await self._start(caller, again, "fire_again", old.push)
 
-    async def _start(self, caller: Caller, firing: NewFiring, operation: str) -> FiringInfo:
-        stored = await self._workshop.fire(firing)
+    async def _start(self, caller: Caller, firing: NewFiring, operation: str, push: int | None = None) -> FiringInfo:
+        stored = await self._workshop.fire(firing, push)
         await self._record(caller, operation, stored.run, {"flow": firing.flow}, {"repo": firing.repo})
         return firing_info(stored)
 

@@ -15,7 +15,9 @@ from pitstop.doors.http.streams.streaming import HEARTBEAT, frame
 from pitstop.doors.http.streams.streams import Streams
 from pitstop.service.feed import RUNS, FeedDesk, News
 
-Topics = Annotated[list[str], Query(max_length=50, description="`runs`, or `repo:<name>`.", examples=[["runs"]])]
+Topics = Annotated[
+    list[str], Query(max_length=50, description="`runs`, `repos`, or `repo:<name>`.", examples=[["runs"]])
+]
 HEARTBEAT_EVERY = 15  # quiet seconds
 _EXAMPLE = """
 id: 12
