@@ -1,4 +1,5 @@
 import asyncio
+import shutil
 from pathlib import Path
 
 import httpx
@@ -26,12 +27,10 @@ from tests.platform.workbench import PASSES, GitFailed, Workbench
 VIEWER = Caller("guest", "viewer")
 
 
-@pytest.mark.parametrize(
-    "name", ["..", "a..b", ".hidden", "UPPER", "a/b", "x.git", "x.lock", "", "-x", "a" * 65, "a b"]
-)
-async def test_a_repository_with_a_bad_name_is_refused(bench: Workbench, name: str) -> None:
-    with pytest.raises(BadRepoName):
-        await bench.repos.create(LOCAL, NewRepo(name=name))
+async def test_a_repository_with_a_bad_name_is_refused(bench: Workbench) -> None:
+    for name in ("..", "a..b", ".hidden", "UPPER", "a/b", "x.git", "x.lock", "", "-x", "a" * 65, "a b"):
+        with pytest.raises(BadRepoName):
+            await bench.repos.create(LOCAL, NewRepo(name=name))
     assert [repo.id for repo in await bench.repos.list(LOCAL)] == ["shop"]
 
 
@@ -268,3 +267,24 @@ async def test_a_deleted_repository_is_gone_and_its_runs_stay(bench: Workbench) 
     await bench.repos.create(LOCAL, NewRepo(name="shop"))
     await bench.push()
     assert [each.outcome for each in await bench.firings()] == ["started"]
+
+
+async def test_a_broken_repository_keeps_neither_the_server_nor_other_repositories_from_working(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    async with bench.open():
+        await bench.create()
+        await bench.repos.create(LOCAL, NewRepo(name="broken"))
+        await bench.repos.create(LOCAL, NewRepo(name="half", ingest=True))
+    for name in ("broken", "half"):
+        shutil.rmtree(bench.settings.repos / f"{name}.git")
+        (bench.settings.repos / f"{name}.git").write_text("this is no repository")
+
+    async with bench.open():
+        await bench.git("remote", "set-url", "origin", bench.url())
+        await bench.push_flow()
+        assert [run.status for run in await bench.runs()] == ["passed"]
+        states = {repo.id: repo.state for repo in await bench.repos.list(LOCAL)}
+        assert states == {"shop": "ready", "broken": "ready", "half": "failed"}
+        with pytest.raises(PitstopError):
+            await bench.repos.branches(LOCAL, "broken")
+        await bench.repos.delete(LOCAL, "half")

@@ -5,9 +5,11 @@ import httpx
 import pytest
 
 from pitstop.service.caller import LOCAL
-from tests.doors.http.test_openapi import EXAMPLES, PLATFORM, described, fuzz_server
+from tests.amounts import amount
+from tests.doors.http.test_openapi import PLATFORM, described, fuzz_server
 from tests.platform.workbench import Workbench
 
+EXAMPLES = str(amount(1, soak=8))
 ENDLESS = ("follow_feed",)
 REMOVING = ("delete_repo",)  # it would leave nothing for the others
 

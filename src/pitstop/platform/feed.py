@@ -1,4 +1,4 @@
-"""The feed, followed: one look at the database for everyone who follows it."""
+"""Following the feed: one query finds out for all followers whether there is something new."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection

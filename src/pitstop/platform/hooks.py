@@ -128,7 +128,7 @@ class HookReceiver:
 
 
 def is_asked(flow: IndexedFlow) -> bool:
-    """Whether a flow wants to hear of webhooks. What a broken one wants is not known."""
+    """Whether a flow has a webhook trigger, or is broken, so that its triggers are unknown."""
     return "webhook" in flow.triggers or bool(flow.problems)
 
 

@@ -8,10 +8,10 @@ from msgspec import Struct, field
 from pitstop.errors import Mistake
 from pitstop.platform.git.changes import ChangedFile, Diff, Patch
 from pitstop.platform.git.contents import Branch, CommitEntry, FileContent, TreeEntry
-from pitstop.platform.lives import FiringOutcome, RepoState
-from pitstop.platform.repo_values import FiringRecord, TriggerKind, Via
+from pitstop.platform.lives import RepoState
+from pitstop.platform.repo_values import FiringInfo, FiringRecord, Via
 
-__all__ = ["Branch", "ChangedFile", "CommitEntry", "Diff", "FileContent", "Patch", "TreeEntry"]
+__all__ = ["Branch", "ChangedFile", "CommitEntry", "Diff", "FileContent", "FiringInfo", "Patch", "TreeEntry"]
 
 
 class RepoInfo(Struct, frozen=True, kw_only=True):
@@ -30,23 +30,6 @@ class RepoInfo(Struct, frozen=True, kw_only=True):
     head: CommitEntry | None = None
     flows: int = 0
     broken_flows: int = 0
-
-
-class FiringInfo(Struct, frozen=True, kw_only=True):
-    """What a trigger made of an event: the run that it started, or the reason why it started none."""
-
-    id: int
-    repo: str
-    flow: str
-    kind: TriggerKind
-    outcome: FiringOutcome
-    who: str
-    at: float
-    ref: str | None = None
-    sha: str | None = None
-    reason: str | None = None
-    run: str | None = None
-    push: int | None = None
 
 
 def firing_info(firing: FiringRecord) -> FiringInfo:

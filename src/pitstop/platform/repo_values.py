@@ -70,11 +70,8 @@ class PushRecord(Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-class FiringRecord(Struct, frozen=True, kw_only=True):
-    """What a trigger made of an event: the run that it started, or the reason why it started none.
-
-    `subject` is what the run sees as `.trigger`. `depth` counts the runs that started each other before it.
-    """
+class FiringInfo(Struct, frozen=True, kw_only=True):
+    """What a trigger made of an event: the run that it started, or the reason why it started none."""
 
     id: int
     repo: str
@@ -85,10 +82,18 @@ class FiringRecord(Struct, frozen=True, kw_only=True):
     at: float
     ref: str | None = None
     sha: str | None = None
-    subject: Mapping[str, Any] = field(default_factory=dict)
     reason: str | None = None
     run: str | None = None
     push: int | None = None
+
+
+class FiringRecord(FiringInfo, frozen=True, kw_only=True):
+    """A firing as it is stored. `subject` is what the run sees as `.trigger`.
+
+    `depth` counts the runs that started each other before it.
+    """
+
+    subject: Mapping[str, Any] = field(default_factory=dict)
     depth: int = 0
 
 

@@ -3,16 +3,7 @@
 import asyncio
 import logging
 
-from pitstop.errors import (
-    BadCommit,
-    BadDefinition,
-    CommandRefused,
-    GitProblem,
-    PitstopError,
-    ServerTrouble,
-    StoreProblem,
-    Unavailable,
-)
+from pitstop.errors import GitProblem, PitstopError, ServerTrouble, StoreProblem, Unavailable
 from pitstop.platform.repo_values import FiringRecord
 from pitstop.platform.stored.firings import StoredFirings
 from pitstop.runs.run_request import RunRequest
@@ -28,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Starter:
-    """Starts what is pending, whoever decided it and whenever: after a crash too."""
+    """Starts every pending firing, also those that a crash has left."""
 
     def __init__(self, firings: StoredFirings, runs: ServerRuns, home: str) -> None:
         self._firings = firings
@@ -81,7 +72,7 @@ class Starter:
             await self._runs.start(request_of(firing), _announced)
         except _LATER:
             raise
-        except (BadDefinition, CommandRefused, BadCommit, PitstopError) as error:
+        except PitstopError as error:
             await self._firings.settle(firing, "refused", str(error))
         except Exception as error:
             log.exception("cannot start flow %s of %s", firing.flow, firing.repo)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pitstop.engine.ports import Clock, Evaluator
-from pitstop.errors import PitstopError
+from pitstop.errors import GitProblem, PitstopError
 from pitstop.platform.committed_flows import CommittedFlows
 from pitstop.platform.feed import Feed
 from pitstop.platform.flow_index import FlowIndex
@@ -17,7 +17,7 @@ from pitstop.platform.git.leftovers import remove_leftovers
 from pitstop.platform.git.smart_http import GitAnswer, GitRequest
 from pitstop.platform.hook_values import Delivered
 from pitstop.platform.hooks import HookReceiver, Unseal
-from pitstop.platform.open_repos import OpenRepos, Servers
+from pitstop.platform.open_repos import OpenRepo, OpenRepos, Servers
 from pitstop.platform.repo_values import BRANCHES, FiringRecord, RepoRecord
 from pitstop.platform.scanning import Scanner
 from pitstop.platform.scheduling import Scheduler
@@ -69,6 +69,7 @@ class Workshop:
         self._starter = Starter(self.firings, runs, self.opened.home)
         try:
             async with asyncio.TaskGroup() as group:
+                await self._recover()
                 chores = [
                     group.create_task(self._starter.start_for_ever(), name="start firings"),
                     group.create_task(self._every(SCAN_SECONDS, self.scan_all), name="scan repositories"),
@@ -76,7 +77,6 @@ class Workshop:
                     group.create_task(self._fire_schedules(), name="fire schedules"),
                     group.create_task(self._every(UPKEEP_SECONDS, self._keep_up), name="maintain repositories"),
                 ]
-                await self._recover()
                 try:
                     yield self
                 finally:
@@ -101,9 +101,10 @@ class Workshop:
     async def _make(self, record: RepoRecord) -> None:
         try:
             await self.opened.get(record.id).bare.create(record.default_branch)
-        except PitstopError as error:
-            await self.repos.move(record.id, "failed", str(error))
-            raise
+        except (PitstopError, OSError) as error:
+            problem = error if isinstance(error, PitstopError) else GitProblem("init", error.strerror or str(error))
+            await self.repos.move(record.id, "failed", str(problem))
+            raise problem from error
 
     async def finish(self, repo: str) -> None:
         """A repository has all that it begins with: pushes start flows from now on."""
@@ -154,7 +155,7 @@ class Workshop:
         """Scan after a change. What goes wrong is logged: the next scan finds the same."""
         try:
             await self.scan(await self.repos.get(repo), who)
-        except PitstopError as error:
+        except (PitstopError, OSError) as error:
             log.warning("cannot look for pushes to %s now: %s", repo, error)
 
     async def scan(self, record: RepoRecord, who: str = "") -> None:
@@ -165,9 +166,12 @@ class Workshop:
             self.wake()
 
     async def scan_all(self) -> None:
+        """Scan every repository, and close what is not used any more."""
         for record in await self._own():
             if record.state == "ready":
                 await self.scan_now(record.id)
+        for opened in self.opened.used():
+            await opened.reader.close_if_idle(asyncio.get_running_loop().time())
 
     async def deliver(self, hook: str, headers: Mapping[str, str], body: bytes) -> Delivered:
         """Take a delivery of a webhook, and start what follows."""
@@ -193,21 +197,27 @@ class Workshop:
         return [each for each in await self.repos.all() if each.home == self.opened.home]
 
     async def _recover(self) -> None:
-        """Finish what a server that was killed has begun."""
+        """Finish what a server that was killed has begun. A broken repository keeps nothing else from starting."""
         for record in await self._own():
-            if record.state == "deleting":
-                await self._remove(record.id)
-            elif record.state == "creating":
-                await self._make(record)
-            if record.state in ("creating", "ready"):
-                await remove_leftovers(self.opened.get(record.id).bare, STALE_SECONDS)
+            try:
+                await self._recover_one(record)
+            except (PitstopError, OSError) as error:
+                log.warning("repository %s: %s", record.id, error)
+
+    async def _recover_one(self, record: RepoRecord) -> None:
+        if record.state == "deleting":
+            await self._remove(record.id)
+        elif record.state == "creating":
+            await self._make(record)
+        if record.state in ("creating", "ready"):
+            await remove_leftovers(self.opened.get(record.id).bare, STALE_SECONDS)
 
     async def _every(self, seconds: float, work: Callable[[], Awaitable[Any]]) -> None:
         while True:
             try:
                 await work()
-            except PitstopError as error:
-                log.warning("%s", error)
+            except (PitstopError, OSError) as error:
+                log.warning("cannot look after repositories now: %s", error)
             await self._clock.sleep(seconds)
 
     async def _fire_schedules(self) -> None:
@@ -224,12 +234,18 @@ class Workshop:
         """Repack repositories in which nothing is being pushed, and forget what is old."""
         await self._feed.forget_old()
         for record in await self._own():
+            await self.firings.forget_old(record.id)
             opened = self.opened.get(record.id)
             if record.state == "ready" and not opened.pushing:
-                async with opened.lock:
-                    await opened.bare.maintain()
-                await opened.reader.close()  # it may hold packs that are gone
-            await self.firings.forget_old(record.id)
+                await self._maintain(opened)
+
+    async def _maintain(self, opened: OpenRepo) -> None:
+        try:
+            async with opened.lock:
+                await opened.bare.maintain()
+        except (PitstopError, OSError) as error:
+            log.warning("cannot maintain repository %s now: %s", opened.id, error)
+        await opened.reader.close()  # it may hold packs that are gone
 
 
 def default_ref(record: RepoRecord) -> str:

@@ -32,5 +32,5 @@ def step_kinds(plan: Plan) -> set[str]:
 
 
 def pauses_itself(plan: Plan) -> bool:
-    """Whether a step of the plan asks for a pause, whoever debugs it."""
+    """Whether a step of the plan asks for a pause, even if the run is not being debugged."""
     return any("pause" in (step.on_success, step.on_failure) for step in plan.steps.values())

@@ -69,10 +69,10 @@ class BareRepository:
     async def remove(self) -> None:
         """Remove it. From the first moment on it cannot be used; what a crash leaves is removed by the next call."""
         old = self.folder.with_name(f".{self.name}.old")
-        await in_thread(partial(remove_tree, old))
+        await in_thread(partial(_remove, old))
         with suppress(FileNotFoundError):
             self.folder.rename(old)
-        await in_thread(partial(remove_tree, old))
+        await in_thread(partial(_remove, old))
 
     async def size_bytes(self) -> int:
         return await in_thread(partial(_size_of, self.folder))
@@ -208,6 +208,14 @@ def _put_in_place(new: Path, folder: Path) -> None:
     with (new / "config").open("a") as configuration:
         configuration.write(_CONFIGURATION)
     new.rename(folder)
+
+
+def _remove(path: Path) -> None:
+    """Remove what is there, which need not be a repository."""
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _size_of(folder: Path) -> int:

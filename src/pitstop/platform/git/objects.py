@@ -13,7 +13,7 @@ MOST_DISCARDED_BYTES = 8 * 1024 * 1024  # reading on is cheaper than a new proce
 
 
 class StoredObject(Struct, frozen=True):
-    """An object; `content` is its beginning, up to the limit of whoever asked."""
+    """An object; `content` is its beginning, up to the limit of the question."""
 
     sha: str
     kind: str
@@ -63,7 +63,7 @@ class ObjectReader:
                 raise GitProblem("cat-file", f"it ended without an answer in {self._folder}") from error
 
     async def _ask_once(self, question: str, limit_bytes: int | None) -> StoredObject | None:
-        """Whoever leaves in the middle of an answer leaves no process whose next answer would be the rest of it."""
+        """Ask once. A process whose answer was not read to its end is killed: the rest would be its next answer."""
         is_answered = False
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):

@@ -27,7 +27,7 @@ from pitstop.store.sql.event_rows import read_log
 from pitstop.store.sql.schema import events, runs
 
 LONGEST_MESSAGE = 2_000
-_NAMES_LOCK = 0x70697403  # any number that nothing else locks
+_NAMES_LOCK = 0x70697403  # an advisory lock; the number is arbitrary
 _NOTED = "step.noted"
 _RECORD = tuple(
     runs.c[name] for name in ("id", "file", "created_at", "carried_over", "is_partial", "repo", "ref", "sha")

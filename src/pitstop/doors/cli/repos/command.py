@@ -2,8 +2,9 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from msgspec import to_builtins
 
@@ -15,7 +16,10 @@ from pitstop.program import program
 from pitstop.service.caller import LOCAL
 from pitstop.service.repos import FiringInfo, PushInfo, RepoChanges, RepoFlowInfo, RepoInfo
 
-ACTS = ("ls", "flows", "pushes", "protect", "unprotect", "enable", "disable", "rm")
+DONE = {"protect": "protected", "unprotect": "unprotected", "enable": "enabled", "disable": "disabled"}
+ACTS = ("ls", "flows", "pushes", *DONE, "rm")
+
+T = TypeVar("T")
 
 
 def repos_command(words: Sequence[str], open_service: OpenService, interrupts: Interrupts) -> None:
@@ -74,12 +78,12 @@ def _change(url: str, options: argparse.Namespace) -> None:
         protected = {*repo.protected} | named if options.act == "protect" else {*repo.protected} - named
         changes = RepoChanges(protected=tuple(sorted(protected)))
         ask_server(url, lambda service: desks_of(service)[0].update(LOCAL, options.repo, changes))
-    print(f"{options.act}d in {options.repo}: {', '.join(options.names)}".replace("protectd", "protected"))
+    print(f"{DONE[options.act]} in {options.repo}: {', '.join(options.names)}")
 
 
-def _show(options: argparse.Namespace, values: Sequence[object], line: object) -> None:
+def _show(options: argparse.Namespace, values: Sequence[T], line: Callable[[T], str]) -> None:
     for each in values:
-        print(json.dumps(to_builtins(each), ensure_ascii=False) if options.json else line(each))  # type: ignore[operator]
+        print(json.dumps(to_builtins(each), ensure_ascii=False) if options.json else line(each))
 
 
 def _repo_line(repo: RepoInfo) -> str:

@@ -76,7 +76,7 @@ def repo_url(server: str, repo: str) -> str:
 
 
 def no_prompt() -> None:
-    """Let git fail instead of asking for a password: the helper knows it, or nobody does."""
+    """Let git fail instead of asking for a password, which our credential helper provides."""
     os.environ.setdefault("GIT_TERMINAL_PROMPT", "0")
 
 
