@@ -21,7 +21,7 @@ from pitstop.errors import (
 from pitstop.service.caller import LOCAL, Caller
 from pitstop.service.repos import NewRepo, RepoChanges
 from pitstop.service.runs import RunRequest
-from tests.platform.git.repositories import git as plain_git
+from tests.git.repositories import git as plain_git
 from tests.platform.workbench import PASSES, GitFailed, Workbench
 
 VIEWER = Caller("guest", "viewer")

@@ -15,8 +15,8 @@ from pitstop.platform.stored.all import Stored, stored_in
 from pitstop.platform.stored.pushes import SeenPush
 from pitstop.store.sql.store import open_sql_store
 from tests.databases import database_url, postgres, postgres_url, sqlite_url
+from tests.git.repositories import commit_on
 from tests.moved_clock import MovedClock
-from tests.platform.git.repositories import commit_on
 
 __all__ = ["database_url", "postgres", "postgres_url", "sqlite_url"]
 HOURLY = {"cron": "0 * * * *", "timezone": "UTC", "catch_up": False, "enabled": True, "inputs": {}}

@@ -5,8 +5,8 @@ from contextlib import aclosing
 
 from pitstop.engine.workspace_files import WorkspaceFiles
 from pitstop.errors import BadCommit, GitProblem
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.commands import CHUNK_BYTES, git_environment, kill_group, start_git
+from pitstop.git.bare import BareRepository
+from pitstop.git.commands import git_environment, stream_git
 
 WHOLE_HISTORY_BYTES = 256 * 1024 * 1024  # a workspace gets the history of a repository up to this size
 
@@ -25,20 +25,12 @@ async def _bundle(repository: BareRepository, sha: str, name: str, is_shallow: b
     """A bundle with one branch. `git bundle` makes none of a commit that no branch is at."""
     yield f"# v2 git bundle\n{sha} refs/heads/{name}\n\n".encode()
     words = ("pack-objects", "--stdout", "--revs", "--quiet", "--delta-base-offset", "--threads=1")
-    process = await start_git(
+    packing = stream_git(
         f"--git-dir={repository.folder}",
         *(*words, *(["--shallow"] if is_shallow else [])),
         environment=git_environment([("pack.window", "0")]),  # to look for deltas would take longer than to send
-        has_input=True,
+        input=(f"--shallow {sha}\n" if is_shallow else "").encode() + f"{sha}\n".encode(),
     )
-    try:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write((f"--shallow {sha}\n" if is_shallow else "").encode() + f"{sha}\n".encode())
-        process.stdin.close()
-        while chunk := await process.stdout.read(CHUNK_BYTES):
-            yield chunk
-        if await process.wait() != 0:
-            raise BadCommit(sha, f"git pack-objects ended with exit code {process.returncode}")
-    finally:
-        await kill_group(process)
+    async with aclosing(packing) as pieces:
+        async for piece in pieces:
+            yield piece

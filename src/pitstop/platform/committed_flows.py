@@ -5,10 +5,10 @@ from typing import Any
 
 from pitstop.engine.workspace_files import WorkspaceFiles
 from pitstop.errors import NothingToMerge, ProtectedRef, UnknownFlow, UnknownPath, UnknownRef
+from pitstop.git.merging import merge
 from pitstop.limits import FLOW_BYTES
 from pitstop.platform.checkouts import check_out
 from pitstop.platform.flow_index import FOLDER, flow_name, flow_paths, reader_of
-from pitstop.platform.git.merging import merge
 from pitstop.platform.open_repos import OpenRepo, OpenRepos
 from pitstop.platform.repo_values import BRANCHES, TAGS, RepoRecord
 from pitstop.platform.stored.repos import StoredRepos

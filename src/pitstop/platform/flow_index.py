@@ -10,9 +10,9 @@ import msgspec
 
 from pitstop.engine.ports import Evaluator
 from pitstop.errors import BadFlow, GitProblem, Mistake, UnknownPath
+from pitstop.git.contents import TreeEntry
+from pitstop.git.reading import RepositoryReader
 from pitstop.limits import FLOW_BYTES, too_large
-from pitstop.platform.git.contents import TreeEntry
-from pitstop.platform.git.reading import RepositoryReader
 from pitstop.platform.repo_values import IndexedFlow
 from pitstop.runs.file_texts import ReadFile
 from pitstop.runs.flow_files import FlowFiles

@@ -8,8 +8,8 @@ from msgspec import Struct
 from pitstop.engine.ports import Clock, Evaluator
 from pitstop.engine.threads import in_thread
 from pitstop.errors import BadRequest, BadSignature, PitstopError, UnknownHook
+from pitstop.git.bare import BareRepository
 from pitstop.plan.expressions import condition_text
-from pitstop.platform.git.bare import BareRepository
 from pitstop.platform.hook_values import Delivered, HookRecord, NewDelivery, shown_headers
 from pitstop.platform.lives import FiringOutcome
 from pitstop.platform.open_repos import OpenRepos

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from pitstop.errors import RepoElsewhere, RepoNotReady
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.reading import RepositoryReader
+from pitstop.git.bare import BareRepository
+from pitstop.git.reading import RepositoryReader
 from pitstop.platform.repo_values import RepoRecord, check_repo_name
 from pitstop.store.port import ServerRecord
 

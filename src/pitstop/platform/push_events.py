@@ -6,9 +6,9 @@ from typing import Any
 from msgspec import Struct
 
 from pitstop.errors import TooDeep
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.names import ZEROS
-from pitstop.platform.git.ref_values import RefValue
+from pitstop.git.bare import BareRepository
+from pitstop.git.names import ZEROS
+from pitstop.git.ref_values import RefValue
 from pitstop.platform.lives import FiringOutcome
 from pitstop.platform.repo_values import TAGS, IndexedFlow, RepoRecord, Via, branch_of, short_ref
 from pitstop.platform.stored.firings import NewFiring

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from pitstop.errors import Mistake
-from pitstop.platform.git.changes import ChangedFile, Diff, Patch
-from pitstop.platform.git.contents import Branch, CommitEntry, FileContent, TreeEntry
+from pitstop.git.changes import ChangedFile, Diff, Patch
+from pitstop.git.contents import Branch, CommitEntry, FileContent, TreeEntry
 from pitstop.platform.lives import RepoState
 from pitstop.platform.repo_values import FiringInfo, FiringRecord, Via
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from pitstop.git.names import ZEROS
+from pitstop.git.ref_values import RefValue
+from pitstop.git.reflog import RefMove
 from pitstop.platform.flow_index import FlowIndex
-from pitstop.platform.git.names import ZEROS
-from pitstop.platform.git.ref_values import RefValue
-from pitstop.platform.git.reflog import RefMove
 from pitstop.platform.open_repos import OpenRepo
 from pitstop.platform.push_events import PushEvent, decide
 from pitstop.platform.repo_values import BRANCHES, RepoRecord, Via

@@ -9,12 +9,12 @@ from typing import Any, Self
 
 from pitstop.engine.ports import Clock, Evaluator
 from pitstop.errors import GitProblem, PitstopError
+from pitstop.git.backend import GitBackend
+from pitstop.git.leftovers import remove_leftovers
+from pitstop.git.smart_http import GitAnswer, GitRequest
 from pitstop.platform.committed_flows import CommittedFlows
 from pitstop.platform.feed import Feed
 from pitstop.platform.flow_index import FlowIndex
-from pitstop.platform.git.backend import GitBackend
-from pitstop.platform.git.leftovers import remove_leftovers
-from pitstop.platform.git.smart_http import GitAnswer, GitRequest
 from pitstop.platform.hook_values import Delivered
 from pitstop.platform.hooks import HookReceiver, Unseal
 from pitstop.platform.open_repos import OpenRepo, OpenRepos, Servers

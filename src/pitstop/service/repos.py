@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from pitstop.platform.git.smart_http import GitAnswer, GitRequest
+from pitstop.git.smart_http import GitAnswer, GitRequest
 from pitstop.platform.repo_info import (
     Branch,
     BranchPage,

@@ -17,8 +17,8 @@ from pitstop.errors import (
     UnknownRef,
     UnknownRepo,
 )
-from pitstop.platform.git.merging import write_file
-from pitstop.platform.git.names import ZEROS, is_branch_name
+from pitstop.git.merging import write_file
+from pitstop.git.names import ZEROS, is_branch_name
 from pitstop.platform.open_repos import OpenRepo
 from pitstop.platform.repo_info import CommitEntry, firing_info
 from pitstop.platform.repo_values import (

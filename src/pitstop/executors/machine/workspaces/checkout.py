@@ -1,17 +1,15 @@
 """A commit of a git bundle, checked out into the repo of a workspace."""
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterable, Collection
 from pathlib import Path
 
 from pitstop.engine.threads import in_thread
-from pitstop.errors import BadCommit
-from pitstop.settings import environment_for_commands
+from pitstop.errors import BadCommit, GitProblem
+from pitstop.git.work_trees import git_in
 
 SECONDS = 600.0
 REFS = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
-_PLAIN = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")  # no program that a repository names is run
 
 
 async def check_out(
@@ -55,27 +53,7 @@ def _move_all(source: Path, target: Path) -> None:
 
 
 async def _git(repository: Path, commit: str, *words: str) -> None:
-    """Raises `BadCommit` when git fails. A git that takes too long, or is cancelled, is killed."""
-    environment = {**environment_for_commands(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
-        process = await asyncio.create_subprocess_exec(
-            *("git", *_PLAIN, "-C", str(repository), *words),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment,
-        )
-    except OSError as error:
-        raise BadCommit(commit, f"cannot run git: {error.strerror}") from error
-    try:
-        async with asyncio.timeout(SECONDS):
-            _, complained = await process.communicate()
-    except BaseException as error:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        if isinstance(error, TimeoutError):
-            raise BadCommit(commit, f"git timed out after {SECONDS:g} s") from error
-        raise
-    if process.returncode != 0:
-        raise BadCommit(commit, complained.decode(errors="replace").strip())
+        await git_in(repository, *words, timeout_seconds=SECONDS)
+    except GitProblem as error:
+        raise BadCommit(commit, error.reason) from error

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from pitstop.engine.threads import in_thread
 from pitstop.errors import BadRepoSetting, GitProblem, RefMoved, UnknownRef
-from pitstop.platform.git.commands import ask_git, git_environment, run_git
-from pitstop.platform.git.names import (
+from pitstop.git.commands import ask_git, git_environment, run_git
+from pitstop.git.names import (
     BRANCHES,
     EMPTY_TREE,
     TAGS,
@@ -21,8 +21,8 @@ from pitstop.platform.git.names import (
     is_short_sha,
     short_name,
 )
-from pitstop.platform.git.ref_values import RefValue, read_refs
-from pitstop.platform.git.reflog import RefMove, chain_of, parse_reflog, read_end
+from pitstop.git.ref_values import RefValue, read_refs
+from pitstop.git.reflog import RefMove, chain_of, parse_reflog, read_end
 from pitstop.trees import entries_in, remove_tree
 
 MOST_CHANGED_PATHS = 10_000

@@ -5,9 +5,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.commands import run_git
-from pitstop.platform.git.names import ZEROS
+from pitstop.git.bare import BareRepository
+from pitstop.git.commands import run_git
+from pitstop.git.names import ZEROS
 
 AUTHOR = "Ada"
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from pitstop.platform.git.names import is_text
-from pitstop.platform.git.ref_values import RefValue
+from pitstop.git.names import is_text
+from pitstop.git.ref_values import RefValue
 
 MOST_PATH_BYTES = 4096
 MOST_BODY_CHARACTERS = 100_000

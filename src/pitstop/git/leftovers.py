@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from pitstop.engine.threads import in_thread
-from pitstop.platform.git.bare import BareRepository
+from pitstop.git.bare import BareRepository
 from pitstop.trees import entries_in, remove_tree
 
 QUARANTINES = ("incoming-*", "tmp_objdir-*")  # the name before git 2.35, and since

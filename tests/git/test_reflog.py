@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pitstop.platform.git.names import ZEROS
-from pitstop.platform.git.reflog import RefMove, chain_of, parse_reflog, read_end
+from pitstop.git.names import ZEROS
+from pitstop.git.reflog import RefMove, chain_of, parse_reflog, read_end
 
 A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 

@@ -6,10 +6,10 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from signal import SIGKILL, SIGTERM
 
 from pitstop.errors import GitProblem, ServerBusy
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.commands import CHUNK_BYTES, discard, read_complaint, signal_group, start_git, wait_reaped
-from pitstop.platform.git.lifeline import Lifeline
-from pitstop.platform.git.smart_http import (
+from pitstop.git.bare import BareRepository
+from pitstop.git.commands import CHUNK_BYTES, discard, read_complaint, signal_group, start_git, wait_reaped
+from pitstop.git.lifeline import Lifeline
+from pitstop.git.smart_http import (
     RECEIVE_PACK,
     GitAnswer,
     GitRequest,

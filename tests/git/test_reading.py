@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import BadCursor, UnknownPath, UnknownRef
-from pitstop.platform.git import reading
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.commands import run_git
-from pitstop.platform.git.names import ZEROS
-from pitstop.platform.git.reading import RepositoryReader
+from pitstop.git import reading
+from pitstop.git.bare import BareRepository
+from pitstop.git.commands import run_git
+from pitstop.git.names import ZEROS
+from pitstop.git.reading import RepositoryReader
 from tests.executors.processes import processes_with
+from tests.git.repositories import commit_of, commit_on, store_blob
 from tests.patience import wait_until
-from tests.platform.git.repositories import commit_of, commit_on, store_blob
 
 LINES = "".join(f"line {number}\n" for number in range(40))
 SUBMODULE = "1" * 40

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 
 from pitstop.errors import Unknown
-from pitstop.platform.git.commands import git_environment, git_name, identity_of
+from pitstop.git.commands import git_environment, git_name, identity_of
 
 Service = Literal["git-upload-pack", "git-receive-pack"]
 UPLOAD_PACK: Service = "git-upload-pack"

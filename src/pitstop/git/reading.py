@@ -4,10 +4,10 @@ import asyncio
 from itertools import islice
 
 from pitstop.errors import BadCursor, GitProblem, UnknownPath, UnknownRef
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.changes import Changes, Diff, Patch, parse_changes
-from pitstop.platform.git.commands import ask_git, run_git
-from pitstop.platform.git.contents import (
+from pitstop.git.bare import BareRepository
+from pitstop.git.changes import Changes, Diff, Patch, parse_changes
+from pitstop.git.commands import ask_git, run_git
+from pitstop.git.contents import (
     COMMIT_FORMAT,
     Branch,
     CommitEntry,
@@ -21,9 +21,9 @@ from pitstop.platform.git.contents import (
     parse_commits,
     parse_listing,
 )
-from pitstop.platform.git.names import BRANCHES, EMPTY_TREE, ZEROS, is_full_sha
-from pitstop.platform.git.objects import ObjectReader, StoredObject
-from pitstop.platform.git.ref_values import RefValue
+from pitstop.git.names import BRANCHES, EMPTY_TREE, ZEROS, is_full_sha
+from pitstop.git.objects import ObjectReader, StoredObject
+from pitstop.git.ref_values import RefValue
 
 IDLE_SECONDS = 60.0
 MOST_BRANCHES = 100

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import GitProblem
-from pitstop.platform.git.commands import (
+from pitstop.git.commands import (
     CHUNK_BYTES,
     ask_git,
     git_environment,

@@ -15,11 +15,11 @@ from pitstop.errors import (
     UnknownPath,
     UnknownRef,
 )
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.commands import run_git
-from pitstop.platform.git.merging import MergeResult, Method, merge, write_file
-from pitstop.platform.git.names import ZEROS
-from tests.platform.git.repositories import commit_of, commit_on
+from pitstop.git.bare import BareRepository
+from pitstop.git.commands import run_git
+from pitstop.git.merging import MergeResult, Method, merge, write_file
+from pitstop.git.names import ZEROS
+from tests.git.repositories import commit_of, commit_on
 
 MAIN = "refs/heads/main"
 

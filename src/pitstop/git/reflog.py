@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pitstop.platform.git.names import ZEROS
+from pitstop.git.names import ZEROS
 
 MOST_BYTES = 1024 * 1024
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import Unknown
-from pitstop.platform.git.smart_http import GitRequest, backend_environment, parse_head, refusal_of, service_of
+from pitstop.git.smart_http import GitRequest, backend_environment, parse_head, refusal_of, service_of
 
 
 def request(**changed: object) -> GitRequest:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pitstop.platform.git.bare import BareRepository
-from tests.platform.git.repositories import git, new_repository
-from tests.platform.git.serving import GitServer
+from pitstop.git.bare import BareRepository
+from tests.git.repositories import git, new_repository
+from tests.git.serving import GitServer
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from pitstop.errors import GitProblem
-from pitstop.platform.git.commands import CHUNK_BYTES, git_environment, kill_group, start_git
+from pitstop.git.commands import CHUNK_BYTES, git_environment, kill_group, start_git
 
 TIMEOUT_SECONDS = 60.0
 MOST_DISCARDED_BYTES = 8 * 1024 * 1024  # reading on is cheaper than a new process up to here

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from pitstop.platform.git.names import is_branch_name, is_ref_name, is_short_sha, is_writable_path, short_name
+from pitstop.git.names import is_branch_name, is_ref_name, is_short_sha, is_writable_path, short_name
 
 PIECES = (
     "a",

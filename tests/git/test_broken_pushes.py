@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import GitProblem
-from pitstop.platform.git.backend import GitBackend
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.commands import run_git
-from pitstop.platform.git.leftovers import remove_leftovers
-from pitstop.platform.git.smart_http import GitRequest
+from pitstop.git.backend import GitBackend
+from pitstop.git.bare import BareRepository
+from pitstop.git.commands import run_git
+from pitstop.git.leftovers import remove_leftovers
+from pitstop.git.smart_http import GitRequest
 from tests.executors.processes import processes_with
+from tests.git.repositories import client_environment, commit_on, git
+from tests.git.serving import GitServer
 from tests.patience import wait_until
-from tests.platform.git.repositories import client_environment, commit_on, git
-from tests.platform.git.serving import GitServer
 
 MAIN = "refs/heads/main"
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -126,23 +126,55 @@ async def ask_git(
 ) -> GitOutcome:
     """How git ended, if its exit code is one of these. Output beyond the limit is cut, and git is killed then."""
     identity = {} if who is None else identity_of(who)
-    process = await start_git(
-        f"--git-dir={repository}",
-        *words,
+    return await finish_git(
+        (f"--git-dir={repository}",),
+        words,
         environment={**git_environment(), **identity, **(environment or {})},
-        has_input=input is not None,
+        codes=codes,
+        input=input,
+        limit_bytes=limit_bytes,
+        timeout_seconds=timeout_seconds,
     )
+
+
+async def finish_git(
+    place: tuple[str, ...],
+    words: tuple[str, ...],
+    *,
+    environment: Mapping[str, str],
+    codes: Collection[int],
+    timeout_seconds: float,
+    input: bytes | None = None,
+    limit_bytes: int = MOST_OUTPUT_BYTES,
+) -> GitOutcome:
+    """Run git in an environment that is given whole; `place` are the words before the command. As `ask_git`."""
+    process = await start_git(*place, *words, environment=environment, has_input=input is not None)
     try:
         async with asyncio.timeout(timeout_seconds):
             outcome = await _finish(process, input, limit_bytes)
     except TimeoutError as error:
-        reason = f"it timed out after {timeout_seconds:g} s in {repository}"
-        raise GitProblem(words[0], reason) from error
+        raise GitProblem(words[0], f"it timed out after {timeout_seconds:g} s") from error
     finally:
         await kill_group(process)
     if not outcome.is_cut and outcome.code not in codes:
-        raise GitProblem(words[0], outcome.complaint or f"it ended with exit code {outcome.code} in {repository}")
+        raise GitProblem(words[0], outcome.complaint or f"it ended with exit code {outcome.code}")
     return outcome
+
+
+async def stream_git(*words: str, environment: Mapping[str, str], input: bytes = b"") -> AsyncGenerator[bytes]:
+    """What git prints, piece by piece. Raises `GitProblem` at the end if git has failed; closing it kills git."""
+    process = await start_git(*words, environment=environment, has_input=True)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        await _feed(process, input)
+        while chunk := await process.stdout.read(CHUNK_BYTES):
+            yield chunk
+        complaint = await read_complaint(process.stderr)
+        if await process.wait() != 0:
+            raise GitProblem(_command_in(words), complaint or f"it ended with exit code {process.returncode}")
+    finally:
+        await kill_group(process)
 
 
 async def start_git(
@@ -169,8 +201,7 @@ async def start_git(
     try:
         return await _completed(starting)
     except OSError as error:
-        what = next(word for word in words if not word.startswith("-"))
-        raise GitProblem(what, f"cannot run git: {error.strerror}: install git") from error
+        raise GitProblem(_command_in(words), f"cannot run git: {error.strerror}: install git") from error
 
 
 async def _completed(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
@@ -258,3 +289,9 @@ async def _read_at_most(stream: asyncio.StreamReader, limit_bytes: int) -> tuple
         if len(output) > limit_bytes:
             return bytes(output[:limit_bytes]), True
     return bytes(output), False
+
+
+def _command_in(words: tuple[str, ...]) -> str:
+    """The command among the words of git, which options stand before."""
+    values = [word for before, word in zip(("", *words), words, strict=False) if before not in ("-c", "-C")]
+    return next(word for word in values if not word.startswith("-"))

@@ -7,9 +7,9 @@ from typing import Literal
 from msgspec import Struct
 
 from pitstop.errors import BadRequest, CommandRefused, MergeConflict, NothingToMerge, RefMoved, UnknownPath, UnknownRef
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.commands import ask_git, run_git
-from pitstop.platform.git.names import BRANCHES, MOST_PATH_CHARACTERS, ZEROS, is_branch_name, is_writable_path
+from pitstop.git.bare import BareRepository
+from pitstop.git.commands import ask_git, run_git
+from pitstop.git.names import BRANCHES, MOST_PATH_CHARACTERS, ZEROS, is_branch_name, is_writable_path
 
 MOST_TRIES = 5
 REGULAR, EXECUTABLE, FOLDER, SUBMODULE = "100644", "100755", "040000", "160000"

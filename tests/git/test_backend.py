@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import ServerBusy
-from pitstop.platform.git.backend import GitBackend
-from pitstop.platform.git.bare import BareRepository
+from pitstop.git.backend import GitBackend
+from pitstop.git.bare import BareRepository
+from tests.git.repositories import commit_on, git
+from tests.git.serving import GitServer
 from tests.patience import wait_until
-from tests.platform.git.repositories import commit_on, git
-from tests.platform.git.serving import GitServer
 
 MAIN = "refs/heads/main"
 

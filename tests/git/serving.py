@@ -9,9 +9,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from pitstop.errors import GitProblem, ServerBusy, Unknown
-from pitstop.platform.git.backend import GitBackend
-from pitstop.platform.git.bare import BareRepository
-from pitstop.platform.git.smart_http import GitRequest
+from pitstop.git.backend import GitBackend
+from pitstop.git.bare import BareRepository
+from pitstop.git.smart_http import GitRequest
 from tests.patience import wait_until
 
 Message = dict[str, Any]

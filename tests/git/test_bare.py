@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import BadRepoSetting, GitProblem, RefMoved, UnknownRef
-from pitstop.platform.git.bare import MOST_CHANGED_PATHS, BareRepository
-from pitstop.platform.git.commands import run_git
-from pitstop.platform.git.names import ZEROS
-from pitstop.platform.git.reflog import RefMove
-from tests.platform.git.repositories import commit_of, commit_on, git, store_blob
+from pitstop.git.bare import MOST_CHANGED_PATHS, BareRepository
+from pitstop.git.commands import run_git
+from pitstop.git.names import ZEROS
+from pitstop.git.reflog import RefMove
+from tests.git.repositories import commit_of, commit_on, git, store_blob
 
 MAIN = "refs/heads/main"
 

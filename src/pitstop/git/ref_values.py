@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pitstop.platform.git.commands import run_git
+from pitstop.git.commands import run_git
 
 MOST_SUBJECT_CHARACTERS = 200
 TIMEOUT_SECONDS = 120.0
