@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pitstop.steps.registry import find_step_types
 
 LEAST_FREE_BYTES = 1024**3
 ANSWER_SECONDS = 10.0
+LEAST_GIT = (2, 38)  # the first with `git merge-tree --write-tree`
 CGROUP = Path("/sys/fs/cgroup")
 # What resolves the names of containers for Podman: the first with CNI networks, the second with Netavark
 PODMAN_DNS = ("dnsname", "aardvark-dns")
@@ -45,7 +47,7 @@ async def examine_machine(
         Finding("python", True, f"{platform.python_version()} ({sys.executable})"),
         _tool("bash", ("--version",), "steps run in sh without it", is_needed=False),
         _tool("sh", ("-c", "echo a POSIX shell"), "steps cannot run without it"),
-        _tool("git", ("--version",), "needed to check out commits", is_needed=False),
+        find_git(),
         await _jq(new_evaluator),
         await _commands(new_executor),
         _state_folder(settings),
@@ -68,6 +70,16 @@ def _tool(name: str, words: tuple[str, ...], without: str, *, is_needed: bool = 
         return Finding(name, False, f"{path} does not answer: {error}", is_needed)
     said = (asked.stdout or asked.stderr).partition("\n")[0]
     return Finding(name, asked.returncode == 0, f"{said} ({path})", is_needed)
+
+
+def find_git() -> Finding:
+    """Whether git is there, and new enough to merge without a work tree."""
+    found = _tool("git", ("--version",), "repositories and checkouts of commits need it", is_needed=False)
+    version = re.search(r"(\d+)\.(\d+)", found.detail)
+    if not found.works or version is None or (int(version[1]), int(version[2])) >= LEAST_GIT:
+        return found
+    least = ".".join(map(str, LEAST_GIT))
+    return Finding("git", False, f"{found.detail} is older than {least}: `merge` steps cannot run", False)
 
 
 def find_podman_dns(folders: Iterable[str] = PODMAN_PLUGIN_FOLDERS) -> list[Finding]:

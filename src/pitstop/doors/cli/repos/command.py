@@ -1,23 +1,25 @@
-"""`pitstop repos`: the repositories on a server, their flows, and what was pushed to them."""
+"""`pitstop repos`: the repositories on a server, their flows and tests, and what was pushed to them."""
 
 import argparse
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from msgspec import to_builtins
 
 from pitstop.doors.cli.app import OpenService
 from pitstop.doors.cli.interrupts import Interrupts
 from pitstop.doors.cli.repos.servers import add_server_option, ask_server, desks_of, server_url
-from pitstop.errors import CommandRefused
+from pitstop.errors import CommandRefused, NeedsServer
 from pitstop.program import program
 from pitstop.service.caller import LOCAL
+from pitstop.service.desks import Service
 from pitstop.service.repos import FiringInfo, PushInfo, RepoChanges, RepoFlowInfo, RepoInfo
+from pitstop.service.test_history import StateFilter, TestPage, TestSummary
 
 DONE = {"protect": "protected", "unprotect": "unprotected", "enable": "enabled", "disable": "disabled"}
-ACTS = ("ls", "flows", "pushes", *DONE, "rm")
+ACTS = ("ls", "flows", "pushes", "tests", *DONE, "rm")
 
 T = TypeVar("T")
 
@@ -41,6 +43,8 @@ def repos_command(words: Sequence[str], open_service: OpenService, interrupts: I
                 url, lambda service: desks_of(service)[0].pushes(LOCAL, options.repo, limit=options.limit)
             )
             _show(options, page.pushes, _push_lines)
+        case "tests":
+            _show_tests(url, options)
         case "rm":
             ask_server(url, lambda service: desks_of(service)[0].delete(LOCAL, options.repo))
             print(f"deleted {options.repo}; its runs are kept")
@@ -51,16 +55,32 @@ def repos_command(words: Sequence[str], open_service: OpenService, interrupts: I
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pitstop repos",
-        description="List repositories, the flows of one, or its pushes with what each started. Protect branches, "
-        "switch flows on or off, or delete a repository.",
+        description="List repositories, the flows of one, its tests, or its pushes with what each started. Protect "
+        "branches, switch flows on or off, or delete a repository.",
     )
     parser.add_argument("act", choices=ACTS, nargs="?", default="ls", help="what to do (ls)")
     parser.add_argument("repo", metavar="REPO", nargs="?", help="the repository")
     parser.add_argument("names", metavar="NAME", nargs="*", help="branches to protect, or flows to enable or disable")
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="maximum number of pushes (20)")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="maximum number of pushes or tests (20)")
+    parser.add_argument("--state", choices=get_args(StateFilter), default="failing", help="which tests (failing)")
+    parser.add_argument("--branch", metavar="B", help="of which branch the tests are (the default branch)")
     parser.add_argument("--json", action="store_true", help="newline-delimited JSON")
     add_server_option(parser)
     return parser
+
+
+def _show_tests(url: str, options: argparse.Namespace) -> None:
+    async def ask(service: Service) -> TestPage:
+        if service.test_history is None:
+            raise NeedsServer("this command")
+        asked = {"ref": options.branch, "state": options.state, "limit": options.limit}
+        return await service.test_history.tests(LOCAL, options.repo, **asked)
+
+    page = ask_server(url, ask)
+    _show(options, page.tests, _test_line)
+    if not page.tests and not options.json:
+        kind = "" if options.state in ("all", "slow") else f"{options.state} "
+        print(f"no {kind}tests in the newest reports of {options.branch or 'the default branch'}")
 
 
 def _change(url: str, options: argparse.Namespace) -> None:
@@ -110,3 +130,8 @@ def _push_lines(push: PushInfo) -> str:
 
 def _firing_line(firing: FiringInfo) -> str:
     return f"  {firing.outcome:9}  {firing.flow}  {firing.run or firing.reason or ''}"
+
+
+def _test_line(test: TestSummary) -> str:
+    failed = f"failed in {test.failed_runs} of {test.runs} runs"
+    return f"{test.state:8}  {test.suite}  {test.name}  {failed}, {test.p50_milliseconds} ms  {test.flow} {test.step}"
