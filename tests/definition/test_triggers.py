@@ -256,6 +256,37 @@ def test_each_place_of_a_script_with_values_from_outside_is_found() -> None:
     assert [(each.line, each.column) for each in refused(f"run: {script}")] == [(4, 12), (4, 32)]
 
 
+@pytest.mark.parametrize(
+    ("expression", "is_refused"),
+    [
+        (".inputs.sha", True),
+        ('.inputs["sha"]', True),
+        (".inputs | .sha", True),
+        (".inputs.greeting", False),
+        (".steps.sha.outputs.a", False),
+    ],
+)
+def test_a_script_must_not_contain_an_input_that_a_webhook_sets(expression: str, is_refused: bool) -> None:
+    text = (
+        "inputs: {sha: {}, greeting: {}}\n"
+        f"steps:\n  - run: echo ${{{{ {expression} }}}}\n"
+        "on: {webhook: {provider: github, inputs: {sha: .payload.after}}}\n"
+    )
+    try:
+        scripted(text)
+        found: list[Mistake] = []
+    except BadFlow as error:
+        found = list(error.found)
+
+    assert [(each.line, each.message.partition(":")[0], each.hint) for each in found] == [
+        (
+            3,
+            "`.inputs.sha` must not be used in a script",
+            'set a variable, such as `env: {SHA: "${{ .inputs.sha }}"}`, and use `"$SHA"`',
+        )
+    ] * is_refused
+
+
 def test_the_health_check_of_a_service_of_the_flow_is_a_script() -> None:
     services = "services: {db: {image: b, health: 'ping ${{ .trigger.who }}'}}\n"
 

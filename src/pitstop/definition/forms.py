@@ -158,9 +158,9 @@ class StepForm(Form):
     )
     workspace: Workspace = Field(
         "keep",
-        description="`keep` uses the run's workspace; `fresh` creates an empty one for the step and its child steps "
-        "and removes it when the step ends. Its artifacts are stored, but its files are not restored by rewinding or "
-        "by a server that resumes the run.",
+        description="`keep` uses the run's workspace; `fresh` creates another one for the step and its child steps, "
+        "with the commit in a run of a repository and empty otherwise, and removes it when the step ends. Its "
+        "artifacts are stored, but its files are not restored by rewinding or by a server that resumes the run.",
     )
     on_success: SuccessAction = Field(
         "next",

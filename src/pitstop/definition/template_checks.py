@@ -43,6 +43,7 @@ class TemplateChecks:
         self._parse = parse_template
         self._check_expression = check_expression
         self._answers: dict[str, str | None] = {}
+        self._sent_inputs: frozenset[str] = frozenset()  # those that a webhook sets
 
     def check_text(self, document: Document, node: ScalarNode) -> None:
         """A text with `${{ }}` in it."""
@@ -62,8 +63,8 @@ class TemplateChecks:
     def check_script(self, document: Document, node: Node) -> None:
         """A script, or a list or mapping with scripts. What others have sent must not become a part of it."""
         if isinstance(node, ScalarNode):
-            if "trigger" in node.value and "${{" in node.value:
-                self._refuse_trigger(document, node)
+            if "${{" in node.value and ("trigger" in node.value or self._sent_inputs):
+                self._refuse_sent(document, node)
             return
         for child in node.value:
             self.check_script(document, child[1] if isinstance(child, tuple) else child)
@@ -74,25 +75,38 @@ class TemplateChecks:
             if isinstance(service, MappingNode) and "health" in (entries := document.entries(service)):
                 self.check_script(document, entries["health"][1])
 
-    def _refuse_trigger(self, document: Document, node: ScalarNode) -> None:
+    def _refuse_sent(self, document: Document, node: ScalarNode) -> None:
         try:
             expressions = self._expressions(node.value)
         except BadExpression:
             return  # was told where the text was read
         for index, expression in enumerate(expressions):
-            if re.search(_TRIGGER, expression):
-                message = "`.trigger` must not be used in a script: its values come from outside and could run commands"
-                hint = 'set a variable, such as `env: {BRANCH: "${{ .trigger.branch }}"}`, and use `"$BRANCH"`'
+            if sent := self._sent_in(expression):
+                message = f"`{sent}` must not be used in a script: its values come from outside and could run commands"
+                path = ".trigger.branch" if sent == ".trigger" else sent
+                name = re.sub(r"\W", "_", path.rpartition(".")[2]).upper()
+                hint = f'set a variable, such as `env: {{{name}: "${{{{ {path} }}}}"}}`, and use `"${name}"`'
                 self._tell_at(document, node, index, message, hint)
 
+    def _sent_in(self, expression: str) -> str | None:
+        """What an expression takes from an event, if it does: the event itself, or an input that a webhook sets."""
+        if re.search(_TRIGGER, expression):
+            return ".trigger"
+        if not re.search(r"\binputs\b", expression):
+            return None
+        found = (name for name in sorted(self._sent_inputs) if re.search(rf"\b{re.escape(name)}\b", expression))
+        return next((f".inputs.{name}" for name in found), None)
+
     def check_webhook(self, document: Document, node: Node) -> None:
-        """The triggers of a flow, of which a webhook has jq in `if` and in `inputs`."""
+        """The triggers of a flow: a webhook has jq in `if` and `inputs`. To be called before `check_script`."""
         triggers = document.entries(node) if isinstance(node, MappingNode) else {}
         webhook = triggers["webhook"][1] if "webhook" in triggers else None
         entries = document.entries(webhook) if isinstance(webhook, MappingNode) else {}
         written = [entries["if"][1]] if "if" in entries else []
         if "inputs" in entries and isinstance(inputs := entries["inputs"][1], MappingNode):
-            written += [value for _, value in document.entries(inputs).values()]
+            sent = document.entries(inputs)
+            self._sent_inputs = frozenset(sent)
+            written += [value for _, value in sent.values()]
         for each in written:
             if isinstance(each, ScalarNode) and each.value:
                 self.check_condition(document, each, each.value)

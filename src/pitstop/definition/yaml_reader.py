@@ -150,6 +150,8 @@ class _FileReader:
             name: entry for name, entry in self._document.entries(root).items() if not name.startswith(_FREE_KEYS)
         }
         known, misspelt = known_entries(self._document, entries, FLOW_KEYS, "a flow")
+        if "on" in known:
+            self._reading.templates.check_webhook(self._document, known["on"][1])
         values = {name: self._flow_value(name, node) for name, (_, node) in known.items()}
         containers: Mapping[str, Any] = {}
         options = None if misspelt else plain_flow(values)
@@ -178,9 +180,7 @@ class _FileReader:
             return {}
         if name == "env":
             return self._environment(node)
-        if name == "on":
-            self._reading.templates.check_webhook(self._document, node)
-        elif name == "services":
+        if name == "services":
             self._reading.templates.check_services(self._document, node)
         if name not in ("inputs", "vars"):
             return self._document.value(node)
