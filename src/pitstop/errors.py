@@ -44,6 +44,7 @@
     │   ├── RepoNotReady         the repository is being created or deleted, or could not be created
     │   ├── ProtectedRef         only a merge by Pitstop may change that branch
     │   ├── RefMoved             a branch is not at the commit that was expected
+    │   ├── FileChanged          a file of a branch is not what was opened
     │   ├── NothingToMerge       the branch has nothing that the other one does not have
     │   ├── MergeConflict        two branches change the same lines
     │   ├── NeedsServer          a step can only do its work on a server
@@ -1011,15 +1012,16 @@ class UnknownRepo(Unknown):
 
 
 class RepoElsewhere(PitstopError):
-    """The files of the repository are on another server; `address` is empty if it cannot be reached."""
+    """The files of the repository are on another server. `trouble` is why that one cannot be asked, and the way out."""
 
     code = "elsewhere.repo"
 
-    def __init__(self, repo: str, address: str) -> None:
-        where = f"at {address}: ask that one" if address else "which is not running: start it"
-        super().__init__(f"repository {repo!r} is on another server, {where}")
+    def __init__(self, repo: str, address: str, trouble: str = "") -> None:
+        where = f"the server at {address}" if address else "another server"
+        super().__init__(f"repository {repo!r} is on {where}" + (f", {trouble}" if trouble else ": ask that one"))
         self.repo = repo
         self.address = address
+        self.trouble = trouble
 
 
 class UnknownRef(Unknown):
@@ -1145,6 +1147,19 @@ class RefMoved(CommandRefused):
         super().__init__(f"branch {branch!r} {now}, but {wanted}: look at the new commits and try again")
         self.branch = branch
         self.expected = expected
+        self.found = found
+
+
+class FileChanged(CommandRefused):
+    """A file of a branch is not what was opened; `found` is its blob, or None if it is gone."""
+
+    code = "refused.file_changed"
+
+    def __init__(self, branch: str, path: str, found: str | None) -> None:
+        what = "has been changed" if found else "has been deleted"
+        super().__init__(f"{path} {what} on {branch} since it was opened: load it again, and repeat the change")
+        self.branch = branch
+        self.path = path
         self.found = found
 
 

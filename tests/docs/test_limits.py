@@ -10,8 +10,15 @@ from pitstop import limits
 from pitstop.definition.plain import MOST_SECRETS
 from pitstop.engine.frame import LARGEST_NOTE_BYTES
 from pitstop.executors.jq_worker import JqWorker
+from pitstop.git import backend, reading
 from pitstop.limits import DEFAULTS
+from pitstop.platform import flow_index, push_events, scanning
+from pitstop.platform.repo_values import MOST_PROTECTED
+from pitstop.platform.stored import firings
+from pitstop.platform.triggers import payloads
 from pitstop.runs import shell_recording
+from pitstop.service.hooks import MOST_BODY_BYTES
+from pitstop.service.local import hooks, repos
 from pitstop.settings import Settings, read_settings
 from pitstop.steps import python, script_outputs
 from pitstop.steps.http import HttpConfig
@@ -23,7 +30,10 @@ SECTIONS, _, _ = PAGE.read_text().partition("## HTTP")  # which the tests of tha
 ROWS = re.findall(r"^\| (?P<what>.+?) \| (?P<limit>[\d,]+) \| (?P<setting>`\w+`)?[^|]*\|", SECTIONS, re.MULTILINE)
 
 TESTED = {  # the number that holds, and where a test goes beyond it
-    "bytes of a flow": (limits.FLOW_BYTES, "definition/test_flow_mistakes.py::test_what_is_no_yaml_that_can_be_read"),
+    "bytes of a flow, with": (
+        limits.FLOW_BYTES,
+        "definition/test_flow_mistakes.py::test_what_is_no_yaml_that_can_be_read",
+    ),
     "values in a flow": (DEFAULTS.value_limit, "definition/test_size_checks.py::test_a_flow_beyond_a_limit"),
     "nesting of values": (
         limits.VALUE_LEVELS,
@@ -86,6 +96,57 @@ TESTED = {  # the number that holds, and where a test goes beyond it
         Settings(ROOT).snapshot_limit_bytes,
         "service/test_files_too_large.py::test_files_that_cannot_be_kept_keep_no_step_from_running",
     ),
+    "repositories of a server": (
+        repos.MOST_REPOS,
+        "platform/test_limits.py::test_repositories_beyond_the_limit_are_refused",
+    ),
+    "bytes of a push": (
+        backend.MOST_PUSH_BYTES,
+        "git/test_backend.py::test_a_push_that_is_too_large_is_refused_in_words",
+    ),
+    "git clients": (
+        backend.MOST_AT_ONCE,
+        "git/test_backend.py::test_more_requests_than_allowed_are_refused_until_one_has_ended",
+    ),
+    "flows in a repository": (
+        flow_index.MOST_FLOWS,
+        "platform/test_bad_input.py::test_200_flow_files_are_read_and_the_next_one_is_a_problem",
+    ),
+    "bytes of a flow in a": (
+        flow_index.LONGEST_FLOW_BYTES,
+        "platform/test_limits.py::test_a_flow_file_that_is_too_large_is_a_problem",
+    ),
+    "branches and tags that": (
+        scanning.MOST_REFS,
+        "platform/test_pushes.py::test_many_refs_at_once_are_known_and_start_nothing",
+    ),
+    "runs that start each": (
+        push_events.MOST_DEPTH,
+        "platform/test_merging.py::test_a_chain_of_merges_ends_at_its_limit",
+    ),
+    "firings that are": (
+        firings.MOST_KEPT,
+        "platform/test_retention.py::test_of_the_firings_of_a_repository_the_newest_are_kept_and_those_that_are_pending",
+    ),
+    "protected branches": (
+        MOST_PROTECTED,
+        "platform/test_limits.py::test_settings_beyond_the_limits_are_refused_and_nothing_changes",
+    ),
+    "disabled flows": (
+        repos.MOST_DISABLED,
+        "platform/test_limits.py::test_settings_beyond_the_limits_are_refused_and_nothing_changes",
+    ),
+    "webhooks of": (hooks.MOST_HOOKS, "platform/test_limits.py::test_webhooks_beyond_the_limit_are_refused"),
+    "bytes of a delivery": (
+        MOST_BODY_BYTES,
+        "platform/test_webhooks.py::test_what_is_not_signed_or_too_large_or_no_json_is_refused_and_starts_nothing",
+    ),
+    "values in a delivery": (
+        payloads.MOST_VALUES,
+        "platform/triggers/test_payloads.py::test_a_million_values_are_read_and_not_one_more",
+    ),
+    "deliveries to a": (hooks.MOST_A_MINUTE, "platform/test_webhooks.py::test_too_many_deliveries_are_refused"),
+    "entries of a folder": (reading.MOST_ENTRIES, "git/test_reading.py::test_a_very_large_folder_is_cut"),
 }
 
 

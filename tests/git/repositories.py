@@ -73,6 +73,19 @@ async def commit_on(
     return sha
 
 
+def add_remote(folder: Path, url: str) -> None:
+    """Let the remote `origin` of a repository be there, without starting git for it."""
+    with (folder / ".git/config").open("a") as config:
+        config.write(f'[remote "origin"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n')
+
+
+def left_in(repository: BareRepository) -> list[str]:
+    """What a push has left behind besides objects."""
+    objects = repository.folder / "objects"
+    found = [*objects.glob("tmp*"), *objects.glob("incoming*"), *repository.folder.rglob("*.lock")]
+    return sorted({str(path.relative_to(repository.folder)) for path in [*found, *objects.rglob("tmp_*")]})
+
+
 async def git(folder: Path, *words: str, fails: bool = False, env: Mapping[str, str] | None = None) -> str:
     """What the user's git prints, on both outputs; it must succeed, or fail if that is expected."""
     process = await asyncio.create_subprocess_exec(

@@ -1,6 +1,7 @@
 """Clone, fetch and push with a real git client."""
 
 import asyncio
+import hashlib
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ import pytest
 from pitstop.errors import ServerBusy
 from pitstop.git.backend import GitBackend
 from pitstop.git.bare import BareRepository
-from tests.git.repositories import commit_on, git
+from tests.git.repositories import commit_on, git, left_in
 from tests.git.serving import GitServer
 from tests.patience import wait_until
 
@@ -51,13 +52,6 @@ def head_of(service: str, length: int) -> bytes:
         f"Content-Type: application/x-{service}-request",
     )
     return "\r\n".join((*lines, "", "")).encode()
-
-
-def left_in(repository: BareRepository) -> list[str]:
-    """What a push has left behind besides objects."""
-    objects = repository.folder / "objects"
-    found = [*objects.glob("tmp*"), *objects.glob("incoming*"), *repository.folder.rglob("*.lock")]
-    return [str(path) for path in [*found, *objects.rglob("tmp_*")]]
 
 
 async def commit(work: Path, name: str, content: bytes = b"x") -> str:
@@ -264,19 +258,36 @@ async def test_a_push_that_is_too_large_is_refused_in_words(
     await repository.fsck()
 
 
+def moving(old: str, new: str, ref: str) -> bytes:
+    """What a client sends before the pack of a push."""
+    command = f"{old} {new} {ref}\0report-status".encode()
+    return b"%04x" % (len(command) + 4) + command + b"0000"
+
+
 async def test_a_pack_of_garbage_is_refused(server: GitServer, repository: BareRepository) -> None:
     await commit_on(repository, "main", {"a": "1"})
     before = await heads(repository)
-    command = f"{before[MAIN]} {'1' * 40} {MAIN}\0report-status".encode()
-    body = b"%04x" % (len(command) + 4) + command + b"0000" + b"PACK" + os.urandom(10_000)
 
-    answer = await post(server, "git-receive-pack", body)
+    answer = await post(server, "git-receive-pack", moving(before[MAIN], "1" * 40, MAIN) + b"PACK" + os.urandom(10_000))
 
     assert b"unpack" in answer
     assert b"ng refs/heads/main unpacker error" in answer
     assert await heads(repository) == before
     assert not left_in(repository)
     await repository.fsck()
+
+
+async def test_a_ref_outside_of_branches_and_tags_is_refused(server: GitServer, repository: BareRepository) -> None:
+    sha = await commit_on(repository, "main", {"a": "1"})
+    files = {str(path) for path in repository.folder.parent.rglob("*") if "objects" not in path.parts}
+    empty = b"PACK" + (2).to_bytes(4) + (0).to_bytes(4)
+    pack = empty + hashlib.sha1(empty).digest()
+    for ref in ("../x", "refs/heads/../../../x", "refs/heads/..", "refs/heads/a..b", "refs/heads/x.lock", "HEAD", "x"):
+        answer = await post(server, "git-receive-pack", moving("0" * 40, sha, ref) + pack)
+
+        assert f"ng {ref} funny refname".encode() in answer
+        assert await heads(repository) == {MAIN: sha}
+    assert {str(path) for path in repository.folder.parent.rglob("*") if "objects" not in path.parts} == files
 
 
 async def test_broken_objects_are_refused(server: GitServer, work: Path) -> None:

@@ -16,7 +16,7 @@ from pitstop.git.commands import run_git
 from pitstop.git.leftovers import remove_leftovers
 from pitstop.git.smart_http import GitRequest
 from tests.executors.processes import processes_with
-from tests.git.repositories import client_environment, commit_on, git
+from tests.git.repositories import client_environment, commit_on, git, left_in
 from tests.git.serving import GitServer
 from tests.patience import wait_until
 
@@ -65,12 +65,6 @@ def receive_pack(**changed: object) -> GitRequest:
         "may_push": True,
     }
     return GitRequest(**fields | changed)  # type: ignore[arg-type]
-
-
-def left_in(repository: BareRepository) -> list[str]:
-    objects = repository.folder / "objects"
-    found = [*objects.glob("tmp*"), *objects.glob("incoming*"), *repository.folder.rglob("*.lock")]
-    return sorted({str(path.relative_to(repository.folder)) for path in [*found, *objects.rglob("tmp_*")]})
 
 
 def quarantines_of(repository: BareRepository) -> list[Path]:

@@ -8,6 +8,7 @@ import pytest
 from pitstop.errors import (
     BadRequest,
     CommandRefused,
+    FileChanged,
     GitProblem,
     MergeConflict,
     NothingToMerge,
@@ -172,11 +173,11 @@ async def blob_at(repository: BareRepository, commit: str, path: str) -> str:
 
 async def test_a_file_that_is_another_by_now_is_not_overwritten(repository: BareRepository) -> None:
     head = await write(repository, "a", b"1")
-    with pytest.raises(RefMoved):
+    with pytest.raises(FileChanged, match="a has been changed on main since it was opened"):
         await write(repository, "a", b"2", expect="")
-    with pytest.raises(RefMoved):
+    with pytest.raises(FileChanged, match="a has been changed on main"):
         await write(repository, "a", b"2", expect="1" * 40)
-    with pytest.raises(RefMoved):
+    with pytest.raises(FileChanged, match="b has been deleted on main"):
         await write(repository, "b", b"2", expect="1" * 40)
     assert (await repository.refs())[MAIN].sha == head
 

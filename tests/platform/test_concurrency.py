@@ -17,7 +17,7 @@ steps:
 
 
 async def statuses(bench: Workbench) -> list[str]:
-    listed = await bench.house.service.runs.list(LOCAL, RunQuery(repo="shop"))
+    listed = await bench.house.service.runs.list(LOCAL, RunQuery(repo=bench.repo))
     return [run.status for run in reversed(listed.runs)]
 
 

@@ -2,13 +2,18 @@
 
 from typing import Any
 
+import pytest
+
+from pitstop.platform import push_events
 from pitstop.service.caller import LOCAL
 from pitstop.service.debugging import Debugger, verbs
 from pitstop.service.repos import FiringInfo, RepoChanges
 from pitstop.service.runs import BreakpointRequest, DebugRequest, RerunRequest, RunInfo, RunRequest
+from tests.amounts import amount
 from tests.patience import wait_until
 from tests.platform.workbench import Workbench
 
+MOST_DEPTH = amount(2, soak=push_events.MOST_DEPTH)
 MERGES = """\
 on: {push: {branches: [topic]}}
 steps:
@@ -25,7 +30,7 @@ async def begin(bench: Workbench, flow: str = MERGES) -> str:
 
 
 async def head(bench: Workbench, branch: str = "main") -> str:
-    found = {each.name: each.commit.sha for each in (await bench.repos.branches(LOCAL, "shop")).branches}
+    found = {each.name: each.commit.sha for each in (await bench.repos.branches(LOCAL, bench.repo)).branches}
     return found[branch]
 
 
@@ -37,7 +42,7 @@ async def test_a_step_that_passes_merges_the_branch_of_its_run(bench: Workbench)
     (run,) = await bench.runs()
     assert run.status == "passed"
     merged = await head(bench)
-    (commit, *_) = (await bench.repos.commits(LOCAL, "shop", "main")).commits
+    (commit, *_) = (await bench.repos.commits(LOCAL, bench.repo, "main")).commits
     assert (commit.sha, commit.parents[1], commit.subject) == (merged, sha, "Merge topic into main")
     assert run.id in commit.body
     push = await bench.newest_push()
@@ -54,7 +59,7 @@ async def test_a_step_that_fails_or_is_skipped_merges_nothing(bench: Workbench) 
         await bench.push("HEAD:topic")
     runs = await bench.runs()
     assert {(run.ref, run.status) for run in runs} == {("main", "passed"), ("topic", "passed")}
-    assert (await bench.repos.commits(LOCAL, "shop", "main")).commits[0].subject == "Add a flow"
+    assert (await bench.repos.commits(LOCAL, bench.repo, "main")).commits[0].subject == "Add a flow"
 
 
 async def test_a_conflict_fails_the_step_and_names_the_files(bench: Workbench) -> None:
@@ -91,7 +96,7 @@ async def test_a_branch_that_has_moved_since_is_not_merged(bench: Workbench) -> 
 
 async def test_a_protected_branch_is_merged_into_only_by_a_flow_that_is_on_it(bench: Workbench) -> None:
     before = await begin(bench)
-    await bench.repos.update(LOCAL, "shop", RepoChanges(protected=("main",)))
+    await bench.repos.update(LOCAL, bench.repo, RepoChanges(protected=("main",)))
     await bench.commit({".pitstop/flows/ci.yaml": MERGES.replace("test -f ready", "'true'")}, "Edit the judge")
     await bench.push("topic")
 
@@ -110,7 +115,7 @@ async def test_a_merge_can_be_debugged_and_skipped(bench: Workbench) -> None:
     await bench.push("topic")
     service = bench.house.service
     debug = DebugRequest(breakpoints=(BreakpointRequest(step="test!merge"),))
-    run = await service.runs.start(LOCAL, RunRequest(flow="ci", repo="shop", ref="topic", debug=debug))
+    run = await service.runs.start(LOCAL, RunRequest(flow="ci", repo=bench.repo, ref="topic", debug=debug))
     debugger = Debugger(service.debugging, LOCAL, run.id)
     state = await wait_until(lambda: _stopped(debugger))
     await debugger.say(verbs.Skip(state.stops[0].id))
@@ -133,7 +138,7 @@ async def test_a_push_trigger_merges_when_its_run_passes(bench: Workbench) -> No
 
     runs = await bench.runs()
     assert [(run.ref, run.status) for run in runs[:2]] == [("main", "failed"), ("topic", "passed")]
-    (commit, *_) = (await bench.repos.commits(LOCAL, "shop", "main")).commits
+    (commit, *_) = (await bench.repos.commits(LOCAL, bench.repo, "main")).commits
     assert commit.parents[1] == sha
     steps = (await bench.house.service.runs.get(LOCAL, runs[1].id)).flow.steps
     assert [step.path for step in steps] == ["test", "!merge"]
@@ -146,7 +151,9 @@ async def _run_of_merge(bench: Workbench) -> RunInfo | None:
     return runs[2] if len(runs) == 3 else None
 
 
-async def test_a_chain_of_merges_ends_at_its_limit(bench: Workbench) -> None:
+@pytest.mark.repeats
+async def test_a_chain_of_merges_ends_at_its_limit(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push_events, "MOST_DEPTH", MOST_DEPTH)
     flow = "on: {{push: {{branches: [{}]}}}}\nsteps:\n  - {{id: go, run: 'true', on_success: 'merge:{}'}}\n"
     there = flow.format("main", "next"), flow.format("next", "main")
     await bench.commit(
@@ -157,8 +164,8 @@ async def test_a_chain_of_merges_ends_at_its_limit(bench: Workbench) -> None:
     await bench.push("HEAD:main")
 
     refused = await wait_until(lambda: _refused(bench))
-    assert "at most 8 are allowed" in (refused.reason or "")
-    assert len(await bench.runs()) == 9
+    assert f"at most {MOST_DEPTH} are allowed" in (refused.reason or "")
+    assert len(await bench.runs()) == MOST_DEPTH + 1
 
 
 async def _refused(bench: Workbench) -> FiringInfo | None:

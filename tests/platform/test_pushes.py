@@ -13,10 +13,10 @@ async def test_a_push_starts_the_flows_of_its_commit(bench: Workbench) -> None:
     sha = await bench.push_flow("on: push\nsteps:\n  - {id: show, run: 'git log --oneline | wc -l; ls'}\n")
 
     (run,) = await bench.runs()
-    assert (run.status, run.repo, run.ref, run.started_by) == ("passed", "shop", "main", "push by owner")
+    assert (run.status, run.repo, run.ref, run.started_by) == ("passed", bench.repo, "main", "push by owner")
     assert run.commit is not None
     assert (run.commit.sha, run.commit.message) == (sha, "Add a flow")
-    assert run.file == "shop:ci"
+    assert run.file == f"{bench.repo}:ci"
     assert (await bench.output(run.id, "show"))[0].strip() == "1"
     push = await bench.newest_push()
     assert (push.ref, push.old, push.new, push.who, push.via) == ("refs/heads/main", None, sha, "owner", "push")
@@ -34,7 +34,7 @@ async def test_what_starts_nothing_says_why(bench: Workbench) -> None:
             ".pitstop/flows/manual.yaml": "on: manual\nsteps: [{run: 'true'}]\n",
         }
     )
-    await bench.repos.update(LOCAL, "shop", RepoChanges(disabled_flows=("switched",)))
+    await bench.repos.update(LOCAL, bench.repo, RepoChanges(disabled_flows=("switched",)))
     await bench.push()
 
     found = {each.flow: (each.outcome, each.reason) for each in (await bench.newest_push()).firings}
@@ -60,7 +60,7 @@ async def test_the_same_commit_starts_a_flow_once_and_can_be_started_again(bench
     assert outcomes == ["started", "started", "duplicate"]
     push = await bench.newest_push()
     assert push.is_forced
-    again = await bench.triggers.fire_again(LOCAL, "shop", push.firings[0].id)
+    again = await bench.triggers.fire_again(LOCAL, bench.repo, push.firings[0].id)
     assert again.outcome == "started"
     assert [run.commit and run.commit.sha for run in await bench.runs()][-1] == first
 
@@ -101,15 +101,14 @@ async def test_pushes_made_while_no_server_ran_are_found(tmp_path: Path) -> None
         await bench.create()
         await bench.push_flow()
         assert len(await bench.runs()) == 1
-    bare = bench.settings.repos / "shop.git"
     for number in range(2):  # as receive-pack does, when its server is killed right after it
         await bench.commit(message=f"Change {number}")
-        await bench.git("push", str(bare), "HEAD:main")
+        await bench.git("push", str(bench.bare), "HEAD:main")
 
     async with bench.open():
         await wait_until(lambda: bench.count_pushes(3))
         runs = await bench.runs()
-        pushes = (await bench.repos.pushes(LOCAL, "shop")).pushes
+        pushes = (await bench.repos.pushes(LOCAL, bench.repo)).pushes
 
     assert {run.commit and run.commit.message for run in runs} == {"Add a flow", "Change 0", "Change 1"}
     assert len(runs) == 3
@@ -118,12 +117,12 @@ async def test_pushes_made_while_no_server_ran_are_found(tmp_path: Path) -> None
 
 async def test_a_protected_branch_is_refused_and_the_others_of_a_push_are_taken(bench: Workbench) -> None:
     await bench.push_flow()
-    await bench.repos.update(LOCAL, "shop", RepoChanges(protected=("main",)))
+    await bench.repos.update(LOCAL, bench.repo, RepoChanges(protected=("main",)))
     await bench.commit()
 
     with pytest.raises(GitFailed, match="hidden ref"):
         await bench.push("HEAD:main", "HEAD:topic")
-    branches = (await bench.repos.branches(LOCAL, "shop")).branches
+    branches = (await bench.repos.branches(LOCAL, bench.repo)).branches
     assert {branch.name for branch in branches} == {"main", "topic"}
     assert (await bench.newest_push()).ref == "refs/heads/topic"
 
@@ -132,7 +131,7 @@ async def test_many_refs_at_once_are_known_and_start_nothing(bench: Workbench) -
     await bench.commit({".pitstop/flows/ci.yaml": PASSES})
     await bench.push(*(f"HEAD:branch-{number}" for number in range(25)))
 
-    pushes = (await bench.repos.pushes(LOCAL, "shop", limit=50)).pushes
+    pushes = (await bench.repos.pushes(LOCAL, bench.repo, limit=50)).pushes
     assert len(pushes) == 25
     assert {push.note for push in pushes} == {
         "nothing was started, because 25 branches and tags changed at once (limit: 20)"
@@ -176,6 +175,6 @@ async def test_a_run_list_can_be_limited_to_a_repository_and_a_branch(bench: Wor
     await bench.push("HEAD:topic")
     await bench.runs()
 
-    listed = await bench.house.service.runs.list(LOCAL, RunQuery(repo="shop", ref="topic"))
+    listed = await bench.house.service.runs.list(LOCAL, RunQuery(repo=bench.repo, ref="topic"))
     assert [run.ref for run in listed.runs] == ["topic"]
     assert (await bench.house.service.runs.list(LOCAL, RunQuery(repo="other"))).runs == ()

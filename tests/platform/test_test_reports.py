@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,24 +19,11 @@ from pitstop.steps.junit import CaseStatus
 from pitstop.store.sql.consumers import Consumers
 from pitstop.store.sql.store import SqlStore, open_sql_store
 from tests.contracts.store import record
-from tests.databases import Postgres, postgres
 from tests.platform.reports.logs import ENDED, STARTED, SUITE, finished, reported
-
-__all__ = ["postgres"]
 
 P: CaseStatus = "passed"
 F: CaseStatus = "failed"
 NUMBERS = count(1)
-
-
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgres"))])
-def database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """One database for all these tests: each has a repository of its own in it."""
-    if request.param == "sqlite":
-        folder: Path = tmp_path_factory.mktemp("reports")
-        return f"sqlite:///{folder}/pitstop.db"
-    cluster: Postgres = request.getfixturevalue("postgres")
-    return cluster.new_database()
 
 
 @pytest.fixture
@@ -48,7 +34,7 @@ async def store(database_url: str) -> AsyncIterator[SqlStore]:
 
 
 class Shop:
-    """Runs of a flow, the next one a minute later, and the reports that are stored of them."""
+    """Runs of a flow of its own repository, each a minute after the last, and the reports that are stored of them."""
 
     def __init__(self, store: SqlStore) -> None:
         self.store = store

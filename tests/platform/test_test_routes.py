@@ -35,17 +35,17 @@ async def test_tests_are_listed_compared_and_have_a_history(bench: Workbench) ->
             return answered.json()
 
         async def listed() -> Any:
-            found = await get("/repos/shop/tests")
+            found = await get(f"/repos/{bench.repo}/tests")
             return found["tests"] if len(found["tests"]) == 3 else None
 
         tests = await wait_until(listed)
         assert {each["name"]: each["state"] for each in tests} == {"a": "failing", "b": "failing", "c": "passing"}
-        failing = (await get("/repos/shop/tests", state="failing", ref="main"))["tests"]
+        failing = (await get(f"/repos/{bench.repo}/tests", state="failing", ref="main"))["tests"]
         assert {each["name"] for each in failing} == {"a", "b"}
         where = {"flow": "ci", "step": "test", "case": "shop::a"}
-        history = (await get("/repos/shop/tests/history", ref="main", **where))["results"]
+        history = (await get(f"/repos/{bench.repo}/tests/history", ref="main", **where))["results"]
         assert [each["status"] for each in history] == ["failed", "passed"]
-        trend = await get("/repos/shop/tests/trend", flow="ci")
+        trend = await get(f"/repos/{bench.repo}/tests/trend", flow="ci")
         assert [(each["total"], each["failed"]) for each in trend] == [(3, 2), (2, 1)]
 
         compared = await get(f"/runs/{runs[1].id}/tests/comparison")

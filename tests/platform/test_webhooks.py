@@ -13,6 +13,7 @@ from pitstop.platform.triggers.webhooks import sign
 from pitstop.service.caller import LOCAL
 from pitstop.service.hooks import HookInfo, Hooks
 from pitstop.service.repos import RepoChanges
+from tests.git.repositories import git as plain_git
 from tests.platform.workbench import Workbench
 
 PUSH: dict[Provider, dict[str, str]] = {
@@ -57,6 +58,10 @@ async def send(
     return await client.post(hook.path, content=body, headers=given)
 
 
+def outcomes(answered: httpx.Response) -> list[tuple[str, str | None]]:
+    return [(each["outcome"], each["reason"]) for each in answered.json()["firings"]]
+
+
 @pytest.mark.parametrize(
     ("provider", "payload"),
     [
@@ -70,7 +75,7 @@ async def test_a_signed_delivery_starts_its_flow_once_with_its_inputs(
     bench: Workbench, client: httpx.AsyncClient, provider: Provider, payload: Any
 ) -> None:
     sha = await bench.push_flow(flow(provider, "\n            inputs: {sha: .payload.after}"), "hooked")
-    hook = await desk(bench).add(LOCAL, "shop", provider)
+    hook = await desk(bench).add(LOCAL, bench.repo, provider)
 
     first = await send(client, hook, payload)
     assert first.status_code == 202, first.text
@@ -82,11 +87,11 @@ async def test_a_signed_delivery_starts_its_flow_once_with_its_inputs(
     assert run.commit is not None
     assert (run.commit.sha, run.ref, run.inputs["sha"]) == (sha, "main", "1" * 40)
     assert (await bench.output(run.id, "show"))[0].split()[1] == "1" * 40
-    delivered = await desk(bench).deliveries(LOCAL, "shop", hook.id)
+    delivered = await desk(bench).deliveries(LOCAL, bench.repo, hook.id)
     assert [(each.status, each.event) for each in delivered] == [(202, PUSH[provider][next(iter(PUSH[provider]))])] * 2
     assert hook.secret is not None
     assert hook.secret not in str(delivered)
-    repeated = await desk(bench).deliver_again(LOCAL, "shop", hook.id, delivered[-1].id)
+    repeated = await desk(bench).deliver_again(LOCAL, bench.repo, hook.id, delivered[-1].id)
     assert [each.outcome for each in repeated.firings] == ["pending"]
     assert len(await bench.runs()) == 2
 
@@ -95,12 +100,14 @@ async def test_what_is_not_signed_or_too_large_or_no_json_is_refused_and_starts_
     bench: Workbench, client: httpx.AsyncClient
 ) -> None:
     await bench.push_flow(flow("github"), "hooked")
-    hook = await desk(bench).add(LOCAL, "shop", "github")
+    hook = await desk(bench).add(LOCAL, bench.repo, "github")
     for status, payload, headers in (
         (401, {"ref": "x"}, {"x-hub-signature-256": "sha256=" + "0" * 64}),
         (401, {"ref": "x"}, {"x-hub-signature-256": ""}),
         (422, b"{not json", {}),
         (422, b"[" * 500 + b"]" * 500, {}),
+        (422, b"[" * 5_000_000, {}),
+        (422, b"[" + b"0," * 1_000_000 + b"0]", {}),
         (422, {"ref": "x"}, {"x-github-event": ""}),
         (413, b" " * (30 * 1024 * 1024), {}),
         (200, {"zen": "x"}, {"x-github-event": "ping"}),
@@ -109,10 +116,10 @@ async def test_what_is_not_signed_or_too_large_or_no_json_is_refused_and_starts_
         assert answered.status_code == status, (status, answered.text[:300])
     assert (await client.post("/hooks/" + "x" * 22, content=b"{}")).status_code == 404
     assert (await client.get(hook.path)).status_code == 404
-    await desk(bench).set_enabled(LOCAL, "shop", hook.id, enabled=False)
+    await desk(bench).set_enabled(LOCAL, bench.repo, hook.id, enabled=False)
     assert (await send(client, hook, {"ref": "x"})).status_code == 404
     assert await bench.runs() == []
-    refused = [each for each in await desk(bench).deliveries(LOCAL, "shop", hook.id) if each.status == 401]
+    refused = [each for each in await desk(bench).deliveries(LOCAL, bench.repo, hook.id) if each.status == 401]
     assert not any(each.can_repeat for each in refused)
 
 
@@ -129,8 +136,8 @@ async def test_a_delivery_that_starts_nothing_says_why(bench: Workbench, client:
         }
     )
     await bench.push()
-    await bench.repos.update(LOCAL, "shop", RepoChanges(disabled_flows=("switched",)))
-    hook = await desk(bench).add(LOCAL, "shop", "github")
+    await bench.repos.update(LOCAL, bench.repo, RepoChanges(disabled_flows=("switched",)))
+    hook = await desk(bench).add(LOCAL, bench.repo, "github")
 
     answered = (await send(client, hook, {"ref": "refs/heads/topic"})).json()
     found = {each["flow"]: each["reason"] for each in answered["firings"]}
@@ -148,26 +155,54 @@ async def test_a_delivery_that_starts_nothing_says_why(bench: Workbench, client:
 
 async def test_a_webhook_for_a_flow_that_is_gone_says_so(bench: Workbench, client: httpx.AsyncClient) -> None:
     await bench.push_flow()
-    hook = await desk(bench).add(LOCAL, "shop", "plain", "gone")
+    hook = await desk(bench).add(LOCAL, bench.repo, "plain", "gone")
 
     answered = await send(client, hook, {"x": 1})
-    assert [(each["outcome"], each["reason"]) for each in answered.json()["firings"]] == [
-        ("refused", "main has no flow 'gone'")
-    ]
+    assert outcomes(answered) == [("refused", "main has no flow 'gone'")]
+
+
+async def test_a_webhook_of_a_flow_that_a_push_deletes_says_so_and_works_again_with_the_flow(
+    bench: Workbench, client: httpx.AsyncClient
+) -> None:
+    await bench.push_flow(flow("plain"), "hooked")
+    hook = await desk(bench).add(LOCAL, bench.repo, "plain", "hooked")
+    await bench.git("rm", "--quiet", ".pitstop/flows/hooked.yaml")
+    await bench.commit()
+    await bench.push()
+
+    gone = await send(client, hook, {}, {"x-pitstop-delivery": "1"})
+    assert (gone.status_code, outcomes(gone)) == (202, [("refused", "main has no flow 'hooked'")])
+    await bench.push_flow(flow("plain"), "hooked")
+    assert outcomes(await send(client, hook, {}, {"x-pitstop-delivery": "1"})) == [("pending", None)]
+    assert len(await bench.runs()) == 1
+
+
+async def test_a_delivery_without_a_default_branch_or_a_repository_starts_nothing(
+    bench: Workbench, client: httpx.AsyncClient
+) -> None:
+    hook = await desk(bench).add(LOCAL, bench.repo, "plain")
+    assert outcomes(await send(client, hook, {})) == []
+    await bench.push_flow(flow("plain"), "hooked")
+    await plain_git(bench.bare, "update-ref", "-d", "refs/heads/main")
+    ((outcome, reason),) = outcomes(await send(client, hook, {}, {"x-pitstop-delivery": "2"}))
+    assert outcome == "refused"
+    assert "main" in (reason or "")
+    await bench.repos.delete(LOCAL, bench.repo)
+    assert (await send(client, hook, {}, {"x-pitstop-delivery": "3"})).status_code == 404
 
 
 async def test_too_many_deliveries_are_refused(
     bench: Workbench, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pitstop.service.local.hooks.MOST_A_MINUTE", 5)
-    hook = await desk(bench).add(LOCAL, "shop", "plain")
+    hook = await desk(bench).add(LOCAL, bench.repo, "plain")
     codes = [(await send(client, hook, {}, {"x-pitstop-event": "ping"})).status_code for _ in range(6)]
     assert (codes.count(200), codes[-1]) == (5, 429)
 
 
 async def test_a_removed_webhook_is_gone(bench: Workbench, client: httpx.AsyncClient) -> None:
-    hook = await desk(bench).add(LOCAL, "shop", "plain")
+    hook = await desk(bench).add(LOCAL, bench.repo, "plain")
     await send(client, hook, {})
-    await desk(bench).remove(LOCAL, "shop", hook.id)
-    assert await desk(bench).list(LOCAL, "shop") == ()
+    await desk(bench).remove(LOCAL, bench.repo, hook.id)
+    assert await desk(bench).list(LOCAL, bench.repo) == ()
     assert (await send(client, hook, {})).status_code == 404

@@ -1,16 +1,10 @@
 """A flow that leaks its secrets in every way, in eight encodings: nothing that is stored or shown contains one."""
 
 import asyncio
-import base64
 import json
 import os
-import shlex
 import subprocess
-import zipfile
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
@@ -27,9 +21,11 @@ from tests.contracts.service_desk import next_stop
 from tests.contracts.service_workspace import said_by
 from tests.databases import postgres, postgres_url  # noqa: F401 - fixtures
 from tests.doors.cli.command_line import PITSTOP
+from tests.leaks import Leaks
 from tests.patience import PATIENCE_SECONDS
 
 SECRETS = {"TOKEN": "tok3nTOK3Ntok3nTOK3Ntok3nTOK3N", "PHRASE": 'it\'s a "long" phrase/with+signs & ümläuts: 100%'}
+LEAKS = Leaks(tuple(SECRETS.values()))
 LEAK = """\
 import base64, json, os, shlex, sys
 from urllib.parse import quote
@@ -77,53 +73,6 @@ def flow(seen: Path) -> str:
     return FLOW.replace("LEAK", json.dumps(LEAK)) + f"env: {{SEEN: {seen}}}\n"
 
 
-def forms() -> Iterator[bytes]:
-    """What is searched for: made here once more, so that no form is found by the code that masks it."""
-    for secret in SECRETS.values():
-        raw = secret.encode()
-        yield raw
-        yield from (raw.hex().encode(), raw.hex().upper().encode())
-        yield quote(secret, safe="").encode()
-        yield json.dumps(secret)[1:-1].encode()
-        yield shlex.quote(secret).strip("'").encode()
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            for before in (b"", b"a", b"ab"):
-                yield encode(before + raw + b"xyz")[4:-8]
-
-
-def found_in(data: bytes) -> list[bytes]:
-    joined = data.replace(b"\r", b"").replace(b"\n", b"")
-    return [form for form in forms() if form in data or form in joined]
-
-
-def leaks_below(home: Path) -> dict[str, list[bytes]]:
-    """The files that contain a secret. The files of a workspace itself are the user's."""
-    leaks = {}
-    for path in home.rglob("*"):
-        parts = path.relative_to(home).parts
-        is_users = parts[0] == "workspaces" and len(parts) > 2 and parts[2] != ".pitstop"
-        with suppress(FileNotFoundError):
-            if path.is_file() and not is_users and (found := found_in(path.read_bytes())):
-                leaks[str(path)] = found
-    return leaks
-
-
-def leaks_in_backup(backup: Path) -> dict[str, list[bytes]]:
-    """Every value of every table, as it was before it was packed."""
-    leaks = {}
-    with zipfile.ZipFile(backup) as packed:
-        for name in packed.namelist():
-            text = packed.read(name)
-            values = [text]
-            for line in text.splitlines() if name.endswith(".jsonl") else ():
-                for value in json.loads(line):
-                    with suppress(ValueError, TypeError):
-                        values.append(base64.b64decode(value, validate=True))
-            if found := [form for value in values for form in found_in(value)]:
-                leaks[name] = found
-    return leaks
-
-
 def test_no_secret_is_stored_or_shown_without_a_server(tmp_path: Path) -> None:
     home, folder, seen = (tmp_path / name for name in ("home", "folder", "seen"))
     folder.mkdir()
@@ -139,9 +88,9 @@ def test_no_secret_is_stored_or_shown_without_a_server(tmp_path: Path) -> None:
     )
 
     assert b"it failed with ***" in done.stdout, done.stdout[-2000:] + done.stderr
-    assert found_in(done.stdout + done.stderr) == []
-    assert found_in((seen / "arguments").read_bytes()) == []
-    assert leaks_below(home) == {}
+    assert LEAKS.found_in(done.stdout + done.stderr) == []
+    assert LEAKS.found_in((seen / "arguments").read_bytes()) == []
+    assert LEAKS.found_below(home) == {}
     assert [path.name for path in home.glob("runs/*/artifacts/*")] == ["fine.txt"]
 
 
@@ -188,10 +137,10 @@ async def test_no_secret_is_stored_or_shown_by_a_server(tmp_path: Path, database
         await write_backup(store.database, tmp_path / "backup.zip")
         await store.close()
 
-    assert found_in((seen / "arguments").read_bytes()) == []
-    assert found_in(shown) == []
+    assert LEAKS.found_in((seen / "arguments").read_bytes()) == []
+    assert LEAKS.found_in(shown) == []
     assert {path for path in artifacts if not path.startswith("shells/")} == {"fine.txt"}
     assert len(artifacts) == 2
-    assert found_in(b"".join(artifacts.values())) == []
-    assert leaks_in_backup(tmp_path / "backup.zip") == {}
-    assert leaks_below(home) == {}
+    assert LEAKS.found_in(b"".join(artifacts.values())) == []
+    assert LEAKS.found_in_backup(tmp_path / "backup.zip") == {}
+    assert LEAKS.found_below(home) == {}

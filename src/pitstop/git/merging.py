@@ -6,7 +6,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-from pitstop.errors import BadRequest, CommandRefused, MergeConflict, NothingToMerge, RefMoved, UnknownPath, UnknownRef
+from pitstop.errors import (
+    BadRequest,
+    CommandRefused,
+    FileChanged,
+    MergeConflict,
+    NothingToMerge,
+    RefMoved,
+    UnknownPath,
+    UnknownRef,
+)
 from pitstop.git.bare import BareRepository
 from pitstop.git.commands import ask_git, run_git
 from pitstop.git.names import BRANCHES, MOST_PATH_CHARACTERS, ZEROS, is_branch_name, is_writable_path
@@ -82,7 +91,7 @@ async def write_file(
 ) -> str:
     """Commit new content of one file to a branch, or its deletion for None; without a change there is no commit.
 
-    `expect` is the blob that was opened, or "" if there was no file; `RefMoved` if it is another by now.
+    `expect` is the blob that was opened, or "" if there was no file; `FileChanged` if it is another by now.
     """
     if not is_writable_path(path):
         raise BadRequest(
@@ -95,7 +104,7 @@ async def write_file(
         if head is None and await repository.refs():
             raise UnknownRef(repository.name, branch)
         found = None if head is None else await _file_at(repository, head, path)
-        _check_expected(branch, expect, found)
+        _check_expected(branch, path, expect, found)
         if content is None and found is None:
             raise UnknownPath(path, head or branch)
         tree = await _changed_tree(repository, head, path, content, found)
@@ -113,10 +122,10 @@ async def write_file(
     raise AssertionError("the last try returns or raises")
 
 
-def _check_expected(branch: str, expect: str | None, found: _File | None) -> None:
+def _check_expected(branch: str, path: str, expect: str | None, found: _File | None) -> None:
     sha = None if found is None else found.sha
     if expect is not None and expect != (sha or ""):
-        raise RefMoved(branch, expect, sha)
+        raise FileChanged(branch, path, sha)
 
 
 async def _head_of(repository: BareRepository, branch: str) -> str | None:

@@ -50,7 +50,7 @@ class HookReceiver:
         self._unseal = unseal
 
     async def receive(self, hook: str, headers: Mapping[str, str], body: bytes) -> Delivered:
-        """Check a delivery and store it with what follows; UnknownHook, BadSignature, BadRequest.
+        """Check a delivery and store it with what follows; UnknownHook, BadSignature, BadRequest, RepoElsewhere.
 
         One that is signed wrongly is stored without its body.
         """
@@ -115,7 +115,7 @@ class HookReceiver:
         """What each flow with a webhook trigger on the default branch makes of a delivery."""
         repo = await self._repos.get(record.repo)
         flows = await self._pushes.flows_at(repo.id, BRANCHES + repo.default_branch)
-        judging = _Judging(repo, record, delivery, is_again, self._opened.get(repo.id).bare)
+        judging = _Judging(repo, record, delivery, is_again, (await self._opened.ready(repo)).bare)
         if record.flow is not None and not any(flow.name == record.flow for flow in flows):
             missing = IndexedFlow(name=record.flow, path="", blob="", title=record.flow)
             return (judging.firing(missing, "refused", f"{repo.default_branch} has no flow {record.flow!r}"),)

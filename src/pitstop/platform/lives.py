@@ -13,7 +13,7 @@ REPO_MOVES: Mapping[RepoState, tuple[RepoState, ...]] = {
     "deleting": (),  # then it is gone
 }
 FIRING_MOVES: Mapping[FiringOutcome, tuple[FiringOutcome, ...]] = {
-    "pending": ("started", "skipped", "refused"),
+    "pending": ("started", "refused"),
     "started": (),
     "duplicate": (),
     "skipped": (),

@@ -2,14 +2,19 @@
 
 import asyncio
 import secrets
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pitstop.errors import RepoElsewhere, RepoNotReady
 from pitstop.git.bare import BareRepository
 from pitstop.git.reading import RepositoryReader
 from pitstop.platform.repo_values import RepoRecord, check_repo_name
 from pitstop.store.port import ServerRecord
+
+SILENT_SECONDS = 30.0  # two leases, after which a server that was not seen is taken for dead
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Servers = Callable[[], Awaitable[Sequence[ServerRecord]]]
 
@@ -23,6 +28,20 @@ def read_home_id(file: Path) -> str:
     except FileExistsError:
         pass
     return file.read_text().strip()
+
+
+def find_home(servers: Sequence[ServerRecord], home: str, machine: str) -> tuple[str, str]:
+    """The address of the server that has a home, and why a server on this machine cannot ask it, if it cannot."""
+    found = max((each for each in servers if each.home == home), key=lambda each: each.seen_at, default=None)
+    if found is None:
+        return "", "which is not running: start it"
+    silent_seconds = max(each.seen_at for each in servers) - found.seen_at  # this server was just seen
+    if silent_seconds > SILENT_SECONDS:
+        return found.address, f"which was last seen {silent_seconds:,.0f} s ago: start it again"
+    place = found.id.partition("/")[0]
+    if place != machine and urlsplit(found.address).hostname in LOOPBACK:
+        return found.address, f"which only its machine, {place}, can reach: start it there with another --host"
+    return found.address, ""
 
 
 class OpenRepo:
@@ -53,17 +72,21 @@ class OpenRepos:
         return self._open[repo]
 
     async def ready(self, record: RepoRecord) -> OpenRepo:
-        """The files of a repository that is ready, or being filled; RepoNotReady, RepoElsewhere."""
+        """The files of a repository that is ready, or being filled; RepoElsewhere, RepoNotReady."""
+        await self.check_home(record)
         if record.state not in ("ready", "creating"):
             raise RepoNotReady(record.id, record.state, record.error or "")
-        if record.home != self.home:
-            raise RepoElsewhere(record.id, await self.address_of(record.home))
         return self.get(record.id)
 
+    async def check_home(self, record: RepoRecord) -> None:
+        """Raise RepoElsewhere if another server has the files of a repository."""
+        if record.home != self.home:
+            raise RepoElsewhere(record.id, *find_home(await self._servers(), record.home, socket.gethostname()))
+
     async def address_of(self, home: str) -> str:
-        """The address of a server that has this home; empty if none runs."""
-        found = [each for each in await self._servers() if each.home == home]
-        return max(found, key=lambda each: each.seen_at).address if found else ""
+        """The address of the server that has this home; empty if that one cannot be asked."""
+        address, trouble = find_home(await self._servers(), home, socket.gethostname())
+        return "" if trouble else address
 
     async def forget(self, repo: str) -> None:
         """Close a repository that is going to be deleted."""

@@ -93,7 +93,8 @@ class Workshop:
         await self._make(record)
 
     async def create_again(self, record: RepoRecord) -> None:
-        """Go on with one that is still being filled, or could not be created."""
+        """Go on with one that is still being filled, or could not be created; RepoElsewhere."""
+        await self.opened.check_home(record)
         if record.state == "failed":
             await self.repos.move(record.id, "creating")
         await self._make(record)
@@ -242,6 +243,7 @@ class Workshop:
     async def _maintain(self, opened: OpenRepo) -> None:
         try:
             async with opened.lock:
+                await remove_leftovers(opened.bare, STALE_SECONDS)
                 await opened.bare.maintain()
         except (PitstopError, OSError) as error:
             log.warning("cannot maintain repository %s now: %s", opened.id, error)

@@ -15,6 +15,7 @@ _STATUS = {
     "refused": 409,
     "refused.graph": 422,
     "elsewhere": 421,
+    "elsewhere.repo": 503,
     "unknown": 404,
     "step_type.unknown": 404,
     "definition": 422,

@@ -133,7 +133,7 @@ class Repos(Protocol):
         expect: str | None = None,
         message: str = "",
     ) -> Written:
-        """One commit that writes a file, or deletes it without a `text`. RefMoved, ProtectedRef.
+        """One commit that writes a file, or deletes it without a `text`. FileChanged, ProtectedRef.
 
         `expect` is the hash of the content that was opened; empty for a file that must not exist.
         """

@@ -3,7 +3,16 @@
 import pytest
 
 from pitstop.errors import BadRequest
+from pitstop.platform.triggers import payloads
 from pitstop.platform.triggers.payloads import read_payload
+from tests.amounts import amount
+
+MOST = amount(10_000, soak=payloads.MOST_VALUES)  # values: a million take long to write
+
+
+@pytest.fixture(autouse=True)
+def fewer_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payloads, "MOST_VALUES", MOST)
 
 
 def nested(levels: int) -> bytes:
@@ -21,13 +30,19 @@ def test_json_is_read() -> None:
     }
 
 
-def test_a_hundred_levels_and_a_million_values_are_read() -> None:
-    assert read_payload(nested(100))
+def test_a_million_values_are_read_and_not_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     assert len(read_payload(listed(999_999))) == 999_999
+    with pytest.raises(BadRequest, match="more than 1,000,000 values"):
+        read_payload(listed(1_000_000))
+
+
+def test_a_hundred_levels_are_read() -> None:
+    assert read_payload(nested(100))
 
 
 def test_separators_inside_of_texts_are_no_values() -> None:
-    text = '\\"' + "a,[{" * 500_000 + "\\\\"
+    text = '\\"' + "a,[{" * MOST + "\\\\"
 
     assert read_payload(f'["{text}", "{text}"]'.encode())[0].endswith("a,[{\\")
 
@@ -47,14 +62,15 @@ def test_separators_inside_of_texts_are_no_values() -> None:
         (b"-9223372036854775809", "a whole number that does not fit into 64 bits"),
         (nested(101), "nested more than 100 levels deep"),
         (b'{"a":' * 101 + b"1" + b"}" * 101, "nested more than 100 levels deep"),
-        (b"[" * 200_000, "nested more than 100 levels deep"),
-        (listed(1_000_000), "more than 1,000,000 values"),
-        (b"[" + b'"",' * 1_000_000 + b'""]', "more than 1,000,000 values"),
-        (b"[" + b"[]," * 1_000_000 + b"[]]", "more than 1,000,000 values"),
-        (b'"' + b'\\"' * 500_000 + b'",' * 1_000_001, "not valid JSON"),
+        (b"[" * (MOST - 1), "nested more than 100 levels deep"),
+        (listed(MOST), f"more than {MOST:,} values"),
+        (b"[" + b'"",' * MOST + b'""]', f"more than {MOST:,} values"),
+        (b"[" + b"[]," * MOST + b"[]]", f"more than {MOST:,} values"),
+        (b'"' + b'\\"' * (MOST // 2) + b'",' * (MOST + 1), "not valid JSON"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[:12].decode(errors="replace"),
 )
+@pytest.mark.repeats
 @pytest.mark.timeout(20)
 def test_what_is_no_json_or_too_much_is_refused(body: bytes, message: str) -> None:
     with pytest.raises(BadRequest, match=message):

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from pitstop.doors.http import answers, openapi
+from pitstop.doors.http.gate.forwarding import Forwarding
 from pitstop.doors.http.gate.gate import Gate
 from pitstop.doors.http.gate.git import GitGate
 from pitstop.doors.http.gate.headers import SafeHeaders
@@ -67,6 +68,7 @@ def create_app(
     metrics = Metrics()
     streams = Streams(limits, metrics)
     shells = ShellSessions(limits)
+    forwarding = Forwarding(service)
     sockets = Places(limits.sockets, limits.sockets, "sockets")
     metrics.sockets.set_function(lambda: sockets.taken)
 
@@ -77,6 +79,7 @@ def create_app(
                 yield
             finally:
                 await shells.close()
+                await forwarding.close()
 
     app = FastAPI(
         title="Pitstop",
@@ -89,6 +92,7 @@ def create_app(
     app.state.limits = limits
     app.state.streams = streams
     app.state.idempotency = idempotency
+    app.state.forwarding = forwarding
     for router in (
         debug.routes(service, limits),  # the first that a request is compared with, because steps are taken by it
         tokens.routes(service.access),
@@ -147,9 +151,10 @@ def _guard(
     app.add_exception_handler(Exception, answers.answer_bug)
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Gate, access=access, hosts=tuple(hosts))
+    forwarding: Forwarding = app.state.forwarding
     if service.git is not None:
-        app.add_middleware(GitGate, access=access, server=service.git, hosts=tuple(hosts))
+        app.add_middleware(GitGate, access=access, server=service.git, hosts=tuple(hosts), forwarding=forwarding)
     if service.deliveries is not None:
-        app.add_middleware(HookGate, server=service.deliveries, hosts=tuple(hosts))
+        app.add_middleware(HookGate, server=service.deliveries, hosts=tuple(hosts), forwarding=forwarding)
     app.add_middleware(SafeHeaders)
     app.add_middleware(CountRequests, metrics=metrics)  # the outermost: it counts what the others refuse

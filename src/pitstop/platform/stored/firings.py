@@ -98,8 +98,9 @@ class StoredFirings:
         number, at = connection.execute(stored).one()
         if firing.outcome == "pending" and firing.key is not None and not self._claim(connection, firing, number):
             first = connection.execute(select(firing_keys.c.firing).where(firing_keys.c.key == firing.key)).scalar()
-            row |= {"outcome": "duplicate", "run": None, "reason": f"the same event has started it (firing {first})"}
-            changes = {name: row[name] for name in ("outcome", "run", "reason")}
+            reason = f"the same event was handled before (firing {first})"
+            changes = {"outcome": "duplicate", "run": None, "reason": reason}
+            row |= changes
             connection.execute(update(firings).where(firings.c.id == number).values(changes))
         body = {"firing": number, "flow": firing.flow, "outcome": row["outcome"], "run": row["run"]}
         add_news(self._database, connection, f"repo:{firing.repo}", "firing.decided", body)
@@ -170,7 +171,8 @@ class StoredFirings:
         """Keep the newest of a repository, and the keys of the last hour."""
         nth = select(firings.c.id).where(firings.c.repo == repo).order_by(firings.c.id.desc()).offset(MOST_KEPT)
         is_old = firings.c.id <= nth.limit(1).scalar_subquery()
-        await self._database.delete(delete(firings).where(firings.c.repo == repo, is_old))
+        is_decided = firings.c.outcome != "pending"
+        await self._database.delete(delete(firings).where(firings.c.repo == repo, is_old, is_decided))
         await self._database.delete(
             delete(firing_keys).where(firing_keys.c.at < self._database.now - 2 * WINDOW_SECONDS)
         )

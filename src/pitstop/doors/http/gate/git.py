@@ -5,12 +5,14 @@ import base64
 import binascii
 import re
 from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pitstop.doors.http.gate.forwarding import Forwarding
 from pitstop.doors.http.gate.gate import check_host, known_hosts
 from pitstop.errors import (
     BadRepoName,
@@ -26,11 +28,12 @@ from pitstop.errors import (
 from pitstop.service.access import Access
 from pitstop.service.caller import Caller
 from pitstop.service.problems import status_of
-from pitstop.service.repos import GitRequest, GitServer
+from pitstop.service.repos import GitAnswer, GitRequest, GitServer
 
 BELOW = "/git/"
 CHALLENGE = {"WWW-Authenticate": 'Basic realm="Pitstop", charset="UTF-8"'}
 BUSY_SECONDS = "2"
+ANSWERED = ("cache-control", "content-type", "expires", "pragma", "retry-after")  # of the headers of the home
 
 _ADDRESS = re.compile(r"/git/(?P<repo>[^/]+)\.git(?P<path>/.*)")
 
@@ -38,11 +41,14 @@ _ADDRESS = re.compile(r"/git/(?P<repo>[^/]+)\.git(?P<path>/.*)")
 class GitGate:
     """ASGI: answers what is below `/git/` by itself, and passes everything else on. Browsers have no business here."""
 
-    def __init__(self, app: ASGIApp, access: Access, server: GitServer, hosts: Iterable[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, access: Access, server: GitServer, hosts: Iterable[str], forwarding: Forwarding
+    ) -> None:
         self._app = app
         self._access = access
         self._server = server
         self._hosts = known_hosts(hosts)
+        self._forwarding = forwarding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(BELOW):
@@ -62,7 +68,7 @@ class GitGate:
         except PitstopError as error:
             if has_begun:  # the connection is closed without an end, so git knows that it is not all
                 raise
-            await _refusal(error, scope)(scope, receive, send)
+            await _refusal(error)(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -87,33 +93,49 @@ class GitGate:
             may_push=False,  # the desk decides it
             remote_address=(scope.get("client") or ("",))[0],
         )
-        await self._answer_while_there(caller, found["repo"], request, receive, send)
+        await self._answer_while_there(caller, found["repo"], request, scope, receive, send)
 
     async def _answer_while_there(
-        self, caller: Caller, repo: str, request: GitRequest, receive: Receive, send: Send
+        self, caller: Caller, repo: str, request: GitRequest, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer, and stop when the client has gone. A push that has arrived is completed all the same."""
         has_ended = asyncio.Event()
         if request.method == "GET":
             has_ended.set()
+        answer = self._open(caller, repo, request, _body(receive, has_ended), scope)
         try:
             async with asyncio.TaskGroup() as group:
-                answering = group.create_task(self._answer(caller, repo, request, _body(receive, has_ended), send))
+                answering = group.create_task(_send(answer, send))
                 watching = group.create_task(_cancel_when_gone(receive, has_ended, answering))
                 await asyncio.wait([answering])
                 watching.cancel()
         except BaseExceptionGroup as group_of_one:
             raise group_of_one.exceptions[0] from None
 
-    async def _answer(
-        self, caller: Caller, repo: str, request: GitRequest, body: AsyncIterator[bytes], send: Send
-    ) -> None:
-        async with self._server.git(caller, repo, request, body) as answer:
-            answered = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
-            await send({"type": "http.response.start", "status": answer.status, "headers": answered})
-            async for piece in answer.body:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+    @asynccontextmanager
+    async def _open(
+        self, caller: Caller, repo: str, request: GitRequest, body: AsyncIterator[bytes], scope: Scope
+    ) -> AsyncIterator[GitAnswer]:
+        """Git's answer here or at the home. git would lose its token if it were redirected there."""
+        try:
+            async with self._server.git(caller, repo, request, body) as answer:
+                yield answer
+                return
+        except RepoElsewhere as error:
+            elsewhere = error
+        sent = b"" if request.method == "GET" else body
+        async with self._forwarding.open(elsewhere, Request(scope), sent) as answered:
+            headers = [(name, answered.headers[name]) for name in ANSWERED if name in answered.headers]
+            yield GitAnswer(answered.status_code, headers, answered.aiter_raw())
+
+
+async def _send(opening: AbstractAsyncContextManager[GitAnswer], send: Send) -> None:
+    async with opening as answer:
+        answered = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
+        await send({"type": "http.response.start", "status": answer.status, "headers": answered})
+        async for piece in answer.body:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
 
 
 def token_in(headers: Headers) -> str | None:
@@ -155,12 +177,8 @@ def _length_in(headers: Headers) -> int | None:
     return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
 
 
-def _refusal(error: PitstopError, scope: Scope) -> Response:
+def _refusal(error: PitstopError) -> Response:
     """What git shows to its user. A repository that is not there looks like one that the token is not for."""
-    if isinstance(error, RepoElsewhere) and error.address:
-        query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
-        target = f"{error.address.rstrip('/')}{scope['path']}{query}"
-        return PlainTextResponse(f"{error}\n", 307, {"Location": target})
     headers: dict[str, str] = {}
     status = status_of(error.code)
     if isinstance(error, NotKnown):

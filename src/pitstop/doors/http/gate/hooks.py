@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pitstop.doors.http.answers import answer, refusal
+from pitstop.doors.http.gate.forwarding import Forwarding
 from pitstop.doors.http.gate.gate import check_host, known_hosts
-from pitstop.errors import PitstopError, ServerBusy, TooLarge, Unknown
+from pitstop.errors import PitstopError, RepoElsewhere, ServerBusy, TooLarge, Unknown
 from pitstop.service.hooks import MOST_BODY_BYTES, HookServer
 
 BELOW = "/hooks/"
@@ -22,10 +23,11 @@ _ADDRESS = re.compile(r"/hooks/(?P<hook>[A-Za-z0-9_-]{16,64})")
 class HookGate:
     """ASGI: answers what is below `/hooks/` by itself, and passes everything else on."""
 
-    def __init__(self, app: ASGIApp, server: HookServer, hosts: Iterable[str]) -> None:
+    def __init__(self, app: ASGIApp, server: HookServer, hosts: Iterable[str], forwarding: Forwarding) -> None:
         self._app = app
         self._server = server
         self._hosts = known_hosts(hosts)
+        self._forwarding = forwarding
         self._reading = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +56,10 @@ class HookGate:
         finally:
             self._reading -= 1
         given = {name.lower(): value for name, value in headers.items()}
-        delivered = await self._server.deliver(found["hook"], given, body)
+        try:
+            delivered = await self._server.deliver(found["hook"], given, body)
+        except RepoElsewhere as error:  # its signature is checked
+            return await self._forwarding.ask(error, Request(scope), body)
         return answer(delivered, 200 if delivered.is_ping else 202)
 
 

@@ -1,8 +1,9 @@
-"""What all routes of the API have in common: strict JSON and idempotency."""
+"""What all routes of the API have in common: strict JSON, idempotency, and repositories of other servers."""
 
 import hashlib
 import json
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from pitstop.doors.http.answers import problem_responses
+from pitstop.doors.http.gate.forwarding import Forwarding
 from pitstop.service.caller import Caller
 from pitstop.service.idempotency import Answer, Idempotency
 
@@ -89,9 +91,10 @@ class DoorRoute(APIRoute):
         async def handle_request(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
             caller: Caller = request.state.caller
-            if caller.key is None or request.method != "POST" or operation in _NEVER_STORED:
-                return await handle(request)
-            return await _act_once(handle, request, operation)
+            is_stored = caller.key is not None and request.method == "POST" and operation not in _NEVER_STORED
+            answer = partial(_act_once, handle, request, operation) if is_stored else partial(handle, request)
+            forwarding: Forwarding = request.app.state.forwarding
+            return await forwarding.answer(request, answer)
 
         return handle_request
 
