@@ -64,16 +64,12 @@ class Shop:
         await Consumers(self.store.database, self.store.news, [consumer]).catch_up()
 
     async def changes(self, run: str, default_branch: str | None = "main") -> dict[str, str]:
-        """The change of each test that failed or changed. What the log says without the tables is the same."""
+        """The change of each test that failed or changed."""
         found = await self.comparison(run, default_branch)
-        kept = await self.store.open(run, events=False)
-        assert await compared_tests(self.store, kept, default_branch) == found
         return {case.name: case.change for case in found.cases}
 
     async def comparison(self, run: str, default_branch: str | None = "main") -> TestComparison:
-        found = await self.reports.compare(run, default_branch)
-        assert found is not None
-        return found
+        return await compared_tests(self.store, await self.store.open(run, events=False), default_branch)
 
     async def rows(self, table: Any) -> int:
         """How many rows of the table are of runs of this repository."""
@@ -218,13 +214,14 @@ async def test_a_run_that_goes_on_from_another_does_not_store_its_reports_again(
     await kept.log.settled()
     await shop.feed()
 
-    assert await shop.reports.compare(own.id) is None
+    assert await shop.rows(test_reports) == 0
 
 
-async def test_a_run_of_one_step_is_not_stored(shop: Shop) -> None:
-    run = await shop.run({"tax": F}, is_partial=True)
+@pytest.mark.parametrize("fields", [{"is_partial": True}, {"intervened": True}])
+async def test_a_run_of_one_step_or_one_that_was_modified_is_not_stored(shop: Shop, fields: dict[str, Any]) -> None:
+    await shop.run({"tax": F}, **fields)
 
-    assert await shop.reports.compare(run) is None
+    assert await shop.rows(test_reports) == 0
 
 
 async def test_outputs_that_only_look_like_a_report_hold_up_nothing(shop: Shop) -> None:
@@ -270,14 +267,14 @@ async def test_tests_of_a_branch_are_listed_with_their_state(shop: Shop) -> None
     assert (tests["sum"].turns, tests["sum"].failed_runs, tests["sum"].runs) == (2, 1, 3)
     assert (tests["tax"].flow, tests["tax"].step, tests["tax"].last_run) == ("ci", "test", last)
     assert [each.name for each in (await shop.reports.tests_of(shop.repo, "main", state="failing")).tests] == ["tax"]
-    assert [each.name for each in await shop.reports.flaky(shop.repo, "main")] == ["sum"]
+    assert [each.name for each in (await shop.reports.tests_of(shop.repo, "main", state="flaky")).tests] == ["sum"]
     assert (await shop.reports.tests_of(shop.repo, "main", flow="nightly")).tests == ()
 
 
 async def test_the_slowest_tests_come_first(shop: Shop) -> None:
     await shop.run_of([*reported({"slow": P}, step="browser", milliseconds=2000), *reported({"quick": P})])
 
-    found = await shop.reports.slowest(shop.repo, "main", 1)
+    found = (await shop.reports.tests_of(shop.repo, "main", state="slow", limit=1)).tests
 
     assert [(each.name, each.p50_milliseconds, each.last_milliseconds) for each in found] == [("slow", 2000, 2000)]
 

@@ -89,6 +89,8 @@ async def test_a_signed_delivery_starts_its_flow_once_with_its_inputs(
     assert (await bench.output(run.id, "show"))[0].split()[1] == "1" * 40
     delivered = await desk(bench).deliveries(LOCAL, bench.repo, hook.id)
     assert [(each.status, each.event) for each in delivered] == [(202, PUSH[provider][next(iter(PUSH[provider]))])] * 2
+    assert [[each.outcome for each in one.firings] for one in delivered] == [["duplicate"], ["started"]]
+    assert delivered[-1].firings[0].run == run.id
     assert hook.secret is not None
     assert hook.secret not in str(delivered)
     repeated = await desk(bench).deliver_again(LOCAL, bench.repo, hook.id, delivered[-1].id)

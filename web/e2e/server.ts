@@ -9,7 +9,7 @@ import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 
 const ROOT = join(import.meta.dirname, "../..");
-const BIN = process.env.PYTHON ? dirname(process.env.PYTHON) : join(ROOT, ".venv/bin");
+export const BIN = process.env.PYTHON ? dirname(process.env.PYTHON) : join(ROOT, ".venv/bin");
 const LINK = /http:\S+\/login\?code=\S+/;
 
 export class Server {

@@ -7,7 +7,7 @@ from signal import SIGKILL, SIGTERM
 
 from pitstop.errors import GitProblem, ServerBusy
 from pitstop.git.bare import BareRepository
-from pitstop.git.commands import CHUNK_BYTES, discard, read_complaint, signal_group, start_git, wait_reaped
+from pitstop.git.commands import CHUNK_BYTES, PIPE_CLOSED, discard, read_complaint, signal_group, start_git, wait_reaped
 from pitstop.git.lifeline import Lifeline
 from pitstop.git.smart_http import (
     RECEIVE_PACK,
@@ -174,7 +174,7 @@ async def _write(stdin: asyncio.StreamWriter, piece: bytes) -> bool:
     try:
         stdin.write(piece)
         await stdin.drain()
-    except (BrokenPipeError, ConnectionResetError):
+    except PIPE_CLOSED:
         return False
     return True
 

@@ -19,6 +19,9 @@ CHUNK_BYTES = 256 * 1024
 
 Settings = Iterable[tuple[str, str]]
 
+# What writing to a process raises that reads no more; the last is what uvloop raises once it has noticed
+PIPE_CLOSED = (BrokenPipeError, ConnectionResetError, RuntimeError)
+
 # `core.alternateRefsCommand` must stay unset: git would pass an empty command to the shell. No push can set it.
 _SETTINGS = (
     ("core.hooksPath", "/dev/null"),
@@ -276,7 +279,7 @@ async def _finish(process: asyncio.subprocess.Process, input: bytes | None, limi
 
 async def _feed(process: asyncio.subprocess.Process, input: bytes) -> None:
     assert process.stdin is not None
-    with suppress(BrokenPipeError, ConnectionResetError):  # git ended early: its exit code tells why
+    with suppress(*PIPE_CLOSED):  # git ended early: its exit code tells why
         process.stdin.write(input)
         await process.stdin.drain()
     process.stdin.close()

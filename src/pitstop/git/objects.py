@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from pitstop.errors import GitProblem
-from pitstop.git.commands import CHUNK_BYTES, git_environment, kill_group, start_git
+from pitstop.git.commands import CHUNK_BYTES, PIPE_CLOSED, git_environment, kill_group, start_git
 
 TIMEOUT_SECONDS = 60.0
 MOST_DISCARDED_BYTES = 8 * 1024 * 1024  # reading on is cheaper than a new process up to here
@@ -54,12 +54,12 @@ class ObjectReader:
             was_running = self._process is not None
             try:
                 return await self._ask_once(question, limit_bytes)
-            except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError) as error:
+            except (asyncio.IncompleteReadError, *PIPE_CLOSED) as error:
                 if not was_running:
                     raise GitProblem("cat-file", f"it ended without an answer in {self._folder}") from error
             try:
                 return await self._ask_once(question, limit_bytes)
-            except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError) as error:
+            except (asyncio.IncompleteReadError, *PIPE_CLOSED) as error:
                 raise GitProblem("cat-file", f"it ended without an answer in {self._folder}") from error
 
     async def _ask_once(self, question: str, limit_bytes: int | None) -> StoredObject | None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 RUNS = "runs"  # the topic of all runs
 REPOS = "repos"  # that of all repositories: which there are, and where they are
 PUSHED = "push.received"
+REPORTED = "tests.reported"  # the reports of a run are stored
 
 
 class News(Struct, frozen=True):

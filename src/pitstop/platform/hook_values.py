@@ -36,7 +36,10 @@ class HookInfo(Struct, frozen=True, kw_only=True):
 
 
 class DeliveryInfo(Struct, frozen=True, kw_only=True):
-    """Something that was delivered, and how it was answered. A large one is stored without its body."""
+    """Something that was delivered, how it was answered, and what each flow made of it.
+
+    A large one is stored without its body.
+    """
 
     id: int
     hook: str
@@ -48,6 +51,7 @@ class DeliveryInfo(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     can_repeat: bool = False
+    firings: tuple[FiringInfo, ...] = ()
 
 
 class Delivered(Struct, frozen=True):

@@ -87,7 +87,7 @@ async def _records_before(store: RunStore, record: RunRecord, limit: int) -> lis
         before=(record.created_at, record.id),
         limit=limit,
     )
-    return [each for each in await store.find(earlier) if not each.is_partial]
+    return [each for each in await store.find(earlier) if not (each.is_partial or each.intervened)]
 
 
 async def tests_over_runs(store: RunStore, kept: KeptRun, limit: int) -> tuple[TestedRun, ...]:

@@ -280,12 +280,13 @@ export type Delivered = {
   is_ping: boolean;
 };
 
-/** Something that was delivered, and how it was answered. A large one is stored without its body. */
+/** Something that was delivered, how it was answered, and what each flow made of it. A large one is stored without its body. */
 export type DeliveryInfo = {
   at: number;
   can_repeat: boolean;
   delivery: string;
   event: string;
+  firings: FiringInfo[];
   headers: Record<string, string>;
   hook: string;
   id: number;

@@ -21,6 +21,11 @@ export function useCanChange(): boolean {
   return useMe().data?.role === "operator";
 }
 
+/** Whether the user may only look; controls that change something are not drawn then. */
+export function useIsViewer(): boolean {
+  return useMe().data?.role === "viewer";
+}
+
 export type RunFilter = {
   status?: readonly string[];
   flow?: string;

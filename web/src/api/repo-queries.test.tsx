@@ -11,9 +11,14 @@ afterEach(cleanup);
 const news = (kind: string): News => ({ id: 1, at: 0, topic: "repo:shop", kind, body: {} });
 
 test("a run that moves does not make the page ask for the repository again, and a push not for the runs", () => {
-  expect(keysToRefresh("shop", [news("run.started"), news("run.ended")])).toEqual([["runs"]]);
+  expect(keysToRefresh("shop", [news("run.created"), news("run.started")])).toEqual([["runs"]]);
   expect(keysToRefresh("shop", [news("push.received")])).toEqual([["repo", "shop"], ["repos"]]);
   expect(keysToRefresh("shop", [news("run.created"), news("firing.decided")])).toHaveLength(3);
+});
+
+test("test reports that were stored make the page ask for the tests again, and for nothing else", () => {
+  expect(keysToRefresh("shop", [news("run.ended")])).toEqual([["runs"]]);
+  expect(keysToRefresh("shop", [news("tests.reported")])).toEqual([["repo", "shop", "tests"]]);
 });
 
 test("after a new connection everything is asked for again", () => {

@@ -61,6 +61,8 @@ export type RunPageState = RunSnapshot & {
   endShell: (id: number) => void;
   closeShell: (id: number) => void;
   isLive: boolean;
+  /** The user may only look: what changes the run is not drawn. */
+  isViewer: boolean;
 };
 
 export type RunPageReader = { subscribe: (listener: () => void) => () => void; state: () => RunPageState };

@@ -16,6 +16,8 @@ export type {
   ConfigInfo,
   ContextInfo,
   DebugState,
+  Delivered,
+  DeliveryInfo,
   Diff,
   EditInfo,
   Failure,
@@ -27,6 +29,8 @@ export type {
   FlowInfo,
   Folder,
   FrameInfo,
+  HistoryPage,
+  HookInfo,
   InjectedInfo,
   InputInfo,
   LogLine,
@@ -51,6 +55,10 @@ export type {
   StoredFlow,
   TestCase,
   TestedRun,
+  TestPage,
+  TestResult,
+  TestSummary,
+  TestTotals,
   TreeEntry,
   VariableInfo,
   VariablePage,
@@ -62,6 +70,8 @@ export type BreakpointRequest = server.BreakpointForm;
 export type DebugRequest = server.DebugForm;
 export type RunRequest = server.RunForm;
 export type NewRepoRequest = server.NewRepoForm;
+export type NewHookRequest = server.HookForm;
+export type HookProvider = server.HookInfo["provider"];
 export type RepoChangesRequest = server.RepoChangesForm;
 export type RerunRequest = server.RerunForm;
 export type FlowText = server.FlowDetail;

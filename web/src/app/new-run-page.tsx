@@ -2,7 +2,7 @@ import { FileCode2 } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { api } from "@/api/client";
-import { keepFlowBreakpoints, useFlow, useFlowBreakpoints, useFlows } from "@/api/queries";
+import { keepFlowBreakpoints, useFlow, useFlowBreakpoints, useFlows, useIsViewer } from "@/api/queries";
 import { useRepoChoices, useRepoFlow } from "@/api/repo-queries";
 import type { BreakpointRequest, FlowText, RunRequest } from "@/api/types";
 import { usePageTitle } from "@/app/page-title";
@@ -16,7 +16,9 @@ import { later } from "@/ui/later";
 const FlowSource = later(() => import("@/features/source/flow-source").then((module) => module.FlowSource));
 
 export function NewRunPage() {
-  usePageTitle("Start a run");
+  const isViewer = useIsViewer();
+  const title = isViewer ? "Flows" : "Start a run";
+  usePageTitle(title);
   const flows = useFlows();
   const repos = useRepoChoices();
   const [params, setParams] = useSearchParams();
@@ -29,7 +31,7 @@ export function NewRunPage() {
   return (
     <div className="flex h-full flex-col md:flex-row">
       <aside className="flex max-h-44 shrink-0 flex-col border-line border-b bg-surface md:max-h-none md:w-60 md:border-r md:border-b-0">
-        <h1 className="px-3 pt-3 font-semibold text-lg">Start a run</h1>
+        <h1 className="px-3 pt-3 font-semibold text-lg">{title}</h1>
         <FlowList
           stored={flows.data}
           repos={withFlows}
@@ -123,6 +125,7 @@ type ChosenProps = {
 
 function Chosen({ flow, choice, isDebugging, isBlocked = false, above }: ChosenProps) {
   const [, navigate] = useLocation();
+  const isViewer = useIsViewer();
   const kept = useFlowBreakpoints(flow.name);
   const [breakpoints, setBreakpoints] = useState<readonly BreakpointRequest[] | null>(null);
   const shown = useMemo(() => breakpoints ?? kept.data ?? [], [breakpoints, kept.data]);
@@ -141,23 +144,27 @@ function Chosen({ flow, choice, isDebugging, isBlocked = false, above }: ChosenP
   return (
     <div className="flex h-full flex-col-reverse md:flex-row">
       <div className="min-h-48 min-w-0 flex-1 md:min-h-0">
-        <FlowSource flow={flow} breakpoints={shown} line={line} onToggle={toggle} />
+        <FlowSource flow={flow} breakpoints={shown} line={line} onToggle={isViewer ? null : toggle} />
       </div>
       <div className="shrink-0 overflow-auto border-line bg-surface p-4 md:w-80 md:border-l">
         {above}
-        <StartForm
-          key={flow.text}
-          flow={flow}
-          choice={choice}
-          isDebugging={isDebugging}
-          isBlocked={isBlocked}
-          breakpoints={shown}
-          onLine={setLine}
-          onStart={async (request) => {
-            const run = await api.start(request, key.current);
-            navigate(runLink(run.id));
-          }}
-        />
+        {isViewer ? (
+          <p className="text-muted">Only operators can start runs.</p>
+        ) : (
+          <StartForm
+            key={flow.text}
+            flow={flow}
+            choice={choice}
+            isDebugging={isDebugging}
+            isBlocked={isBlocked}
+            breakpoints={shown}
+            onLine={setLine}
+            onStart={async (request) => {
+              const run = await api.start(request, key.current);
+              navigate(runLink(run.id));
+            }}
+          />
+        )}
       </div>
     </div>
   );

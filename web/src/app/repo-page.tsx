@@ -3,7 +3,7 @@ import { ChevronRight } from "lucide-react";
 import { useMemo } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
-import { useCanChange } from "@/api/queries";
+import { useCanChange, useIsViewer } from "@/api/queries";
 import { useRepo, useRepoFeed } from "@/api/repo-queries";
 import type { Connection } from "@/api/sse";
 import type { RepoInfo } from "@/api/types";
@@ -15,9 +15,11 @@ import { BranchesTab } from "@/features/repos/branches-tab";
 import { CodeTab, type DrawText } from "@/features/repos/code-tab";
 import { cloneCommand, landCommand, pushCommand } from "@/features/repos/commands";
 import { FlowsTab } from "@/features/repos/flows-tab";
+import { HooksTab } from "@/features/repos/hooks-tab";
 import { PushesTab } from "@/features/repos/pushes-tab";
 import { RepoState } from "@/features/repos/repo-list";
 import { SettingsTab } from "@/features/repos/settings-tab";
+import { TestsTab } from "@/features/repos/tests-tab";
 import { CommandLine } from "@/ui/command-line";
 import { Failed, Loading, Notice } from "@/ui/feedback";
 import { later } from "@/ui/later";
@@ -27,13 +29,16 @@ import { toast } from "@/ui/toast";
 const FileText = later(() => import("@/features/source/file-text").then((module) => module.FileText));
 const drawText: DrawText = (file) => <FileText {...file} />;
 
-const TABS = ["flows", "pushes", "branches", "code", "settings"] as const;
+const TABS = ["flows", "pushes", "branches", "tests", "code", "hooks", "settings"] as const;
 type TabId = (typeof TABS)[number];
+const FOR_OPERATORS: ReadonlySet<TabId> = new Set(["hooks"]);
 const LABELS: Record<TabId, string> = {
   flows: "Flows",
   pushes: "Pushes",
   branches: "Branches",
+  tests: "Tests",
   code: "Code",
+  hooks: "Hooks",
   settings: "Settings",
 };
 
@@ -93,15 +98,17 @@ function RepoTabs({ repo, connection }: { repo: RepoInfo; connection: Connection
   const client = useQueryClient();
   const canChange = useCanChange();
   const { id } = repo;
-  const active = TABS.find((tab) => tab === params.get("tab")) ?? "flows";
+  const isViewer = useIsViewer();
+  const tabs = useMemo(() => TABS.filter((tab) => !isViewer || !FOR_OPERATORS.has(tab)), [isViewer]);
+  const active = tabs.find((tab) => tab === params.get("tab")) ?? "flows";
   const commands = useMemo(
     () =>
-      TABS.map((tab) => ({
+      tabs.map((tab) => ({
         id: `show-${tab}`,
         title: `Show ${tab} of ${id}`,
         run: () => navigate(repoLink(id, { tab })),
       })),
-    [id, navigate],
+    [id, navigate, tabs],
   );
   useCommands(commands);
   const leave = () => {
@@ -113,7 +120,7 @@ function RepoTabs({ repo, connection }: { repo: RepoInfo; connection: Connection
   return (
     <Tabs
       label={`Parts of ${id}`}
-      tabs={TABS.map((tab) => ({
+      tabs={tabs.map((tab) => ({
         id: tab,
         label: LABELS[tab],
         mark: tab === "flows" ? <Count value={repo.broken_flows} tone="failed" /> : undefined,
@@ -126,7 +133,9 @@ function RepoTabs({ repo, connection }: { repo: RepoInfo; connection: Connection
           {active === "flows" && <FlowsTab repo={repo} canChange={canChange} />}
           {active === "pushes" && <PushesTab repo={repo} canChange={canChange} connection={connection} />}
           {active === "branches" && <BranchesTab repo={repo} canChange={canChange} />}
+          {active === "tests" && <TestsTab repo={repo} />}
           {active === "code" && <CodeTab repo={repo} drawText={drawText} />}
+          {active === "hooks" && <HooksTab repo={repo} connection={connection} />}
           {active === "settings" && <SettingsTab repo={repo} canChange={canChange} onDeleted={leave} />}
         </div>
       </div>

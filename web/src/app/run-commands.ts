@@ -33,19 +33,21 @@ export const COMMANDS_NEED = [
   "stepBack",
   "stepForward",
   "isLive",
+  "isViewer",
 ] as const;
 
-/** What can be done on a run page by key or by name. */
-export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[number]>): Command[] {
+type CommandedPage = Pick<RunPageState, (typeof COMMANDS_NEED)[number]>;
+
+/** What can be done on a run page by key or by name; a viewer can only look around. */
+export function runCommands(page: CommandedPage): Command[] {
+  return page.isViewer ? lookingCommands(page) : [...actingCommands(page), ...lookingCommands(page)];
+}
+
+function actingCommands(page: CommandedPage): Command[] {
   const { stop, stops, act, isLive } = page;
   const isPausing = page.frames.some((each) => each.state === "pausing");
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && page.pending === null;
   const step = (kind: StepKind) => () => void (stop && act("step", { stop: stop.id, kind }));
-  const turn = (by: number) => () => {
-    const at = stops.findIndex((each) => each.frame === page.frame);
-    const next = stops[(at + by + stops.length) % stops.length];
-    if (next) page.selectFrame(next.frame);
-  };
   const selected =
     page.selected === null
       ? undefined
@@ -128,6 +130,17 @@ export function runCommands(page: Pick<RunPageState, (typeof COMMANDS_NEED)[numb
       isPossible: isLive,
       run: () => page.editBreakpoint(selected ? { step: selected.path } : {}),
     },
+  ];
+}
+
+function lookingCommands(page: CommandedPage): Command[] {
+  const { stops } = page;
+  const turn = (by: number) => () => {
+    const at = stops.findIndex((each) => each.frame === page.frame);
+    const next = stops[(at + by + stops.length) % stops.length];
+    if (next) page.selectFrame(next.frame);
+  };
+  return [
     {
       id: "next-frame",
       title: "Next paused frame",

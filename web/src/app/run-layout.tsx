@@ -106,26 +106,30 @@ const DOCK_TITLES: Record<Panels["dock"], string> = {
 
 /** Every tab by its name, for the palette; the focus goes to the tab, so that the next key is in it. */
 function useTabCommands(area: "side" | "dock", titles: Record<string, string>): void {
-  const { show } = useRun("show");
+  const { show, isViewer } = useRun("show", "isViewer");
   useCommands(
     useMemo(
       () =>
-        Object.entries(titles).map(([id, title]) => ({
-          id: `tab-${id}`,
-          title,
-          run: () => {
-            show({ [area]: id });
-            requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-tab="${id}"]`)?.focus());
-          },
-        })),
-      [area, titles, show],
+        Object.entries(titles)
+          .filter(([id]) => !isViewer || !ACTING.has(id))
+          .map(([id, title]) => ({
+            id: `tab-${id}`,
+            title,
+            run: () => {
+              show({ [area]: id });
+              requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-tab="${id}"]`)?.focus());
+            },
+          })),
+      [area, titles, show, isViewer],
     ),
   );
 }
 
+const ACTING: ReadonlySet<string> = new Set(["inject", "console", "shell"]); // tabs that viewers have no use for
+
 function SideArea() {
-  const { run, panels, show } = useRun("run", "panels", "show");
-  const tab = panels.side;
+  const { run, panels, show, isViewer } = useRun("run", "panels", "show", "isViewer");
+  const tab = isViewer && ACTING.has(panels.side) ? "step" : panels.side;
   useTabCommands("side", SIDE_TITLES);
   const tabs: readonly Tab<Panels["side"]>[] = [
     { id: "step", label: "Step" },
@@ -138,7 +142,12 @@ function SideArea() {
   ];
   return (
     <div className="h-full bg-surface">
-      <Tabs label="Inspect" tabs={tabs} active={tab} onChange={(side) => show({ side })}>
+      <Tabs
+        label="Inspect"
+        tabs={tabs.filter(({ id }) => !isViewer || !ACTING.has(id))}
+        active={tab}
+        onChange={(side) => show({ side })}
+      >
         {tab === "step" && <StepPanel />}
         {tab === "variables" && <VariablesPanel />}
         {tab === "watch" && <WatchPanel />}
@@ -156,8 +165,8 @@ function CountOf({ what, tone }: { what: (page: RunPageState) => number; tone?: 
 }
 
 function DockArea() {
-  const { panels, show } = useRun("panels", "show");
-  const tab = panels.dock;
+  const { panels, show, isViewer } = useRun("panels", "show", "isViewer");
+  const tab = isViewer && ACTING.has(panels.dock) ? "log" : panels.dock;
   useTabCommands("dock", DOCK_TITLES);
   const tabs: readonly Tab<Panels["dock"]>[] = [
     { id: "log", label: "Log" },
@@ -167,7 +176,12 @@ function DockArea() {
   ];
   return (
     <div className="h-full bg-surface">
-      <Tabs label="Output" tabs={tabs} active={tab} onChange={(dock) => show({ dock })}>
+      <Tabs
+        label="Output"
+        tabs={tabs.filter(({ id }) => !isViewer || !ACTING.has(id))}
+        active={tab}
+        onChange={(dock) => show({ dock })}
+      >
         {tab === "log" && <StepLog />}
         <Kept isShown={tab === "console"}>
           <ConsolePanel isShown={tab === "console"} />

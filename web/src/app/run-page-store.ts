@@ -43,6 +43,7 @@ export class RunPageStore {
   #isNew: boolean; // the page was not just loaded again
   #shells: readonly Shell[] = [];
   #nextShell = 1;
+  #isViewer = false;
   #toggling = Promise.resolve();
   #state: RunPageState;
   #listeners = new Set<() => void>();
@@ -81,6 +82,12 @@ export class RunPageStore {
     this.#update();
   }
 
+  takeRole(isViewer: boolean): void {
+    if (isViewer === this.#isViewer) return;
+    this.#isViewer = isViewer;
+    this.#update();
+  }
+
   #update = (): void => {
     this.#state = this.#derive();
     for (const listener of this.#listeners) listener();
@@ -109,6 +116,7 @@ export class RunPageStore {
       panels: this.#panels,
       shells: this.#shells,
       isLive: !isEnded(now.status) && !isEnded(this.#detail.status),
+      isViewer: this.#isViewer,
     };
   }
 

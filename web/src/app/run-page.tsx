@@ -3,7 +3,7 @@ import { CloudOff } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { ApiError, api } from "@/api/client";
-import { useRunDetail } from "@/api/queries";
+import { useIsViewer, useRunDetail } from "@/api/queries";
 import { RunContext, type RunPageState, useRun, useRunValue } from "@/api/run-context";
 import type { RunDetail } from "@/api/types";
 import { useCommands } from "@/app/commands";
@@ -53,7 +53,9 @@ export function RunPage({ id }: { id: string }) {
 
 function Opened({ detail }: { detail: RunDetail }) {
   const [page] = useState(() => new RunPageStore(detail));
+  const isViewer = useIsViewer();
   useLayoutEffect(() => page.takeDetail(detail), [page, detail]);
+  useLayoutEffect(() => page.takeRole(isViewer), [page, isViewer]);
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   return (
     <RunContext value={page}>
@@ -92,7 +94,7 @@ function Beside() {
 const tell = (error: Error) => toast(error.message, "bad");
 
 function Header() {
-  const { detail, askToCancel } = useRun("detail", "askToCancel");
+  const { detail, askToCancel, isViewer } = useRun("detail", "askToCancel", "isViewer");
   const [, navigate] = useLocation();
   const client = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
@@ -118,13 +120,16 @@ function Header() {
   const rerun = useCallback((how: Parameters<typeof begin>[0]) => void begin(how).catch(tell), [begin]);
   useCommands(
     useMemo(
-      () => [
-        { id: "again", title: "Re-run", run: () => rerun({}) },
-        { id: "again-stopped", title: "Re-run and pause on first step", run: () => rerun({ stops: true }) },
-        { id: "debug-failure", title: "Debug this failure…", isPossible: failed, run: () => setDebugging(true) },
-        { id: "again-commit", title: "Re-run on another commit…", run: () => setChoosing(true) },
-      ],
-      [rerun, failed],
+      () =>
+        isViewer
+          ? []
+          : [
+              { id: "again", title: "Re-run", run: () => rerun({}) },
+              { id: "again-stopped", title: "Re-run and pause on first step", run: () => rerun({ stops: true }) },
+              { id: "debug-failure", title: "Debug this failure…", isPossible: failed, run: () => setDebugging(true) },
+              { id: "again-commit", title: "Re-run on another commit…", run: () => setChoosing(true) },
+            ],
+      [rerun, failed, isViewer],
     ),
   );
   const beginOrSay = (how: Parameters<typeof begin>[0]) =>

@@ -124,6 +124,6 @@ function useChoices(repo: string): FilterChoices {
   return {
     repos: (repos.data ?? []).map(({ id }) => id),
     refs: (branches.data?.pages ?? []).flatMap((page) => page.branches.map(({ name }) => name)),
-    flows: repo === "" ? (stored.data ?? []).map(({ name }) => name) : (flows.data ?? []).map(({ title }) => title),
+    flows: ((repo === "" ? stored.data : flows.data) ?? []).map(({ name }) => name),
   };
 }

@@ -1,7 +1,7 @@
 import { Bell, BookMarked, Command as CommandIcon, ListTree, Moon, Play, Search, Sun } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { useMe } from "@/api/queries";
+import { useIsViewer, useMe } from "@/api/queries";
 import { useRepoChoices } from "@/api/repo-queries";
 import { useIsKnown } from "@/api/visitor";
 import { useCommands, useShortcuts } from "@/app/commands";
@@ -19,6 +19,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [location, navigate] = useLocation();
   const [open, setOpen] = useState<"palette" | "help" | null>(null);
   const me = useMe();
+  const isViewer = useIsViewer();
   const isKnown = useIsKnown();
   const repos = useRepoChoices(open === "palette");
   useShortcuts();
@@ -29,12 +30,12 @@ export function Shell({ children }: { children: ReactNode }) {
         { id: "help", title: "Show keyboard shortcuts", shortcut: "help", run: () => setOpen("help") },
         { id: "runs", title: "Go to runs", shortcut: "runs", run: () => navigate("/") },
         { id: "repos", title: "Go to repositories", shortcut: "repos", run: () => navigate("/repos") },
-        { id: "new", title: "Start a run", shortcut: "new", run: () => navigate("/new") },
+        { id: "new", title: "Start a run", shortcut: "new", isPossible: !isViewer, run: () => navigate("/new") },
         { id: "theme", title: "Toggle theme", run: toggleTheme },
         { id: "notify", title: "Notify me when a run pauses", run: () => void Notification.requestPermission() },
         { id: "search", title: "Search this page", shortcut: "search", run: focusSearch },
       ],
-      [navigate],
+      [navigate, isViewer],
     ),
   );
   useCommands(
@@ -74,9 +75,11 @@ export function Shell({ children }: { children: ReactNode }) {
             <span className="sm:hidden">Repos</span>
             <span className="hidden sm:inline">Repositories</span>
           </Page>
-          <Page href="/new" isCurrent={location === "/new"} icon={<Play className="size-3.5" />}>
-            Start
-          </Page>
+          {!isViewer && (
+            <Page href="/new" isCurrent={location === "/new"} icon={<Play className="size-3.5" />}>
+              Start
+            </Page>
+          )}
         </nav>
         <span className="flex-1" />
         <button

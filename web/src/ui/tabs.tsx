@@ -20,7 +20,12 @@ export function Tabs<Id extends string>({ label, tabs, active, onChange, childre
   const row = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is active, and may be out of sight
   useEffect(() => {
-    row.current?.querySelector("[aria-selected=true]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    if (!row.current) return;
+    const bringIntoView = () =>
+      row.current?.querySelector("[aria-selected=true]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    const resized = new ResizeObserver(bringIntoView); // also called at once
+    resized.observe(row.current);
+    return () => resized.disconnect();
   }, [active]);
   const move = (event: KeyboardEvent) => {
     const at = tabs.findIndex((tab) => tab.id === active);

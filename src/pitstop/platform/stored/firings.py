@@ -153,6 +153,10 @@ class StoredFirings:
         rows = await self._database.rows(select(firings).where(firings.c.run == run).limit(1))
         return to_firing(rows[0]) if rows else None
 
+    async def numbered(self, numbers: Sequence[int]) -> tuple[FiringRecord, ...]:
+        """The firings with these ids, as far as they are still stored."""
+        return tuple(map(to_firing, await self._database.rows(select(firings).where(firings.c.id.in_(numbers)))))
+
     async def of_pushes(self, pushes: Sequence[int]) -> tuple[FiringRecord, ...]:
         wanted = select(firings).where(firings.c.push.in_(pushes)).order_by(firings.c.id)
         return tuple(map(to_firing, await self._database.rows(wanted)))

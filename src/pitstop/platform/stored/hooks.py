@@ -23,6 +23,7 @@ from sqlalchemy import (
 
 from pitstop.errors import Unknown, UnknownHook
 from pitstop.platform.hook_values import DeliveryInfo, HookRecord, NewDelivery
+from pitstop.platform.repo_info import firing_info
 from pitstop.platform.repo_values import FiringRecord
 from pitstop.platform.stored.feed import add_news
 from pitstop.platform.stored.firings import NewFiring, StoredFirings
@@ -58,6 +59,7 @@ deliveries = Table(
     Column("reason", AnyText),
     Column("headers", Packed, nullable=False),
     Column("body", LargeBinary),
+    Column("firings", Packed),  # their numbers
     Column("size", BigInteger, nullable=False),
     Column("at", Double, nullable=False),
     Index("deliveries_by_hook", "hook", "id"),
@@ -95,9 +97,10 @@ class StoredHooks:
 
     async def store(self, delivery: NewDelivery, firings: Sequence[NewFiring]) -> tuple[FiringRecord, ...]:
         """Store a delivery with all that follows from it, and forget the oldest ones of its webhook."""
-        row = asdict(delivery) | {"at": self._database.now}
 
         def work(connection: Connection) -> tuple[FiringRecord, ...]:
+            fired = tuple([self._firings.add(connection, each) for each in firings])
+            row = asdict(delivery) | {"at": self._database.now, "firings": [each.id for each in fired]}
             connection.execute(insert(deliveries).values(row))
             is_hook = hooks.c.id == delivery.hook
             connection.execute(update(hooks).where(is_hook).values(last_at=self._database.now))
@@ -106,18 +109,24 @@ class StoredHooks:
             connection.execute(delete(deliveries).where(of_hook, deliveries.c.id.in_(oldest.scalar_subquery())))
             body = {"hook": delivery.hook, "event": delivery.event, "status": delivery.status}
             add_news(self._database, connection, f"repo:{delivery.repo}", "hook.delivered", body)
-            return tuple([self._firings.add(connection, each) for each in firings])
+            return fired
 
         with telling_problems():
             return await self._database.transact(work)
 
     async def newest(self, hook: str) -> tuple[DeliveryInfo, ...]:
-        """The deliveries of a webhook, the newest first."""
-        wanted = select(*(deliveries.c[name] for name in _SHOWN), deliveries.c.body.is_not(None).label("can_repeat"))
-        of_hook = wanted.where(deliveries.c.hook == hook).order_by(deliveries.c.id.desc())
-        rows = await self._database.rows(of_hook)
+        """The deliveries of a webhook with what each started, the newest first."""
+        named = (deliveries.c[name] for name in (*_SHOWN, "firings"))
+        wanted = select(*named, deliveries.c.body.is_not(None).label("can_repeat")).where(deliveries.c.hook == hook)
+        rows = await self._database.rows(wanted.order_by(deliveries.c.id.desc()))
+        numbers = [number for row in rows for number in row.firings or ()]
+        known = {each.id: firing_info(each) for each in await self._firings.numbered(numbers)}
         return tuple(
-            DeliveryInfo(**{name: getattr(row, name) for name in _SHOWN}, can_repeat=bool(row.can_repeat))
+            DeliveryInfo(
+                **{name: getattr(row, name) for name in _SHOWN},
+                can_repeat=bool(row.can_repeat),
+                firings=tuple(known[number] for number in row.firings or () if number in known),
+            )
             for row in rows
         )
 
@@ -131,7 +140,7 @@ class StoredHooks:
         return NewDelivery(**{name: getattr(rows[0], name) for name in NewDelivery.__struct_fields__})
 
 
-_SHOWN = tuple(name for name in DeliveryInfo.__struct_fields__ if name != "can_repeat")
+_SHOWN = tuple(name for name in DeliveryInfo.__struct_fields__ if name not in ("can_repeat", "firings"))
 
 
 def _to_hook(row: "Row[Any, *tuple[Any, ...]]") -> HookRecord:

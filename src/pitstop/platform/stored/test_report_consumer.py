@@ -10,8 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from pitstop.engine.threads import in_thread
 from pitstop.events.types import AnyEvent, RunEnded
+from pitstop.platform.feed_values import REPORTED
 from pitstop.platform.reports.fingerprint import fingerprint_of
 from pitstop.platform.reports.packed_cases import PackedNames, pack_names, pack_results
+from pitstop.platform.stored.feed import add_news
 from pitstop.platform.stored.test_report_rows import (
     AnyRow,
     case_key,
@@ -30,7 +32,8 @@ LONGEST_MESSAGE = 2_000
 _NAMES_LOCK = 0x70697403  # an advisory lock; the number is arbitrary
 _NOTED = "step.noted"
 _RECORD = tuple(
-    runs.c[name] for name in ("id", "file", "created_at", "carried_over", "is_partial", "repo", "ref", "sha")
+    runs.c[name]
+    for name in ("id", "file", "created_at", "carried_over", "is_partial", "intervened", "repo", "ref", "sha")
 )
 
 
@@ -45,7 +48,7 @@ class ReportRows(Struct, frozen=True):
 class TestReportConsumer:
     """Stores the reports of whole runs when they end, because until then the debugger may still undo a step.
 
-    Steps that a run took over from another are not stored again.
+    Steps that a run took over from another are not stored again, and runs that were modified in the debugger never.
     """
 
     __test__ = False
@@ -60,10 +63,13 @@ class TestReportConsumer:
         if not any(isinstance(event, RunEnded) for _, event in page):
             return
         record = (await connection.execute(select(*_RECORD).where(runs.c.id == run))).first()
-        if record is None or record.is_partial or not await _has_notes(connection, run):
+        if record is None or record.is_partial or record.intervened or not await _has_notes(connection, run):
             return
         log = await read_log(connection, run)
         await self._replace(connection, run, await in_thread(partial(rows_of, record, log)))
+        if record.repo is not None:
+            about = (f"repo:{record.repo}", REPORTED, {"run": run})
+            await connection.run_sync(lambda told: add_news(self._database, told, *about))
 
     async def _replace(self, connection: AsyncConnection, run: str, rows: ReportRows) -> None:
         """A run that was resumed after its end ends again, and is stored again."""

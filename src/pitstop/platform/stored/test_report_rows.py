@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import (
     BigInteger,
@@ -22,12 +21,11 @@ from sqlalchemy import (
     tuple_,
 )
 
-from pitstop.platform.reports.packed_cases import Names, result_at, unpack_cases
+from pitstop.platform.reports.packed_cases import Names, result_at
 from pitstop.platform.reports.pages import HistoryPage, TestResult, cursor_of
 from pitstop.platform.reports.summaries import ReportRow
-from pitstop.runs.step_reports import FAILING, StepReport
-from pitstop.runs.test_comparison import LOOKED_AT_RUNS, EarlierReport, StepHistory, compare
-from pitstop.runs.test_results import ComparedRun, TestComparison
+from pitstop.runs.step_reports import FAILING
+from pitstop.runs.test_comparison import LOOKED_AT_RUNS
 from pitstop.steps.junit import short_name
 from pitstop.store.sql.columns import AnyText
 from pitstop.store.sql.schema import metadata
@@ -95,57 +93,6 @@ def case_key(case: str) -> str:
     return short_name(case, LONGEST_CASE)
 
 
-class StepRows(Struct, frozen=True):
-    """The report of one step in one run, and the reports to compare it with."""
-
-    own: AnyRow
-    base: Sequence[AnyRow]  # one or none
-    earlier: Sequence[AnyRow] = ()
-    same_commit: Sequence[AnyRow] = ()
-
-
-class RunReports(Struct, frozen=True):
-    """The reports of one run. They are unpacked only by `compare`, which may take its time in a thread."""
-
-    steps: Sequence[StepRows]
-    messages: Mapping[tuple[str, str], str]  # by step and `case_key`
-    names: Mapping[bytes, Names]
-
-    def compare(self) -> TestComparison:
-        reports = {rows.own.step: self._with_messages(self._report(rows.own)) for rows in self.steps}
-        return compare(reports, {rows.own.step: self._history(rows) for rows in self.steps})
-
-    def _history(self, rows: StepRows) -> StepHistory:
-        base = [self._earlier(row) for row in rows.base]
-        return StepHistory(
-            base=base[0] if base else None,
-            earlier=[self._report(row) for row in rows.earlier],
-            same_commit=[self._report(row) for row in rows.same_commit],
-        )
-
-    def _earlier(self, row: AnyRow) -> EarlierReport:
-        return EarlierReport(run=ComparedRun(row.run, row.ref, row.at), sha=row.sha, report=self._report(row))
-
-    def _with_messages(self, report: StepReport) -> StepReport:
-        cases = dict(report.cases)
-        for key, case in report.cases.items():
-            if message := self.messages.get((report.step, case_key(key))):
-                cases[key] = replace(case, message=message)
-        return replace(report, cases=cases)
-
-    def _report(self, row: AnyRow) -> StepReport:
-        return StepReport(
-            step=row.step,
-            total=row.total,
-            failed=row.failed,
-            errors=row.errors,
-            skipped=row.skipped,
-            seconds=row.seconds,
-            cases=unpack_cases(self.names[row.names], row.results),
-            is_complete=row.is_complete,
-        )
-
-
 class ReportReading:
     """Questions in one visit to the database: names that many reports share are read once.
 
@@ -155,15 +102,6 @@ class ReportReading:
     def __init__(self, connection: Connection, names: dict[bytes, Names] | None = None) -> None:
         self._connection = connection
         self._names = {} if names is None else names
-
-    def of_run(self, run: str, default_branch: str | None) -> RunReports | None:
-        """The reports of a run, and what to compare each with; None if there is no report."""
-        rows = self._rows(select(test_reports).where(_reports.run == run).order_by(_reports.step))
-        if not rows:
-            return None
-        failures = select(test_failures).where(test_failures.c.run == run)
-        messages = {(row.step, row.case): row.message for row in self._connection.execute(failures)}
-        return RunReports([self._with_history(row, default_branch) for row in rows], messages, self._names)
 
     def last_reports(self, repo: str, ref: str, flow: str | None) -> list[tuple[str, str, list[ReportRow]]]:
         """The last reports of each step on a branch, newest first."""
@@ -221,26 +159,6 @@ class ReportReading:
             replace(result, message=known[key].message, fingerprint=known[key].fingerprint) if key in known else result
             for key, result in results.items()
         )
-
-    def _with_history(self, row: AnyRow, default_branch: str | None) -> StepRows:
-        """A report with those to compare it with. Without a repository there is no branch, and nothing is flaky."""
-        is_of_step = (_reports.repo == row.repo, _reports.flow == row.flow, _reports.step == row.step)
-        before = select(test_reports).where(*is_of_step, tuple_(_reports.at, _reports.run) < (row.at, row.run))
-        before = before.order_by(*NEWEST_FIRST)
-        if row.repo is None:
-            return StepRows(row, self._rows(before.limit(1)))
-        earlier = [] if row.ref is None else self._rows(before.where(_reports.ref == row.ref).limit(LOOKED_AT_RUNS - 1))
-        bases = earlier
-        if not earlier and default_branch not in (None, row.ref):
-            bases = self._rows(before.where(_reports.ref == default_branch).limit(1))
-        return StepRows(row, bases[:1], earlier, self._of_commit(row, is_of_step))
-
-    def _of_commit(self, row: AnyRow, is_of_step: Sequence[ColumnElement[bool]]) -> Sequence[AnyRow]:
-        """Other reports of the same commit, on whichever branch."""
-        if row.sha is None:
-            return []
-        wanted = select(test_reports).where(*is_of_step, _reports.sha == row.sha, _reports.run != row.run)
-        return self._rows(wanted.order_by(*NEWEST_FIRST).limit(LOOKED_AT_RUNS))
 
     def _rows(self, wanted: Select[Any]) -> Sequence[AnyRow]:
         """Reports, of which the names are known then."""

@@ -10,7 +10,6 @@ from pitstop.platform.reports.packed_cases import Names
 from pitstop.platform.reports.pages import HistoryPage, TestPage, TestTotals, cursor_of, read_cursor
 from pitstop.platform.reports.summaries import StateFilter, TestSummary, order_of, summarize, wanted
 from pitstop.platform.stored.test_report_rows import NEWEST_FIRST, PAGE, ReportReading, step_key, test_reports
-from pitstop.runs.test_results import TestComparison
 from pitstop.store.sql.database import Database
 
 MOST_NAMES = 32  # that are remembered, by their hash: to unpack them takes longer than all else of a question
@@ -24,14 +23,6 @@ class StoredTestReports:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._names: dict[bytes, Names] = {}
-
-    async def compare(self, run: str, default_branch: str | None = None) -> TestComparison | None:
-        """The tests of a run that failed or changed since the last run on the same branch or tag.
-
-        A step without such a run is compared with the default branch. None if no report of the run is stored.
-        """
-        found = await self._read(lambda reading: reading.of_run(run, default_branch))
-        return None if found is None else await in_thread(found.compare)
 
     async def tests_of(
         self,
@@ -49,14 +40,6 @@ class StoredTestReports:
         remaining = [each for each in found if after is None or order_of(each, state) > after]
         next_page = cursor_of(order_of(remaining[limit - 1], state)) if len(remaining) > limit else None
         return TestPage(tuple(remaining[:limit]), next_page)
-
-    async def slowest(self, repo: str, ref: str, limit: int = 20) -> tuple[TestSummary, ...]:
-        """The tests of a branch that take longest, by their median in the last runs."""
-        return (await self.tests_of(repo, ref, state="slow", limit=limit)).tests
-
-    async def flaky(self, repo: str, ref: str, limit: int = PAGE) -> tuple[TestSummary, ...]:
-        """The flaky tests of a branch; those that turned most often come first."""
-        return (await self.tests_of(repo, ref, state="flaky", limit=limit)).tests
 
     async def history(
         self,

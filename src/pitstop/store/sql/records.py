@@ -44,7 +44,8 @@ def matching(filter: RunFilter) -> Select[Any]:
     if filter.status:
         wanted.append(runs.c.status.in_(filter.status))
     if filter.flow is not None:
-        wanted.append(runs.c.flow == filter.flow)
+        addresses = (filter.flow, f"{filter.repo}:{filter.flow}")  # of a flow on its own, and of one in a repository
+        wanted.append(or_(runs.c.flow == filter.flow, runs.c.file.in_(addresses)))
     if filter.file is not None:
         wanted.append(runs.c.file == filter.file)
     if filter.repo is not None:

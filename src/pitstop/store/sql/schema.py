@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from pitstop.store.sql.columns import AnyText, Name, Packed
 
-REVISION = "0006"  # the newest migration
+REVISION = "0007"  # the newest migration
 
 metadata = MetaData()
 

@@ -11,7 +11,7 @@ import { toast } from "@/ui/toast";
 
 /** Every breakpoint, by group, to be switched, changed and removed. */
 export function BreakpointsPanel() {
-  const { run, view, debug, breakpoints, stop, selectedView, editBreakpoint, act, confirm, isLive } = useRun(
+  const { run, view, debug, breakpoints, stop, selectedView, editBreakpoint, act, confirm, isLive, isViewer } = useRun(
     "run",
     "debug",
     "stop",
@@ -23,6 +23,7 @@ export function BreakpointsPanel() {
     "breakpoints",
     "editBreakpoint",
     "isLive",
+    "isViewer",
   );
   const isMuted = debug?.is_muted ?? false;
   const groups = [...new Set(breakpoints.map(({ request }) => request.group ?? ""))].sort();
@@ -43,44 +44,46 @@ export function BreakpointsPanel() {
           {breakpoints.length === 1 ? "1 breakpoint" : `${breakpoints.length} breakpoints`}
           {isMuted && ", muted"}
         </span>
-        <span className="flex items-center gap-1">
-          <IconButton
-            size="sm"
-            label={isMuted ? "Unmute all breakpoints" : "Mute all breakpoints"}
-            isPressed={isMuted}
-            disabled={!isLive}
-            onClick={() => act("mute", { muted: !isMuted })}
-          >
-            <BellOff className="size-3.5" />
-          </IconButton>
-          <IconButton
-            size="sm"
-            label="Remove all breakpoints…"
-            disabled={!isLive || breakpoints.length === 0}
-            onClick={() =>
-              confirm({
-                title: "Remove all breakpoints?",
-                text: "They are removed from this run and from the flow, so later runs will not use them.",
-                action: "Remove all",
-                onConfirm: () => void change(api.clearBreakpoints(run.id)),
-              })
-            }
-          >
-            <Trash2 className="size-3.5" />
-          </IconButton>
-          <Button
-            className="h-7!"
-            icon={<Plus className="size-3.5" />}
-            disabled={!isLive}
-            onClick={() => editBreakpoint({ step: (selectedView ?? stop)?.step || undefined })}
-          >
-            Add
-          </Button>
-        </span>
+        {!isViewer && (
+          <span className="flex items-center gap-1">
+            <IconButton
+              size="sm"
+              label={isMuted ? "Unmute all breakpoints" : "Mute all breakpoints"}
+              isPressed={isMuted}
+              disabled={!isLive}
+              onClick={() => act("mute", { muted: !isMuted })}
+            >
+              <BellOff className="size-3.5" />
+            </IconButton>
+            <IconButton
+              size="sm"
+              label="Remove all breakpoints…"
+              disabled={!isLive || breakpoints.length === 0}
+              onClick={() =>
+                confirm({
+                  title: "Remove all breakpoints?",
+                  text: "They are removed from this run and from the flow, so later runs will not use them.",
+                  action: "Remove all",
+                  onConfirm: () => void change(api.clearBreakpoints(run.id)),
+                })
+              }
+            >
+              <Trash2 className="size-3.5" />
+            </IconButton>
+            <Button
+              className="h-7!"
+              icon={<Plus className="size-3.5" />}
+              disabled={!isLive}
+              onClick={() => editBreakpoint({ step: (selectedView ?? stop)?.step || undefined })}
+            >
+              Add
+            </Button>
+          </span>
+        )}
       </PanelBar>
       {breakpoints.length === 0 ? (
         <Empty icon={<CircleDot className="size-6" />} title="No breakpoints">
-          Click the dot next to a step in the graph, or in the gutter of the source.
+          {!isViewer && "Click the dot next to a step in the graph, or in the gutter of the source."}
         </Empty>
       ) : (
         <div className="min-h-0 flex-1 overflow-auto py-1">
@@ -95,7 +98,7 @@ export function BreakpointsPanel() {
                       type="checkbox"
                       className="accent-(--accent)"
                       checked={isOn}
-                      disabled={!isLive}
+                      disabled={!isLive || isViewer}
                       onChange={() => change(api.enableGroup(run.id, group, !isOn))}
                     />
                     {group}
@@ -108,6 +111,7 @@ export function BreakpointsPanel() {
                       breakpoint={breakpoint}
                       hits={hits.get(breakpoint.id) ?? breakpoint.hit_count}
                       isLive={isLive}
+                      isViewer={isViewer}
                       onSwitch={() =>
                         change(
                           // and nothing else: the rest may be another by now
@@ -143,12 +147,13 @@ type RowProps = {
   breakpoint: BreakpointInfo;
   hits: number;
   isLive: boolean;
+  isViewer: boolean;
   onSwitch: () => void;
   onEdit: () => void;
   onRemove: () => void;
 };
 
-function Row({ breakpoint: { id, request }, hits, isLive, onSwitch, onEdit, onRemove }: RowProps) {
+function Row({ breakpoint: { id, request }, hits, isLive, isViewer, onSwitch, onEdit, onRemove }: RowProps) {
   const { where, more } = describeBreakpoint(request);
   const isOn = request.enabled !== false;
   return (
@@ -158,7 +163,7 @@ function Row({ breakpoint: { id, request }, hits, isLive, onSwitch, onEdit, onRe
         className="accent-(--breakpoint)"
         aria-label={`Breakpoint ${id}, ${where}`}
         checked={isOn}
-        disabled={!isLive}
+        disabled={!isLive || isViewer}
         onChange={onSwitch}
       />
       <div className={classNames("min-w-0 flex-1", !isOn && "text-muted")}>
@@ -169,12 +174,16 @@ function Row({ breakpoint: { id, request }, hits, isLive, onSwitch, onEdit, onRe
         {request.note && <p className="break-words text-muted text-sm">{request.note}</p>}
       </div>
       {hits > 0 && <span className="shrink-0 text-muted text-sm tabular">{hits === 1 ? "1 hit" : `${hits} hits`}</span>}
-      <IconButton size="sm" label={`Edit breakpoint ${id}`} disabled={!isLive} onClick={onEdit}>
-        <Pencil className="size-3.5" />
-      </IconButton>
-      <IconButton size="sm" label={`Remove breakpoint ${id}`} disabled={!isLive} onClick={onRemove}>
-        <Trash2 className="size-3.5" />
-      </IconButton>
+      {!isViewer && (
+        <>
+          <IconButton size="sm" label={`Edit breakpoint ${id}`} disabled={!isLive} onClick={onEdit}>
+            <Pencil className="size-3.5" />
+          </IconButton>
+          <IconButton size="sm" label={`Remove breakpoint ${id}`} disabled={!isLive} onClick={onRemove}>
+            <Trash2 className="size-3.5" />
+          </IconButton>
+        </>
+      )}
     </li>
   );
 }

@@ -6,7 +6,14 @@ import { Kbd } from "@/ui/kbd";
 
 /** What failed at the selected stop, and the four things that people do then. */
 export function FailureStop() {
-  const { stop, detail, act, pending, openShell } = useRun("stop", "detail", "act", "pending", "openShell");
+  const { stop, detail, act, pending, openShell, isViewer } = useRun(
+    "stop",
+    "detail",
+    "act",
+    "pending",
+    "openShell",
+    "isViewer",
+  );
   if (stop?.position !== "error") return null;
   const title = stepOf(detail, stop.step)?.title ?? (stop.step || "The run");
   const can = (verb: string) => stop.allowed.includes(verb) && pending === null;
@@ -20,34 +27,36 @@ export function FailureStop() {
         <b>{title} failed</b>
         {stop.outcome?.error && `: ${stop.outcome.error}`}
       </p>
-      <span className="flex flex-wrap items-center gap-1.5">
-        {stop.allowed.includes("retry") && (
+      {!isViewer && (
+        <span className="flex flex-wrap items-center gap-1.5">
+          {stop.allowed.includes("retry") && (
+            <Button
+              look="primary"
+              icon={<RotateCcw className="size-3.5" />}
+              disabled={!can("retry")}
+              isBusy={pending === "retry"}
+              onClick={() => act("retry", { stop: stop.id })}
+            >
+              Retry <Kbd keys={keysOf("retry")} />
+            </Button>
+          )}
+          <Button onClick={() => openShell("shell")}>Open shell</Button>
           <Button
-            look="primary"
-            icon={<RotateCcw className="size-3.5" />}
-            disabled={!can("retry")}
-            isBusy={pending === "retry"}
-            onClick={() => act("retry", { stop: stop.id })}
+            disabled={!can("force")}
+            title="Mark it as skipped, and continue with the next step"
+            onClick={() => act("force", { stop: stop.id, status: "skipped" })}
           >
-            Retry <Kbd keys={keysOf("retry")} />
+            Skip
           </Button>
-        )}
-        <Button onClick={() => openShell("shell")}>Open shell</Button>
-        <Button
-          disabled={!can("force")}
-          title="Mark it as skipped, and continue with the next step"
-          onClick={() => act("force", { stop: stop.id, status: "skipped" })}
-        >
-          Skip
-        </Button>
-        <Button
-          disabled={!can("continue")}
-          title="Continue with the failure, as if the run were not debugged"
-          onClick={() => act("continue", { stop: stop.id })}
-        >
-          Let it fail
-        </Button>
-      </span>
+          <Button
+            disabled={!can("continue")}
+            title="Continue with the failure, as if the run were not debugged"
+            onClick={() => act("continue", { stop: stop.id })}
+          >
+            Let it fail
+          </Button>
+        </span>
+      )}
     </section>
   );
 }

@@ -9,8 +9,19 @@ import { StatusIcon } from "@/ui/status-icon";
 
 /** The frames as a tree: who opened whom, who stands still and where. */
 export function FramesPanel() {
-  const page = useRun("frames", "stops", "debug", "frame", "selectFrame", "select", "act", "isLive", "detail");
-  const { frames, stops, frame: active, selectFrame, select, act, isLive, detail } = page;
+  const page = useRun(
+    "frames",
+    "stops",
+    "debug",
+    "frame",
+    "selectFrame",
+    "select",
+    "act",
+    "isLive",
+    "isViewer",
+    "detail",
+  );
+  const { frames, stops, frame: active, selectFrame, select, act, isLive, isViewer, detail } = page;
   const depths = depthsOf(frames);
   const at = new Map(page.debug?.frames.map((frame) => [frame.id, frame.step]));
   if (frames.length === 0) return <Empty title="No frames yet" />;
@@ -51,12 +62,12 @@ export function FramesPanel() {
                       : wordOf(frame.state)}
               </span>
             </button>
-            {stop && (
+            {stop && !isViewer && (
               <IconButton size="sm" label={`Continue ${frame.name}`} onClick={() => act("continue", { stop: stop.id })}>
                 <Play className="size-3.5 text-passed" />
               </IconButton>
             )}
-            {isLive && frame.state === "running" && (
+            {isLive && !isViewer && frame.state === "running" && (
               <IconButton size="sm" label={`Pause ${frame.name}`} onClick={() => act("pause", { frame: frame.id })}>
                 <Pause className="size-3.5" />
               </IconButton>

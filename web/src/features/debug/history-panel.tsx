@@ -16,7 +16,7 @@ const ROW = 27;
 
 /** Every point that can be gone back to: scrub through them, see what was different then, and go back. */
 export function HistoryPanel() {
-  const { run, debug, pending, detail, stop, act, select, isLive, confirm } = useRun(
+  const { run, debug, pending, detail, stop, act, select, isLive, isViewer, confirm } = useRun(
     "run",
     "debug",
     "pending",
@@ -25,6 +25,7 @@ export function HistoryPanel() {
     "act",
     "select",
     "isLive",
+    "isViewer",
     "confirm",
   );
   const points = useQuery({
@@ -78,34 +79,38 @@ export function HistoryPanel() {
         <span className="text-muted text-sm tabular">
           {index + 1}/{all.length}
         </span>
-        <Button
-          className="h-7!"
-          icon={<Undo2 className="size-3.5" />}
-          disabled={!stop?.allowed.includes("rewind") || !point}
-          isBusy={pending === "rewind"}
-          onClick={async () => {
-            if (stop && point && (await act("rewind", { stop: stop.id, point: point.number }))) setChosen(null);
-          }}
-        >
-          Rewind to here
-        </Button>
-        <Button
-          className="h-7!"
-          icon={<RotateCcw className="size-3.5" />}
-          disabled={!stop}
-          isBusy={pending === "restart"}
-          onClick={() =>
-            stop &&
-            confirm({
-              title: `Restart ${stop.frame}?`,
-              text: "Every step of this frame runs again, and its results so far are discarded.",
-              action: "Restart frame",
-              onConfirm: () => void act("restart", { stop: stop.id }),
-            })
-          }
-        >
-          Restart frame…
-        </Button>
+        {!isViewer && (
+          <>
+            <Button
+              className="h-7!"
+              icon={<Undo2 className="size-3.5" />}
+              disabled={!stop?.allowed.includes("rewind") || !point}
+              isBusy={pending === "rewind"}
+              onClick={async () => {
+                if (stop && point && (await act("rewind", { stop: stop.id, point: point.number }))) setChosen(null);
+              }}
+            >
+              Rewind to here
+            </Button>
+            <Button
+              className="h-7!"
+              icon={<RotateCcw className="size-3.5" />}
+              disabled={!stop}
+              isBusy={pending === "restart"}
+              onClick={() =>
+                stop &&
+                confirm({
+                  title: `Restart ${stop.frame}?`,
+                  text: "Every step of this frame runs again, and its results so far are discarded.",
+                  action: "Restart frame",
+                  onConfirm: () => void act("restart", { stop: stop.id }),
+                })
+              }
+            >
+              Restart frame…
+            </Button>
+          </>
+        )}
       </PanelBar>
       {at !== -1 && point && end && point.number !== end.number && (
         <Differences>

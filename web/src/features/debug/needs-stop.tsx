@@ -5,12 +5,12 @@ import { Empty } from "@/ui/feedback";
 
 /** Shown where something is only available while the selected frame is paused. */
 export function NeedsStop({ what }: { what: string }) {
-  const { stops, act, isLive, selectFrame } = useRun("stops", "act", "isLive", "selectFrame");
+  const { stops, act, isLive, isViewer, selectFrame } = useRun("stops", "act", "isLive", "isViewer", "selectFrame");
   const other = stops[0];
   if (!isLive) {
     return (
       <Empty icon={<CirclePause className="size-6" />} title="The run has ended">
-        Re-run it with a breakpoint to see {what}.
+        {isViewer ? `It shows ${what} only while it is paused.` : `Re-run it with a breakpoint to see ${what}.`}
       </Empty>
     );
   }
@@ -22,11 +22,11 @@ export function NeedsStop({ what }: { what: string }) {
         other ? (
           <Button onClick={() => selectFrame(other.frame)}>Show {other.frame}, which is paused</Button>
         ) : (
-          <Button onClick={() => act("pause", {})}>Pause run</Button>
+          !isViewer && <Button onClick={() => act("pause", {})}>Pause run</Button>
         )
       }
     >
-      To see {what}, pause the run or add a breakpoint.
+      {isViewer ? `A run shows ${what} while it is paused.` : `To see ${what}, pause the run or add a breakpoint.`}
     </Empty>
   );
 }

@@ -11,13 +11,14 @@ const SOON = 600; // seconds before the end of a lease in which it is told of
 
 /** Where the selected frame stands and why; one line that is always there, so that nothing jumps. */
 export function StopNote() {
-  const { detail, stop, pending, filesProgress, select, act } = useRun(
+  const { detail, stop, pending, filesProgress, select, act, isViewer } = useRun(
     "detail",
     "stop",
     "pending",
     "filesProgress",
     "select",
     "act",
+    "isViewer",
   );
   const clock = useNow(stop !== null, 5000);
   const [isSlow, setSlow] = useState(false);
@@ -63,9 +64,11 @@ export function StopNote() {
           {left < SOON
             ? `times out in ${formatDuration(left)}`
             : `until ${formatClock(stop.lease_ends_at ?? 0).slice(0, 5)}`}
-          <Button size="sm" look="quiet" onClick={() => act("extend", { seconds: 3600 })}>
-            Extend 1 h
-          </Button>
+          {!isViewer && (
+            <Button size="sm" look="quiet" onClick={() => act("extend", { seconds: 3600 })}>
+              Extend 1 h
+            </Button>
+          )}
         </span>
       )}
     </span>

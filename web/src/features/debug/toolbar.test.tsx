@@ -67,6 +67,7 @@ function stage(change: Partial<RunPageState> = {}) {
     endShell: vi.fn(),
     closeShell: vi.fn(),
     isLive: true,
+    isViewer: false,
     ...change,
   };
   render(

@@ -19,19 +19,21 @@ import { Button, IconButton } from "@/ui/button";
 
 /** The debugger in one row. The buttons come first and are always there, so that none of them ever moves. */
 export function DebugToolbar() {
-  const { frames, stops, pending, frame, selectFrame, stop, act, stepBack, stepForward, detail, isLive } = useRun(
-    "stepBack",
-    "stepForward",
-    "detail",
-    "frames",
-    "stops",
-    "pending",
-    "frame",
-    "selectFrame",
-    "stop",
-    "act",
-    "isLive",
-  );
+  const { frames, stops, pending, frame, selectFrame, stop, act, stepBack, stepForward, detail, isLive, isViewer } =
+    useRun(
+      "stepBack",
+      "stepForward",
+      "detail",
+      "frames",
+      "stops",
+      "pending",
+      "frame",
+      "selectFrame",
+      "stop",
+      "act",
+      "isLive",
+      "isViewer",
+    );
   const isPausing = frames.some((each) => each.state === "pausing");
   const canPause = frames.some((each) => each.state === "running");
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && pending === null;
@@ -46,79 +48,83 @@ export function DebugToolbar() {
       aria-label="Debugger"
       className="flex min-h-10 flex-wrap items-center gap-x-1 gap-y-0.5 border-line border-b bg-surface px-3 py-1"
     >
-      <IconButton
-        label="Continue"
-        keys={keysOf("continue")}
-        disabled={!can("continue")}
-        isBusy={pending === "continue"}
-        onClick={() => stop && act("continue", { stop: stop.id })}
-      >
-        <Play className="size-4 text-passed" />
-      </IconButton>
-      <IconButton
-        label={stops.length > 1 ? `Continue all ${stops.length} paused frames` : "Continue all paused frames"}
-        disabled={stops.length < 2 || pending !== null}
-        onClick={() => act("continue", { all: true })}
-      >
-        <FastForward className="size-4 text-passed" />
-      </IconButton>
-      <IconButton
-        label={isPausing ? "Cancel the pending pause" : "Pause all frames"}
-        keys={keysOf("pause")}
-        isPressed={isPausing}
-        disabled={!canPause && !isPausing}
-        isBusy={pending === "pause" || pending === "cancel_pause"}
-        onClick={() => act(isPausing ? "cancel_pause" : "pause", {})}
-      >
-        <Pause className="size-4" />
-      </IconButton>
-      <span className="mx-1 h-5 w-px bg-line" />
-      <IconButton label="Step over" keys={keysOf("over")} disabled={!can("step_over")} onClick={() => step("over")}>
-        <RedoDot className="size-4" />
-      </IconButton>
-      <IconButton label="Step into" keys={keysOf("into")} disabled={!can("step_into")} onClick={() => step("into")}>
-        <ArrowDownToDot className="size-4" />
-      </IconButton>
-      <IconButton label="Step out" keys={keysOf("out")} disabled={!can("step_out")} onClick={() => step("out")}>
-        <ArrowUpFromDot className="size-4" />
-      </IconButton>
-      <IconButton
-        label="Step back"
-        hint={back && `to ${titleOf(back.step)}${back.steps > 1 ? `, ${back.steps} steps` : ""}`}
-        keys={keysOf("back")}
-        disabled={!back || pending !== null}
-        onClick={stepBack}
-      >
-        <Undo2 className="size-4" />
-      </IconButton>
-      <IconButton
-        label="Undo step back"
-        hint={forward && `return to ${titleOf(forward.step)}`}
-        disabled={!forward || pending !== null}
-        isBusy={pending === "forward"}
-        onClick={stepForward}
-      >
-        <Redo2 className="size-4" />
-      </IconButton>
-      <span className="mx-1 h-5 w-px bg-line" />
-      <IconButton
-        label="Retry step"
-        keys={keysOf("retry")}
-        disabled={!can("retry")}
-        isBusy={pending === "retry"}
-        onClick={() => stop && act("retry", { stop: stop.id })}
-      >
-        <RotateCcw className="size-4" />
-      </IconButton>
-      <IconButton
-        label="Skip step"
-        disabled={!can("skip")}
-        isBusy={pending === "skip"}
-        onClick={() => stop && act("skip", { stop: stop.id })}
-      >
-        <SkipForward className="size-4" />
-      </IconButton>
-      <span className="mx-1 hidden h-5 w-px bg-line md:block" />
+      {!isViewer && (
+        <>
+          <IconButton
+            label="Continue"
+            keys={keysOf("continue")}
+            disabled={!can("continue")}
+            isBusy={pending === "continue"}
+            onClick={() => stop && act("continue", { stop: stop.id })}
+          >
+            <Play className="size-4 text-passed" />
+          </IconButton>
+          <IconButton
+            label={stops.length > 1 ? `Continue all ${stops.length} paused frames` : "Continue all paused frames"}
+            disabled={stops.length < 2 || pending !== null}
+            onClick={() => act("continue", { all: true })}
+          >
+            <FastForward className="size-4 text-passed" />
+          </IconButton>
+          <IconButton
+            label={isPausing ? "Cancel the pending pause" : "Pause all frames"}
+            keys={keysOf("pause")}
+            isPressed={isPausing}
+            disabled={!canPause && !isPausing}
+            isBusy={pending === "pause" || pending === "cancel_pause"}
+            onClick={() => act(isPausing ? "cancel_pause" : "pause", {})}
+          >
+            <Pause className="size-4" />
+          </IconButton>
+          <span className="mx-1 h-5 w-px bg-line" />
+          <IconButton label="Step over" keys={keysOf("over")} disabled={!can("step_over")} onClick={() => step("over")}>
+            <RedoDot className="size-4" />
+          </IconButton>
+          <IconButton label="Step into" keys={keysOf("into")} disabled={!can("step_into")} onClick={() => step("into")}>
+            <ArrowDownToDot className="size-4" />
+          </IconButton>
+          <IconButton label="Step out" keys={keysOf("out")} disabled={!can("step_out")} onClick={() => step("out")}>
+            <ArrowUpFromDot className="size-4" />
+          </IconButton>
+          <IconButton
+            label="Step back"
+            hint={back && `to ${titleOf(back.step)}${back.steps > 1 ? `, ${back.steps} steps` : ""}`}
+            keys={keysOf("back")}
+            disabled={!back || pending !== null}
+            onClick={stepBack}
+          >
+            <Undo2 className="size-4" />
+          </IconButton>
+          <IconButton
+            label="Undo step back"
+            hint={forward && `return to ${titleOf(forward.step)}`}
+            disabled={!forward || pending !== null}
+            isBusy={pending === "forward"}
+            onClick={stepForward}
+          >
+            <Redo2 className="size-4" />
+          </IconButton>
+          <span className="mx-1 h-5 w-px bg-line" />
+          <IconButton
+            label="Retry step"
+            keys={keysOf("retry")}
+            disabled={!can("retry")}
+            isBusy={pending === "retry"}
+            onClick={() => stop && act("retry", { stop: stop.id })}
+          >
+            <RotateCcw className="size-4" />
+          </IconButton>
+          <IconButton
+            label="Skip step"
+            disabled={!can("skip")}
+            isBusy={pending === "skip"}
+            onClick={() => stop && act("skip", { stop: stop.id })}
+          >
+            <SkipForward className="size-4" />
+          </IconButton>
+          <span className="mx-1 hidden h-5 w-px bg-line md:block" />
+        </>
+      )}
       <StopNote />
       <span className="flex min-h-7 items-center gap-1 max-md:basis-full md:ml-auto">
         {others.length > 0 && (

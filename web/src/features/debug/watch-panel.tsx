@@ -10,7 +10,7 @@ import { InlineValue, typeOf } from "@/ui/json-text";
 
 /** Expressions whose values are shown at every stop. */
 export function WatchPanel() {
-  const { run, stop, edited, act, isLive } = useRun("run", "stop", "edited", "act", "isLive");
+  const { run, stop, edited, act, isLive, isViewer } = useRun("run", "stop", "edited", "act", "isLive", "isViewer");
   const [text, setText] = useState("");
   const watches = useRunValue(({ view }) => view.watches);
   const values = useQuery({
@@ -24,25 +24,27 @@ export function WatchPanel() {
   };
   return (
     <div className="flex h-full flex-col">
-      <form
-        className="flex shrink-0 gap-1.5 border-line border-b p-1.5"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void add();
-        }}
-      >
-        <TextInput
-          aria-label="Expression to watch"
-          placeholder="jq, such as .steps.build.outputs.version"
-          className="h-7! font-mono text-sm!"
-          value={text}
-          disabled={!isLive}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <Button type="submit" className="h-7!" disabled={!isLive || !text.trim()}>
-          Watch
-        </Button>
-      </form>
+      {!isViewer && (
+        <form
+          className="flex shrink-0 gap-1.5 border-line border-b p-1.5"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void add();
+          }}
+        >
+          <TextInput
+            aria-label="Expression to watch"
+            placeholder="jq, such as .steps.build.outputs.version"
+            className="h-7! font-mono text-sm!"
+            value={text}
+            disabled={!isLive}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <Button type="submit" className="h-7!" disabled={!isLive || !text.trim()}>
+            Watch
+          </Button>
+        </form>
+      )}
       {watches.length === 0 ? (
         <Empty icon={<Eye className="size-6" />} title="No watches">
           Watches are evaluated at every stop.
@@ -63,13 +65,15 @@ export function WatchPanel() {
                     <InlineValue type={typeOf(told.value)} text={JSON.stringify(told.value)} />
                   )}
                 </span>
-                <IconButton
-                  size="sm"
-                  label={`Remove watch ${expression}`}
-                  onClick={() => act("unwatch", { expression })}
-                >
-                  <X className="size-3.5" />
-                </IconButton>
+                {!isViewer && (
+                  <IconButton
+                    size="sm"
+                    label={`Remove watch ${expression}`}
+                    onClick={() => act("unwatch", { expression })}
+                  >
+                    <X className="size-3.5" />
+                  </IconButton>
+                )}
               </li>
             );
           })}

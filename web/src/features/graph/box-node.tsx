@@ -12,7 +12,8 @@ import { useNow } from "@/ui/hooks";
 import { StatusIcon } from "@/ui/status-icon";
 
 export type BoxActions = {
-  onToggleBreakpoint: (path: string) => void;
+  /** Null for a user who may only look. */
+  onToggleBreakpoint: ((path: string) => void) | null;
   onToggleCollapse: (id: string) => void;
 };
 
@@ -34,7 +35,8 @@ export const BoxNode = memo(
       <Container box={box} state={state} actions={actions} />
     );
   },
-  (one, other) => one.data.box === other.data.box && isSameState(one.data.state, other.data.state),
+  ({ data: one }, { data: other }) =>
+    one.box === other.box && one.actions === other.actions && isSameState(one.state, other.state),
 );
 
 type PartProps = { box: Box; state: BoxState; actions: BoxActions };
@@ -58,9 +60,7 @@ function Leaf({ box, state, actions }: PartProps) {
       )}
       style={{ width: box.width, height: box.height }}
     >
-      {box.kind !== "lane" && (
-        <BreakpointDot mark={state.mark} title={box.title} onToggle={() => actions.onToggleBreakpoint(box.path)} />
-      )}
+      {box.kind !== "lane" && <BreakpointDot mark={state.mark} title={box.title} onToggle={toggleOf(box, actions)} />}
       <StatusIcon status={state.status} />
       <span className="min-w-0 flex-1 truncate font-medium text-sm">{box.title}</span>
       {box.isInjected && <Syringe className="size-3 text-muted" aria-label="injected" />}
@@ -90,7 +90,7 @@ function Container({ box, state, actions }: PartProps) {
     >
       <div className="flex h-8.5 items-center gap-2 pr-2 pl-1">
         {box.kind === "group" && (
-          <BreakpointDot mark={state.mark} title={box.title} onToggle={() => actions.onToggleBreakpoint(box.path)} />
+          <BreakpointDot mark={state.mark} title={box.title} onToggle={toggleOf(box, actions)} />
         )}
         <span className={box.kind === "lane" ? "pl-1" : undefined}>
           <StatusIcon status={state.status} className="size-3.5" />
@@ -108,6 +108,11 @@ function Container({ box, state, actions }: PartProps) {
       </div>
     </div>
   );
+}
+
+/** What a click on the dot of a box does. */
+function toggleOf(box: Box, { onToggleBreakpoint }: BoxActions): (() => void) | null {
+  return onToggleBreakpoint && (() => onToggleBreakpoint(box.path));
 }
 
 function Fold({ box, actions }: { box: Box; actions: BoxActions }) {

@@ -9,10 +9,24 @@ const LOOKS: Record<Mark, string> = {
   off: "border-line-strong bg-line-strong",
 };
 
-type BreakpointDotProps = { mark: Mark; title: string; onToggle: () => void; isInTabOrder?: boolean };
+type BreakpointDotProps = {
+  mark: Mark;
+  title: string /** Null for a user who may only look. */;
+  onToggle: (() => void) | null;
+  isInTabOrder?: boolean;
+};
 
 /** The place to click for a breakpoint: a ring on hover, filled where there is one. */
 export function BreakpointDot({ mark, title, onToggle, isInTabOrder = false }: BreakpointDotProps) {
+  const dot = <span className={classNames("size-2.5 rounded-full border-[1.5px] transition-opacity", LOOKS[mark])} />;
+  if (onToggle === null) {
+    return (
+      <span className="flex h-full w-4 shrink-0 items-center justify-center">
+        {mark !== "none" && dot}
+        {mark !== "none" && <span className="sr-only">Breakpoint at {title}</span>}
+      </span>
+    );
+  }
   return (
     <button
       type="button"
@@ -26,7 +40,7 @@ export function BreakpointDot({ mark, title, onToggle, isInTabOrder = false }: B
       }}
       className="nodrag nopan flex h-full w-4 shrink-0 items-center justify-center"
     >
-      <span className={classNames("size-2.5 rounded-full border-[1.5px] transition-opacity", LOOKS[mark])} />
+      {dot}
     </button>
   );
 }

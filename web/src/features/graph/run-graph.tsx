@@ -38,7 +38,7 @@ export function RunGraph(props: RunGraphProps) {
 }
 
 function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width: number; height: number } }) {
-  const { layout, states, detail, selected, select, stop, toggleBreakpoint } = useBoxes(collapsed);
+  const { layout, states, detail, selected, select, stop, toggleBreakpoint, isViewer } = useBoxes(collapsed);
   const flow = useReactFlow();
   const store = useStoreApi();
   const [isFollowing, setFollowing] = useSetting("graph.follow", true);
@@ -53,8 +53,11 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
   const collapse = useRef((_id: string) => {});
   collapse.current = (id) => onCollapse(toggled(collapsed, id));
   const actions = useMemo<BoxActions>(
-    () => ({ onToggleBreakpoint: (path) => toggleAt.current(path), onToggleCollapse: (id) => collapse.current(id) }),
-    [],
+    () => ({
+      onToggleBreakpoint: isViewer ? null : (path) => toggleAt.current(path),
+      onToggleCollapse: (id) => collapse.current(id),
+    }),
+    [isViewer],
   );
 
   const kept = useRef(new Map<string, BoxNodeType>());
@@ -64,7 +67,8 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
     for (const box of seen) {
       const state = states(box);
       const before = kept.current.get(box.id);
-      const isSame = before && before.data.box === box && isSameState(before.data.state, state);
+      const { data } = before ?? {};
+      const isSame = before && data?.box === box && data.actions === actions && isSameState(data.state, state);
       next.set(box.id, isSame ? before : nodeOf(box, { box, state, actions }));
     }
     kept.current = next;

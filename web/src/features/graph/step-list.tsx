@@ -25,7 +25,7 @@ type StepListProps = { collapsed: ReadonlySet<string>; onCollapse: (collapsed: R
 
 /** The steps as a tree in one column: the same as the graph, for those who read, search or use a screen reader. */
 export function StepList({ collapsed, onCollapse }: StepListProps) {
-  const { layout, states, detail, selected, select, toggleBreakpoint } = useBoxes(collapsed);
+  const { layout, states, detail, selected, select, toggleBreakpoint, isViewer } = useBoxes(collapsed);
   const [search, setSearch] = useState("");
   const { menuItems, openMenuFor } = useStepMenu();
   const rows = useMemo(() => {
@@ -92,7 +92,7 @@ export function StepList({ collapsed, onCollapse }: StepListProps) {
                   detail={row.kind === "lane" ? "" : (stepOf(detail, row.path)?.detail ?? "")}
                   onSelect={() => select(row.occurrence)}
                   onMenu={() => openMenuFor(row)}
-                  onToggle={() => toggle(row)}
+                  onToggle={isViewer ? null : () => toggle(row)}
                   onFold={() => onCollapse(toggled(collapsed, row.id))}
                 />
               );
@@ -112,7 +112,7 @@ type RowProps = {
   detail: string;
   onSelect: () => void;
   onMenu: () => void;
-  onToggle: () => void;
+  onToggle: (() => void) | null;
   onFold: () => void;
 };
 

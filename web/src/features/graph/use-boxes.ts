@@ -15,6 +15,7 @@ export function useBoxes(collapsed: ReadonlySet<string>) {
     "stop",
     "breakpoints",
     "toggleBreakpoint",
+    "isViewer",
   );
   const { view, version, stops, detail, selected, stop, breakpoints } = page;
   const { steps } = detail.flow_info;

@@ -1,14 +1,14 @@
 import { File, FileSymlink, Folder, FolderGit2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
-import { useBranches, useFile, useFolder } from "@/api/repo-queries";
+import { useFile, useFolder } from "@/api/repo-queries";
 import type { RepoInfo, TreeEntry } from "@/api/types";
 import { repoLink } from "@/core/links";
 import { formatBytes } from "@/core/time";
 import { CommitList } from "@/features/repos/commit-list";
 import { EmptyRepo } from "@/features/repos/empty-repo";
+import { RefSelect } from "@/features/repos/ref-select";
 import { Empty, Failed, Loading } from "@/ui/feedback";
-import { Select } from "@/ui/field";
 import { Choice } from "@/ui/panel";
 
 export type DrawText = (file: { path: string; text: string; line: number | null }) => ReactNode;
@@ -34,7 +34,7 @@ export function CodeTab({ repo, drawText }: CodeTabProps) {
   return (
     <div className="flex h-full min-h-0 flex-col gap-3">
       <div className="flex flex-wrap items-center gap-2">
-        <RefSelect repo={repo} value={ref} onChange={(name) => show({ ref: name })} />
+        <RefSelect repo={repo.id} label="Branch, tag or commit" value={ref} onChange={(name) => show({ ref: name })} />
         <div role="group" aria-label="Show" className="flex gap-1">
           <Choice isChosen={!isCommits} onChoose={() => show({ view: null })}>
             Files
@@ -59,28 +59,6 @@ export function CodeTab({ repo, drawText }: CodeTabProps) {
         />
       )}
     </div>
-  );
-}
-
-type RefSelectProps = { repo: RepoInfo; value: string; onChange: (ref: string) => void };
-
-function RefSelect({ repo, value, onChange }: RefSelectProps) {
-  const branches = useBranches(repo.id).data?.pages.flatMap((page) => page.branches) ?? [];
-  const names = branches.map(({ name }) => name);
-  return (
-    <Select
-      aria-label="Branch, tag or commit"
-      className="w-auto! max-w-64"
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      {!names.includes(value) && (
-        <option value={value}>{/^[0-9a-f]{40}/.test(value) ? value.slice(0, 7) : value}</option>
-      )}
-      {names.map((name) => (
-        <option key={name}>{name}</option>
-      ))}
-    </Select>
   );
 }
 

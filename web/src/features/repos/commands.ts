@@ -16,3 +16,6 @@ export const remoteCommands = (repo: string, branch: string) => [
   `git remote add pitstop ${cloneUrl(repo)}`,
   pushCommand(branch),
 ];
+
+/** Where the deliveries of a webhook go. */
+export const hookUrl = (path: string) => `${location.origin}${path}`;

@@ -8,6 +8,7 @@ import { shortSha } from "@/core/refs";
 import { Ago } from "@/ui/ago";
 import { Button } from "@/ui/button";
 import { Failed, Loading } from "@/ui/feedback";
+import { Fold } from "@/ui/fold";
 import { useNow } from "@/ui/hooks";
 import { PatchText } from "@/ui/patch-text";
 
@@ -40,42 +41,35 @@ export function CommitList({ repo, gitRef }: { repo: string; gitRef: string }) {
 }
 
 function Commit({ repo, commit, now }: { repo: string; commit: CommitEntry; now: number }) {
-  const [isOpen, setOpen] = useState(false);
-  const Chevron = isOpen ? ChevronDown : ChevronRight;
   const [parent] = commit.parents;
   return (
-    <>
-      <button
-        type="button"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-        className="grid w-full grid-cols-[1rem_minmax(0,1fr)_auto] items-center gap-x-2 px-4 py-1.5 text-left hover:bg-hover focus-visible:-outline-offset-2"
-      >
-        <Chevron className="size-3.5 text-muted" aria-hidden />
-        <span className="min-w-0">
-          <span className="block truncate">{commit.subject}</span>
-          <span className="block truncate text-muted text-sm">
-            {commit.author} · <Ago at={commit.at} now={now} />
+    <Fold
+      look="grid-cols-[1rem_minmax(0,1fr)_auto] px-4"
+      inside="space-y-2 px-4"
+      summary={
+        <>
+          <span className="min-w-0">
+            <span className="block truncate">{commit.subject}</span>
+            <span className="block truncate text-muted text-sm">
+              {commit.author} · <Ago at={commit.at} now={now} />
+            </span>
           </span>
-        </span>
-        <span className="font-mono text-muted text-sm">{shortSha(commit.sha)}</span>
-      </button>
-      {isOpen && (
-        <div className="space-y-2 border-line border-t bg-sunken/50 px-4 py-3">
-          {commit.body && <p className="whitespace-pre-wrap text-muted">{commit.body}</p>}
-          {parent === undefined ? (
-            <p className="text-muted">
-              The first commit.{" "}
-              <Link href={repoLink(repo, { tab: "code", ref: commit.sha })} className="text-accent underline">
-                Show its files
-              </Link>
-            </p>
-          ) : (
-            <Changes repo={repo} base={parent} head={commit.sha} />
-          )}
-        </div>
+          <span className="font-mono text-muted text-sm">{shortSha(commit.sha)}</span>
+        </>
+      }
+    >
+      {commit.body && <p className="whitespace-pre-wrap text-muted">{commit.body}</p>}
+      {parent === undefined ? (
+        <p className="text-muted">
+          The first commit.{" "}
+          <Link href={repoLink(repo, { tab: "code", ref: commit.sha })} className="text-accent underline">
+            Show its files
+          </Link>
+        </p>
+      ) : (
+        <Changes repo={repo} base={parent} head={commit.sha} />
       )}
-    </>
+    </Fold>
   );
 }
 

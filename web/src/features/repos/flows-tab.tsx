@@ -69,7 +69,7 @@ function Flow({ repo, flow, canChange }: { repo: RepoInfo; flow: RepoFlowInfo; c
         {isBroken ? <Problems repo={repo.id} problems={problems} /> : <Triggers flow={flow} />}
       </div>
       <div className="flex flex-wrap items-center gap-1.5">
-        <LinkButton size="sm" look="quiet" href={runsLink({ repo: repo.id, flow: title })} label={`Runs of ${name}`}>
+        <LinkButton size="sm" look="quiet" href={runsLink({ repo: repo.id, flow: name })} label={`Runs of ${name}`}>
           Runs
         </LinkButton>
         {canChange && !isBroken && (

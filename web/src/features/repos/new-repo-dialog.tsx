@@ -2,9 +2,8 @@ import { useState } from "react";
 import { repoApi } from "@/api/repo-client";
 import type { RepoInfo } from "@/api/types";
 import { problemOfRepoName, REPO_NAME_RULE } from "@/core/repo-names";
-import { Button } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
 import { Field, TextInput } from "@/ui/field";
+import { FormDialog } from "@/ui/form-dialog";
 
 type NewRepoDialogProps = { onCreated: (repo: RepoInfo) => void; onClose: () => void };
 
@@ -28,45 +27,30 @@ export function NewRepoDialog({ onCreated, onClose }: NewRepoDialogProps) {
     }
   };
   return (
-    <Dialog
+    <FormDialog
       title="Create an empty repository"
-      isOpen
+      action="Create repository"
+      isBusy={isBusy}
+      onSubmit={() => void create()}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form="new-repo" isBusy={isBusy}>
-            Create repository
-          </Button>
-        </>
-      }
     >
-      <form
-        id="new-repo"
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <Field label="Name" hint={REPO_NAME_RULE} problem={problem ?? refusal} isRequired>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              autoFocus
-              placeholder="shop"
-              value={name}
-              onChange={(event) => {
-                setName(event.target.value);
-                setRefusal(null);
-              }}
-            />
-          )}
-        </Field>
-        <Field label="Default branch" hint="Schedules and webhooks run the flows on this branch.">
-          {(ids) => <TextInput {...ids} value={branch} onChange={(event) => setBranch(event.target.value)} />}
-        </Field>
-      </form>
-    </Dialog>
+      <Field label="Name" hint={REPO_NAME_RULE} problem={problem ?? refusal} isRequired>
+        {(ids) => (
+          <TextInput
+            {...ids}
+            autoFocus
+            placeholder="shop"
+            value={name}
+            onChange={(event) => {
+              setName(event.target.value);
+              setRefusal(null);
+            }}
+          />
+        )}
+      </Field>
+      <Field label="Default branch" hint="Schedules and webhooks run the flows on this branch.">
+        {(ids) => <TextInput {...ids} value={branch} onChange={(event) => setBranch(event.target.value)} />}
+      </Field>
+    </FormDialog>
   );
 }

@@ -3,8 +3,8 @@ import { repoApi } from "@/api/repo-client";
 import type { RepoInfo } from "@/api/types";
 import { useChange } from "@/features/repos/use-change";
 import { Button } from "@/ui/button";
-import { Dialog } from "@/ui/dialog";
 import { Field, TextInput } from "@/ui/field";
+import { FormDialog } from "@/ui/form-dialog";
 import { toast } from "@/ui/toast";
 
 type SettingsTabProps = { repo: RepoInfo; canChange: boolean; onDeleted: () => void };
@@ -159,32 +159,19 @@ function DeleteDialog({ repo, onDeleted, onClose }: DeleteDialogProps) {
     }
   };
   return (
-    <Dialog
+    <FormDialog
       title={`Delete ${repo}?`}
-      isOpen
+      action="Delete repository"
+      look="danger"
+      isBlocked={text !== repo}
+      isBusy={isBusy}
+      onSubmit={() => void remove()}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="danger" type="submit" form="delete-form" isBusy={isBusy} disabled={text !== repo}>
-            Delete repository
-          </Button>
-        </>
-      }
     >
-      <form
-        id="delete-form"
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void remove();
-        }}
-      >
-        <p className="text-muted">This cannot be undone. Commits that exist nowhere else are lost.</p>
-        <Field label={`Type ${repo} to confirm`} problem={problem}>
-          {(ids) => <TextInput {...ids} autoFocus value={text} onChange={(event) => setText(event.target.value)} />}
-        </Field>
-      </form>
-    </Dialog>
+      <p className="text-muted">This cannot be undone. Commits that exist nowhere else are lost.</p>
+      <Field label={`Type ${repo} to confirm`} problem={problem}>
+        {(ids) => <TextInput {...ids} autoFocus value={text} onChange={(event) => setText(event.target.value)} />}
+      </Field>
+    </FormDialog>
   );
 }

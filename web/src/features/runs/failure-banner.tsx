@@ -7,7 +7,7 @@ type FailureBannerProps = { onDebug: () => void; onRerun: () => void };
 
 /** Why a run failed, above everything else, and the way into it. */
 export function FailureBanner({ onDebug, onRerun }: FailureBannerProps) {
-  const { detail, isLive, select, show } = useRun("detail", "isLive", "select", "show");
+  const { detail, isLive, isViewer, select, show } = useRun("detail", "isLive", "isViewer", "select", "show");
   const [failure, ...others] = detail.failures;
   if (isLive || !failure) return null;
   const step = stepOf(detail, failure.step);
@@ -37,14 +37,16 @@ export function FailureBanner({ onDebug, onRerun }: FailureBannerProps) {
           {others.length > 0 && ` · ${others.length} more failed`}
         </p>
       </div>
-      <span className="flex flex-wrap items-center gap-1.5">
-        <Button look="primary" icon={<Bug className="size-3.5" />} onClick={onDebug}>
-          Debug this failure…
-        </Button>
-        <Button icon={<RotateCcw className="size-3.5" />} onClick={onRerun}>
-          Re-run
-        </Button>
-      </span>
+      {!isViewer && (
+        <span className="flex flex-wrap items-center gap-1.5">
+          <Button look="primary" icon={<Bug className="size-3.5" />} onClick={onDebug}>
+            Debug this failure…
+          </Button>
+          <Button icon={<RotateCcw className="size-3.5" />} onClick={onRerun}>
+            Re-run
+          </Button>
+        </span>
+      )}
     </section>
   );
 }

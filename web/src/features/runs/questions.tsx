@@ -26,7 +26,7 @@ export function Questions() {
 }
 
 function Asked({ question, onAnswered }: { question: Question; onAnswered: () => void }) {
-  const { run } = useRun("run");
+  const { run, isViewer } = useRun("run", "isViewer");
   const [comment, setComment] = useState("");
   const answer = (approved: boolean) =>
     api
@@ -45,19 +45,23 @@ function Asked({ question, onAnswered }: { question: Question; onAnswered: () =>
         <span className="text-muted">{question.occurrence} asks:</span>{" "}
         <strong className="font-semibold">{question.prompt}</strong>
       </span>
-      <TextInput
-        aria-label="Comment"
-        placeholder="Comment (optional)"
-        className="max-w-60"
-        value={comment}
-        onChange={(event) => setComment(event.target.value)}
-      />
-      <Button type="submit" look="primary">
-        Approve
-      </Button>
-      <Button look="danger" onClick={() => answer(false)}>
-        Reject
-      </Button>
+      {!isViewer && (
+        <>
+          <TextInput
+            aria-label="Comment"
+            placeholder="Comment (optional)"
+            className="max-w-60"
+            value={comment}
+            onChange={(event) => setComment(event.target.value)}
+          />
+          <Button type="submit" look="primary">
+            Approve
+          </Button>
+          <Button look="danger" onClick={() => answer(false)}>
+            Reject
+          </Button>
+        </>
+      )}
     </form>
   );
 }

@@ -20,8 +20,8 @@ type RunHeaderProps = {
 };
 
 export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }: RunHeaderProps) {
-  const page = useRun("status", "stops", "isLoaded", "detail", "isLive", "selectedView");
-  const { detail, isLive } = page;
+  const page = useRun("status", "stops", "isLoaded", "detail", "isLive", "isViewer", "selectedView");
+  const { detail, isLive, isViewer } = page;
   const [runClock, interventions] = [
     useRunValue(({ view }) => view.clock),
     useRunValue(({ view }) => view.interventions.length),
@@ -81,7 +81,7 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
       <span className="hidden shrink-0 font-mono text-faint text-sm 2xl:inline">{detail.id}</span>
       <span className="flex-1" />
       <ConnectionNote />
-      {isLive && (
+      {isLive && !isViewer && (
         <Button
           look="quiet"
           icon={<Square className="size-3.5 text-failed" />}
@@ -91,15 +91,19 @@ export function RunHeader({ onRerun, onChooseCommit, onCancel, onPin, onRemove }
           Cancel run…
         </Button>
       )}
-      <Menu trigger={<Button icon={<RotateCcw className="size-3.5" />}>Re-run</Button>} items={again} />
-      <Menu
-        trigger={
-          <Button look="quiet" aria-label="More">
-            ···
-          </Button>
-        }
-        items={more}
-      />
+      {!isViewer && (
+        <>
+          <Menu trigger={<Button icon={<RotateCcw className="size-3.5" />}>Re-run</Button>} items={again} />
+          <Menu
+            trigger={
+              <Button look="quiet" aria-label="More">
+                ···
+              </Button>
+            }
+            items={more}
+          />
+        </>
+      )}
     </header>
   );
 }

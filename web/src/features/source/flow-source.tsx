@@ -10,7 +10,8 @@ type FlowSourceProps = {
   breakpoints: readonly BreakpointRequest[];
   /** The line to bring into view. */
   line: number | null;
-  onToggle: (path: string) => void;
+  /** Null for a user who may only look. */
+  onToggle: ((path: string) => void) | null;
 };
 
 /** A stored flow, to choose where its next run stops. */
@@ -31,6 +32,7 @@ export function FlowSource({ flow, breakpoints, line, onToggle }: FlowSourceProp
   }, [breakpoints, steps, flow]);
   const toggle = (line: number) => {
     const step = innermostAt(steps, line);
+    if (!onToggle) return;
     if (step) onToggle(step.path);
     else toast("There is no step on this line.");
   };

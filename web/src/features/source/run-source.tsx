@@ -22,8 +22,9 @@ export function RunSource() {
     "toggleBreakpoint",
     "editBreakpoint",
     "isLive",
+    "isViewer",
   );
-  const { view, version, stops, detail, stop, selected, select, breakpoints, isLive } = page;
+  const { view, version, stops, detail, stop, selected, select, breakpoints, isLive, isViewer } = page;
   const files = Object.keys(detail.texts);
   const selectedStep = stepOf(detail, page.selectedView?.step ?? selected ?? "");
   const [chosen, setChosen] = useState<string | null>(null);
@@ -56,7 +57,8 @@ export function RunSource() {
   const stepAt = (line: number) => innermostAt(steps, line);
   const withStep = (line: number, act: (step: StepInfo) => void) => {
     const step = stepAt(line);
-    if (!isLive) toast("The run has ended. Re-run it to use breakpoints.");
+    if (isViewer) toast("Only operators can set breakpoints.");
+    else if (!isLive) toast("The run has ended. Re-run it to use breakpoints.");
     else if (step) act(step);
     else toast("There is no step on this line.");
   };

@@ -1,4 +1,4 @@
-import { useId, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { Link } from "wouter";
 import { useBranches } from "@/api/repo-queries";
 import { repoLink } from "@/core/links";
@@ -19,6 +19,12 @@ export function RefField({ repo, value, problem, onChange }: RefFieldProps) {
   const list = useId();
   const branches = useBranches(repo).data?.pages.flatMap((page) => page.branches) ?? [];
   const isChanged = text.trim() !== "" && text.trim() !== value;
+  const branch = isChanged ? branches.find(({ name }) => name === text)?.name : undefined;
+  const choose = useRef(onChange);
+  choose.current = onChange;
+  useEffect(() => {
+    if (branch !== undefined) choose.current(branch); // as soon as it is known, which may be after it was typed
+  }, [branch]);
   return (
     <form
       className="mb-4"
@@ -47,10 +53,7 @@ export function RefField({ repo, value, problem, onChange }: RefFieldProps) {
               list={list}
               className="font-mono"
               value={text}
-              onChange={(event) => {
-                setText(event.target.value);
-                if (branches.some(({ name }) => name === event.target.value)) onChange(event.target.value);
-              }}
+              onChange={(event) => setText(event.target.value)}
             />
             <datalist id={list}>
               {branches.map(({ name }) => (

@@ -12,7 +12,7 @@ type Shown = "resolved" | "raw" | "expressions";
 
 /** The config of a stopped step: as it would resolve now, as it is written, and what it is made of; it can be changed. */
 export function StepConfig({ stop }: { stop: StopInfo }) {
-  const { run, edited: version, pending, act } = useRun("run", "edited", "pending", "act");
+  const { run, edited: version, pending, act, isViewer } = useRun("run", "edited", "pending", "act", "isViewer");
   const config = useStopConfig(run.id, stop.id, version);
   const [shown, setShown] = useState<Shown>("resolved");
   const [edited, setEdited] = useState<string | null>(null);
@@ -39,7 +39,7 @@ export function StepConfig({ stop }: { stop: StopInfo }) {
           </Choice>
         ))}
         <span className="flex-1" />
-        {stop.allowed.includes("config") && edited === null && (
+        {stop.allowed.includes("config") && !isViewer && edited === null && (
           <Button size="sm" look="quiet" onClick={() => setEdited(JSON.stringify(raw, null, 2))}>
             Edit
           </Button>

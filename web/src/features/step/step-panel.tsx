@@ -22,7 +22,8 @@ export function StepPanel() {
     select,
     view: all,
     isLive,
-  } = useRun("stops", "detail", "selected", "selectedView", "stop", "select", "view", "isLive");
+    isViewer,
+  } = useRun("stops", "detail", "selected", "selectedView", "stop", "select", "view", "isLive", "isViewer");
   const clock = useNow(view?.clock.ended_at === null, 500);
   if (selected === null) {
     return (
@@ -51,7 +52,7 @@ export function StepPanel() {
           {step?.file && ` · ${shortFile(step.file)}:${step.line}`}
         </p>
       </header>
-      {isLive && view?.status === "running" && !ownStop && (
+      {isLive && !isViewer && view?.status === "running" && !ownStop && (
         <RunningStep occurrence={selected} hasSteps={hasSteps(detail, path)} />
       )}
       {attempts.length > 1 && (

@@ -1,8 +1,10 @@
 import { Link } from "wouter";
 import type { TestedRun } from "@/api/types";
+import { tellCounts } from "@/core/test-counts";
 import { formatAgo, formatDuration } from "@/core/time";
 import { classNames } from "@/ui/class-names";
 import { useNow } from "@/ui/hooks";
+import { TestStack } from "@/ui/test-stack";
 import { tip } from "@/ui/tooltip";
 
 const HIGH = 44; // pixels of the run with the most tests
@@ -28,19 +30,13 @@ export function RunBars({ history, current }: { history: readonly TestedRun[]; c
               )}
               style={{ height: HIGH }}
             >
-              <Part count={each.failed} most={most} look="bg-failed" />
-              <Part count={each.skipped} most={most} look="bg-line-strong" />
-              <Part count={each.total - each.failed - each.skipped} most={most} look="bg-passed/70" />
+              <TestStack counts={each} most={most} height={HIGH} />
             </Link>
           </li>
         );
       })}
     </ol>
   );
-}
-
-function Part({ count, most, look }: { count: number; most: number; look: string }) {
-  return count > 0 && <span className={look} style={{ height: Math.max(3, (HIGH * count) / most) }} />;
 }
 
 /** How one test ended in the last runs, the newest at the right. */
@@ -66,12 +62,3 @@ export function TestMarks({ history, isFailing }: { history: readonly TestedRun[
 }
 
 export type IsFailing = (run: TestedRun) => boolean;
-
-export function tellCounts({ total, failed, skipped }: Pick<TestedRun, "total" | "failed" | "skipped">): string {
-  const parts = [
-    failed > 0 && `${failed} failed`,
-    total - failed - skipped > 0 && `${(total - failed - skipped).toLocaleString()} passed`,
-    skipped > 0 && `${skipped} skipped`,
-  ];
-  return `${total.toLocaleString()} ${total === 1 ? "test" : "tests"}: ${parts.filter(Boolean).join(", ")}`;
-}

@@ -10,13 +10,25 @@ export type VariableActions = {
   pin: (path: string) => void;
 };
 
-/** What can be done with a value by its menu. */
+type VariableMenu = { isPinned: boolean; canEdit: boolean; isViewer: boolean; on: VariableActions };
+
+/** What can be done with a value by its menu; a viewer can only copy. */
 export function variableMenu(
   variable: VariableInfo | undefined,
-  { isPinned, canEdit, on }: { isPinned: boolean; canEdit: boolean; on: VariableActions },
+  { isPinned, canEdit, isViewer, on }: VariableMenu,
 ): MenuItem[] {
   if (!variable) return [{ label: "No value here", isDisabled: true, onSelect: () => {} }];
   const { path, value, size } = variable;
+  const copying: MenuItem[] = [
+    { label: "Copy path", icon: <Copy className="size-3.5" />, keys: "C", onSelect: () => copyText(path, path) },
+    {
+      label: "Copy value",
+      icon: <Copy className="size-3.5" />,
+      isDisabled: size !== null,
+      onSelect: () => copyText(typeof value === "string" ? value : JSON.stringify(value), "value"),
+    },
+  ];
+  if (isViewer) return copying;
   return [
     {
       label: "Edit",
@@ -25,13 +37,7 @@ export function variableMenu(
       isDisabled: !canEdit,
       onSelect: () => on.edit(variable),
     },
-    { label: "Copy path", icon: <Copy className="size-3.5" />, keys: "C", onSelect: () => copyText(path, path) },
-    {
-      label: "Copy value",
-      icon: <Copy className="size-3.5" />,
-      isDisabled: size !== null,
-      onSelect: () => copyText(typeof value === "string" ? value : JSON.stringify(value), "value"),
-    },
+    ...copying,
     {
       label: isPinned ? "Unpin" : "Pin",
       icon: <Pin className="size-3.5" />,

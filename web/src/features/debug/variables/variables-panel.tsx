@@ -31,7 +31,7 @@ export function VariablesPanel() {
 }
 
 function Tree({ stop }: { stop: StopInfo }) {
-  const { run, detail, edits, edited, act } = useRun("run", "detail", "edits", "edited", "act");
+  const { run, detail, edits, edited, act, isViewer } = useRun("run", "detail", "edits", "edited", "act", "isViewer");
   const [search, setSearch] = useState("");
   const wanted = useDebounced(search.trim(), 40);
   const [pins, setPins] = useSetting<string[]>(`pins.${detail.flow}`, []);
@@ -59,7 +59,7 @@ function Tree({ stop }: { stop: StopInfo }) {
   const { box, virtual } = useVirtualRows(rows.length, ROW);
   const undoable = edits.filter((edit) => edit.stop === stop.id);
 
-  const canEdit = stop.allowed.includes("set");
+  const canEdit = stop.allowed.includes("set") && !isViewer;
   const at = activeRow(rows, chosen);
   const active = rows[at];
   const variable = active?.kind === "value" ? active.variable : undefined;
@@ -100,8 +100,8 @@ function Tree({ stop }: { stop: StopInfo }) {
     else if ((event.key === "Enter" || event.key === "F2") && canEdit) actions.edit(variable);
     else if (event.key === "Delete" && canEdit) actions.unset(variable.path);
     else if (event.key === "c") copyText(variable.path, variable.path);
-    else if (event.key === "p") pin(variable.path);
-    else if (event.key === "w") actions.watch(variable.path);
+    else if (event.key === "p" && !isViewer) pin(variable.path);
+    else if (event.key === "w" && !isViewer) actions.watch(variable.path);
     else if (event.key === "m") openMenuOf(document.getElementById(`variable-${at}`));
     else return;
     event.preventDefault();
@@ -118,7 +118,7 @@ function Tree({ stop }: { stop: StopInfo }) {
           onText={setSearch}
           onKeyDown={(event) => event.key === "Escape" && setSearch("")}
         />
-        {undoable.length > 0 && (
+        {undoable.length > 0 && !isViewer && (
           <Button size="sm" icon={<Undo2 className="size-3.5" />} onClick={() => act("undo", { stop: stop.id })}>
             Undo {undoable.at(-1)?.path}
           </Button>
@@ -146,7 +146,7 @@ function Tree({ stop }: { stop: StopInfo }) {
           <DiffView changes={changes.data} nothing="No changes at this stop, or since the last stop of this frame." />
         </Differences>
       )}
-      {!wanted && pins.length > 0 && (
+      {!wanted && pins.length > 0 && !isViewer && (
         <Pinned
           stop={stop}
           edited={edited}
@@ -167,6 +167,7 @@ function Tree({ stop }: { stop: StopInfo }) {
           items={variableMenu(variable, {
             isPinned: variable !== undefined && pins.includes(variable.path),
             canEdit,
+            isViewer,
             on: { ...actions, pin },
           })}
           className="min-h-0 flex-1"
