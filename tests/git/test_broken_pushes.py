@@ -198,13 +198,16 @@ async def test_an_error_of_the_body_comes_out_as_it_is(repository: BareRepositor
     assert left_in(repository) == []
 
 
-async def test_what_a_killed_git_leaves_is_removed_at_the_next_start(work: Path, repository: BareRepository) -> None:
+async def test_what_a_killed_git_leaves_is_removed_but_not_during_a_push(
+    work: Path, repository: BareRepository
+) -> None:
     old = await commit_on(repository, "main", {"a": "1"})
     body = await push_body(work, old, await add_large_file(work))
 
     async def arriving() -> AsyncGenerator[bytes]:
         yield body[: len(body) // 2]
         await wait_until(lambda: quarantines_of(repository))
+        assert await remove_leftovers(repository, older_than_seconds=0) == []
         for process in processes_with(str(repository.folder)):
             os.kill(process, signal.SIGKILL)
 

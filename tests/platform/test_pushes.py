@@ -115,6 +115,22 @@ async def test_pushes_made_while_no_server_ran_are_found(tmp_path: Path) -> None
     assert [push.subject for push in pushes] == ["Change 1", "Change 0", "Add a flow"]
 
 
+async def test_a_first_push_that_is_found_after_the_second_has_its_own_changes(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    async with bench.open():
+        await bench.create()
+    flow = "on: {push: {paths: [src/**]}}\nsteps: [{run: 'true'}]\n"
+    for files in ({".pitstop/flows/ci.yaml": flow, "src/a": ""}, {"docs/b": ""}):
+        await bench.commit(files)
+        await bench.git("push", str(bench.bare), "HEAD:main")
+
+    async with bench.open():
+        await wait_until(lambda: bench.count_pushes(2))
+        firings = await bench.firings()
+
+    assert [each.outcome for each in firings] == ["started", "skipped"]
+
+
 async def test_a_protected_branch_is_refused_and_the_others_of_a_push_are_taken(bench: Workbench) -> None:
     await bench.push_flow()
     await bench.repos.update(LOCAL, bench.repo, RepoChanges(protected=("main",)))

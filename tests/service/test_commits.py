@@ -140,6 +140,19 @@ async def test_a_shallow_repository_is_checked_out_with_the_history_that_it_has(
     assert git(target, "status", "--porcelain") == ""
 
 
+async def test_a_checkout_that_was_killed_half_way_is_made_again(repository: Path, tmp_path: Path) -> None:
+    sha = committed(repository)
+    target = tmp_path / "workspace" / "repo"
+    (target / "services").mkdir(parents=True)
+    (target / "services" / "half").write_text("")
+    (target / "link").symlink_to("nowhere")
+
+    await check_out(str(repository), sha, files_of(target))
+
+    assert git(target, "status", "--porcelain") == ""
+    assert not (target / "services" / "half").exists()
+
+
 async def test_a_part_that_a_commit_does_not_have_is_told(repository: Path, tmp_path: Path) -> None:
     first = committed(repository)
     later = repository / "later"

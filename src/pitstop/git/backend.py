@@ -1,13 +1,15 @@
 """Git's smart HTTP, served by the real `git http-backend`: the body flows in while the answer flows out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager, suppress
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from signal import SIGKILL, SIGTERM
 
 from pitstop.errors import GitProblem, ServerBusy
 from pitstop.git.bare import BareRepository
 from pitstop.git.commands import CHUNK_BYTES, PIPE_CLOSED, discard, read_complaint, signal_group, start_git, wait_reaped
+from pitstop.git.leftovers import lock_for_push
 from pitstop.git.lifeline import Lifeline
 from pitstop.git.smart_http import (
     RECEIVE_PACK,
@@ -59,7 +61,7 @@ class GitBackend:
             raise ServerBusy(f"the server is busy with {running} git requests: try again in a few seconds")
         environment = backend_environment(repository.folder, request, service, most_push_bytes=self._most_push_bytes)
         is_push = service == RECEIVE_PACK and request.method == "POST"
-        exchange = _Exchange(request, is_push, self._idle_seconds)
+        exchange = _Exchange(repository, request, is_push, self._idle_seconds)
         self._exchanges.add(exchange)
         try:
             async with exchange.running(environment, body) as answer:
@@ -71,7 +73,8 @@ class GitBackend:
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, request: GitRequest, is_push: bool, idle_seconds: float) -> None:
+    def __init__(self, repository: BareRepository, request: GitRequest, is_push: bool, idle_seconds: float) -> None:
+        self._repository = repository
         self._request = request
         self._is_push = is_push
         self._idle_seconds = idle_seconds
@@ -82,12 +85,13 @@ class _Exchange:
     async def running(self, environment: dict[str, str], body: AsyncIterator[bytes]) -> AsyncGenerator[GitAnswer]:
         lifeline = Lifeline()
         try:
-            process = await start_git(
-                "http-backend",
-                environment=environment,
-                has_input=self._request.method == "POST",
-                pass_fds=(lifeline.write_end,),
-            )
+            with self._locked() as locks:
+                process = await start_git(
+                    "http-backend",
+                    environment=environment,
+                    has_input=self._request.method == "POST",
+                    pass_fds=(lifeline.write_end, *locks),
+                )
             lifeline.watch()
             async with self._limit, self._talking(process, lifeline, body) as answer:
                 yield answer
@@ -99,6 +103,21 @@ class _Exchange:
             raise GitProblem("http-backend", f"the client was idle for {self._idle_seconds:g} s") from error
         finally:
             lifeline.close()
+
+    @contextmanager
+    def _locked(self) -> Iterator[tuple[int, ...]]:
+        """The lock of a push, to be passed to git."""
+        if not self._is_push:
+            yield ()
+            return
+        try:
+            lock = lock_for_push(self._repository.folder)
+        except OSError as error:
+            raise GitProblem("receive-pack", f"cannot lock {self._repository.name}: {error.strerror}") from error
+        try:
+            yield (lock,)
+        finally:
+            os.close(lock)
 
     @asynccontextmanager
     async def _talking(

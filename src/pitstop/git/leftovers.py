@@ -1,5 +1,7 @@
 """What git leaves in a repository when it is killed: half of a push, and locks."""
 
+import fcntl
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,12 +16,38 @@ QUARANTINES = ("incoming-*", "tmp_objdir-*")  # the name before git 2.35, and si
 LOCKS = ("HEAD.lock", "packed-refs.lock", "packed-refs.new", "config.lock")
 
 
+def lock_for_push(folder: Path) -> int:
+    """A file descriptor for the processes of a push: the folder is locked for as long as one of them has it. OSError.
+
+    They may have it even after their server was killed.
+    """
+    lock = os.open(folder, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_SH)  # which waits only while `_is_pushed_to` looks
+    return lock
+
+
 async def remove_leftovers(repository: BareRepository, older_than_seconds: float) -> list[str]:
-    """Remove what killed pushes have left, if nothing has changed in it for so long; the paths that were removed."""
+    """Remove what killed pushes have left, if nothing has changed in it for so long; the paths that were removed.
+
+    Nothing is removed during a push.
+    """
     return await in_thread(partial(_remove, repository.folder, time.time() - older_than_seconds))
 
 
+def _is_pushed_to(folder: Path) -> bool:
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 def _remove(folder: Path, before: float) -> list[str]:
+    if _is_pushed_to(folder):
+        return []
     removed = []
     for path in _leftovers_in(folder):
         with suppress(FileNotFoundError):  # its owner was faster

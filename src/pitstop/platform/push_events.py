@@ -10,7 +10,7 @@ from pitstop.git.bare import BareRepository
 from pitstop.git.names import ZEROS
 from pitstop.git.ref_values import RefValue
 from pitstop.platform.lives import FiringOutcome
-from pitstop.platform.repo_values import TAGS, IndexedFlow, RepoRecord, Via, branch_of, short_ref
+from pitstop.platform.repo_values import BRANCHES, TAGS, IndexedFlow, RepoRecord, Via, branch_of, short_ref
 from pitstop.platform.stored.firings import NewFiring
 from pitstop.platform.triggers.matching import NoMatch, PushSeen, judge_push
 from pitstop.runs.run_ids import new_run_id
@@ -106,7 +106,8 @@ async def _changed_paths(bare: BareRepository, event: PushEvent, default: RefVal
     A new branch is compared with the commit where it began to differ from the default branch.
     """
     old = event.old
-    if old is None and default is not None and default.sha != event.sha:
+    is_default = event.ref == BRANCHES + event.repo.default_branch  # which may have moved on before it was scanned
+    if old is None and default is not None and not is_default and default.sha != event.sha:
         old = await bare.merge_base(default.sha, event.sha)
     found = await bare.changed_paths(old or ZEROS, event.sha)
     return None if found.is_cut else found.paths

@@ -30,7 +30,7 @@ from pitstop.runs.server_runs import ServerRuns
 SCAN_SECONDS = 60.0
 UPKEEP_SECONDS = 3600.0
 AGAIN_SECONDS = 5.0
-STALE_SECONDS = 3600.0  # after which what a killed push has left is removed
+STALE_SECONDS = 60.0  # after which what a killed push has left is removed
 
 log = logging.getLogger(__name__)
 
@@ -167,9 +167,12 @@ class Workshop:
             self.wake()
 
     async def scan_all(self) -> None:
-        """Scan every repository, and close what is not used any more."""
+        """Scan every repository, remove what killed pushes have left, and close what is not used any more."""
         for record in await self._own():
             if record.state == "ready":
+                opened = self.opened.get(record.id)
+                async with opened.lock:
+                    await remove_leftovers(opened.bare, STALE_SECONDS)
                 await self.scan_now(record.id)
         for opened in self.opened.used():
             await opened.reader.close_if_idle(asyncio.get_running_loop().time())
@@ -243,7 +246,6 @@ class Workshop:
     async def _maintain(self, opened: OpenRepo) -> None:
         try:
             async with opened.lock:
-                await remove_leftovers(opened.bare, STALE_SECONDS)
                 await opened.bare.maintain()
         except (PitstopError, OSError) as error:
             log.warning("cannot maintain repository %s now: %s", opened.id, error)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitstop.platform.reports.packed_cases import Names, pack_names, pack_results, result_at, unpack_cases
+from pitstop.platform.reports.packed_cases import Names, pack_names, pack_results, result_at
 from pitstop.runs.step_reports import CaseResult, case_id
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl"]), max_size=8)
@@ -22,7 +22,7 @@ def test_every_case_comes_back_and_is_found_by_its_id(listed: list[CaseResult]) 
     cases = {case_id(case.suite, case.name): case for case in listed}
     names, results = Names(pack_names(cases).body), pack_results(cases)
 
-    assert unpack_cases(names, results) == cases
+    assert names.pairs() == [(cases[key].suite, cases[key].name) for key in sorted(cases)]
     for key, case in cases.items():
         place = names.find(key)
         assert place is not None

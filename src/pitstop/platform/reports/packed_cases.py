@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from pitstop.runs.step_reports import CaseResult, case_id
+from pitstop.runs.step_reports import CaseResult
 from pitstop.steps.junit import CaseStatus
 
 _STATUSES: tuple[CaseStatus, ...] = ("passed", "failed", "error", "skipped")  # their codes: never reordered
@@ -69,10 +69,6 @@ def result_at(results: bytes, place: int) -> PackedResult:
     return result_of(value)
 
 
-def unpack_results(results: bytes) -> list[PackedResult]:
-    return [result_of(value) for value in values_in(results)]
-
-
 def values_in(results: bytes) -> Sequence[int]:
     """The packed results, for those who look at many: `result_of` unpacks one."""
     return struct.unpack(f"<{len(results) // _CASE_BYTES}I", results)
@@ -85,15 +81,6 @@ def is_notable(value: int) -> bool:
 
 def milliseconds_of(value: int) -> int:
     return value >> _TIME_SHIFT
-
-
-def unpack_cases(names: Names, results: bytes) -> dict[str, CaseResult]:
-    """The cases of a report, without their messages."""
-    cases = {}
-    for (suite, name), result in zip(names.pairs(), unpack_results(results), strict=True):
-        case = CaseResult(suite, name, result.status, result.milliseconds, is_mixed=result.is_mixed)
-        cases[case_id(suite, name)] = case
-    return cases
 
 
 def _packed(case: CaseResult) -> int:

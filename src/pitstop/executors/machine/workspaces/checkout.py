@@ -48,7 +48,13 @@ def _make_empty(folder: Path) -> None:
 
 
 def _move_all(source: Path, target: Path) -> None:
-    for each in list(source.iterdir()):
+    """Move the files, with `.git` at the end: it says that all are there. What a killed checkout left is removed."""
+    for left in list(target.iterdir()):
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
+    for each in sorted(source.iterdir(), key=lambda each: each.name == ".git"):
         each.rename(target / each.name)
 
 
