@@ -12,18 +12,18 @@ export const PROVIDERS: Record<Provider, string> = {
 /** What is done on the other side, one step after the other. */
 export const ENTERING: Record<Provider, readonly string[]> = {
   github: [
-    "Open Settings > Webhooks > Add webhook of the repository.",
+    "In the repository, open Settings > Webhooks > Add webhook.",
     "Enter the URL as Payload URL, and the secret as Secret.",
     "Set Content type to application/json.",
     "Choose the events, and save.",
   ],
   gitlab: [
-    "Open Settings > Webhooks > Add new webhook of the project.",
+    "In the project, open Settings > Webhooks > Add new webhook.",
     "Enter the URL as URL, and the secret as Secret token.",
     "Choose the events under Trigger, and save.",
   ],
   gitea: [
-    "Open Settings > Webhooks > Add webhook > Gitea (or Forgejo) of the repository.",
+    "In the repository, open Settings > Webhooks > Add webhook > Gitea (or Forgejo).",
     "Enter the URL as Target URL, and the secret as Secret.",
     "Set POST content type to application/json.",
     "Choose the events, and save.",
