@@ -247,7 +247,7 @@ def measure_latency(folder: Path, pushes: int) -> list[Line]:
             for side, taken in spent.items():
                 began = time.time()
                 git(clone, *server.git_settings(), "push", "--quiet", urls[side], "HEAD:refs/heads/main")
-                wait_for(lambda file=files[side], lines=number + 3: count_lines(file) >= lines)  # type: ignore[misc]
+                wait_for_lines(files[side], number + 3)
                 if number >= 0:
                     taken.append(float(files[side].read_text().split()[-1]) - began)
             wait_for(lambda: all(run["status"] == "passed" for run in server.ask("GET", "/runs?limit=5")["runs"]))
@@ -262,6 +262,10 @@ def measure_latency(folder: Path, pushes: int) -> list[Line]:
             "verdict": judge(ours - floor <= MORE_LATENCY_MS),
         }
     ]
+
+
+def wait_for_lines(file: Path, wanted: int) -> None:
+    wait_for(lambda: count_lines(file) >= wanted)
 
 
 def count_lines(file: Path) -> int:

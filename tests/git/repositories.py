@@ -8,8 +8,10 @@ from pathlib import Path
 from pitstop.git.bare import BareRepository
 from pitstop.git.commands import run_git
 from pitstop.git.names import ZEROS
+from pitstop.git.smart_http import GitRequest
 
 AUTHOR = "Ada"
+PUSH = GitRequest(method="POST", path="/git-receive-pack", who=AUTHOR, may_push=True)
 
 
 async def new_repository(folder: Path, name: str = "demo") -> BareRepository:

@@ -8,17 +8,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.errors import GitProblem
 from pitstop.git.backend import GitBackend
 from pitstop.git.bare import BareRepository
 from pitstop.git.commands import run_git
 from pitstop.git.leftovers import remove_leftovers
-from pitstop.git.smart_http import GitRequest
 from tests.executors.processes import processes_with
-from tests.git.repositories import client_environment, commit_on, git, left_in
+from tests.git.repositories import PUSH, client_environment, commit_on, git, left_in
 from tests.git.serving import GitServer
 from tests.patience import wait_until
+
+RECEIVE_PACK = replace(PUSH, content_type="application/x-git-receive-pack-request")
 
 MAIN = "refs/heads/main"
 
@@ -54,17 +56,6 @@ async def push_body(work: Path, old: str, new: str) -> bytes:
     packed, _ = await pack.communicate(f"{new}\n".encode())
     command = f"{old} {new} {MAIN}\0report-status".encode()
     return b"%04x" % (len(command) + 4) + command + b"0000" + packed
-
-
-def receive_pack(**changed: object) -> GitRequest:
-    fields: dict[str, object] = {
-        "method": "POST",
-        "path": "/git-receive-pack",
-        "content_type": "application/x-git-receive-pack-request",
-        "who": "Ada",
-        "may_push": True,
-    }
-    return GitRequest(**fields | changed)  # type: ignore[arg-type]
 
 
 def quarantines_of(repository: BareRepository) -> list[Path]:
@@ -126,7 +117,7 @@ async def test_a_push_that_has_arrived_is_applied_though_the_client_is_gone(
         has_arrived.set()
 
     async def answer() -> None:
-        async with GitBackend().answer(repository, receive_pack(), arriving()) as answered:
+        async with GitBackend().answer(repository, RECEIVE_PACK, arriving()) as answered:
             await asyncio.Event().wait()
             assert answered is None
 
@@ -155,7 +146,7 @@ async def test_a_push_that_is_cancelled_half_way_leaves_nothing(
         await asyncio.Event().wait()
 
     async def answer() -> None:
-        async with GitBackend().answer(repository, receive_pack(), arriving()) as answered:
+        async with GitBackend().answer(repository, RECEIVE_PACK, arriving()) as answered:
             async for _ in answered.body:
                 pass
 
@@ -178,7 +169,9 @@ async def test_a_body_that_is_shorter_than_announced_is_not_applied(work: Path, 
         yield body[:-1]
 
     with pytest.raises(GitProblem, match=f"the request ended after {len(body) - 1:,} of {len(body):,} bytes"):
-        async with GitBackend().answer(repository, receive_pack(content_length=len(body)), arriving()) as answer:
+        async with GitBackend().answer(
+            repository, replace(RECEIVE_PACK, content_length=len(body)), arriving()
+        ) as answer:
             async for _ in answer.body:
                 pass
 
@@ -191,7 +184,7 @@ async def test_an_error_of_the_body_comes_out_as_it_is(repository: BareRepositor
         raise ConnectionAbortedError("the client is gone")
 
     with pytest.raises(ConnectionAbortedError, match="the client is gone"):
-        async with GitBackend().answer(repository, receive_pack(), arriving()) as answer:
+        async with GitBackend().answer(repository, RECEIVE_PACK, arriving()) as answer:
             async for _ in answer.body:
                 pass
 
@@ -211,7 +204,7 @@ async def test_what_a_killed_git_leaves_is_removed_but_not_during_a_push(
         for process in processes_with(str(repository.folder)):
             os.kill(process, signal.SIGKILL)
 
-    async with GitBackend().answer(repository, receive_pack(), arriving()) as answer:
+    async with GitBackend().answer(repository, RECEIVE_PACK, arriving()) as answer:
         async for _ in answer.body:
             pass
     for lock in ("refs/heads/main.lock", "packed-refs.lock"):

@@ -107,7 +107,7 @@ async def test_git_whose_output_is_not_read_can_be_killed(bare: Path) -> None:
         f"--git-dir={bare}", "cat-file", "blob", sha, environment=git_environment(), has_input=False
     )
     assert process.stdout is not None
-    buffered: bytearray = process.stdout._buffer  # type: ignore[attr-defined]
+    buffered: bytearray = vars(process.stdout)["_buffer"]
     await wait_until(lambda: len(buffered) > 2 * CHUNK_BYTES)  # asyncio reads no further
 
     await kill_group(process)

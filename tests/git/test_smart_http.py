@@ -3,14 +3,11 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pitstop.errors import Unknown
-from pitstop.git.smart_http import GitRequest, backend_environment, parse_head, refusal_of, service_of
-
-
-def request(**changed: object) -> GitRequest:
-    fields: dict[str, object] = {"method": "POST", "path": "/git-receive-pack", "who": "Ada", "may_push": True}
-    return GitRequest(**fields | changed)  # type: ignore[arg-type]
+from pitstop.git.smart_http import backend_environment, parse_head, refusal_of, service_of
+from tests.git.repositories import PUSH
 
 
 @pytest.mark.parametrize(
@@ -47,11 +44,11 @@ def test_anything_else_is_unknown(method: str, path: str, query: str) -> None:
 
 
 def test_a_refusal_says_what_to_do() -> None:
-    refused = refusal_of(request(may_push=False), "git-receive-pack")
+    refused = refusal_of(replace(PUSH, may_push=False), "git-receive-pack")
     assert refused is not None
     assert (refused.status, "not push" in refused.text) == (403, True)
-    assert refusal_of(request(may_push=False), "git-upload-pack") is None
-    packed = refusal_of(request(content_encoding="br"), "git-upload-pack")
+    assert refusal_of(replace(PUSH, may_push=False), "git-upload-pack") is None
+    packed = refusal_of(replace(PUSH, content_encoding="br"), "git-upload-pack")
     assert packed is not None
     assert packed.status == 415
 
@@ -59,7 +56,8 @@ def test_a_refusal_says_what_to_do() -> None:
 def test_headers_of_strangers_cannot_break_the_environment() -> None:
     environment = backend_environment(
         Path("/repos/demo.git"),
-        request(
+        replace(
+            PUSH,
             who="Eve\0<x>\n",
             content_type="text/plain\0\n",
             git_protocol="version=2\nLD_PRELOAD=x",
@@ -74,7 +72,7 @@ def test_headers_of_strangers_cannot_break_the_environment() -> None:
 
 
 def test_who_may_not_push_gets_no_receive_pack() -> None:
-    settings = backend_environment(Path("/r"), request(may_push=False), "git-upload-pack", most_push_bytes=1)
+    settings = backend_environment(Path("/r"), replace(PUSH, may_push=False), "git-upload-pack", most_push_bytes=1)
     number = next(name[-2:] for name, value in settings.items() if value == "http.receivepack")
     assert settings[f"GIT_CONFIG_VALUE_{number}"] == "false"
 

@@ -22,6 +22,7 @@ from pitstop.service.caller import LOCAL, Caller
 from pitstop.service.repos import NewRepo, RepoChanges
 from pitstop.service.runs import RunRequest
 from tests.git.repositories import git as plain_git
+from tests.patience import wait_until
 from tests.platform.workbench import PASSES, GitFailed, Workbench
 
 VIEWER = Caller("guest", "viewer")
@@ -344,17 +345,20 @@ async def test_a_broken_repository_keeps_neither_the_server_nor_other_repositori
     async with bench.open():
         await bench.create()
         await bench.repos.create(LOCAL, NewRepo(name="broken"))
+        await bench.repos.create(LOCAL, NewRepo(name="gone"))
         await bench.repos.create(LOCAL, NewRepo(name="half", ingest=True))
-    for name in ("broken", "half"):
+    for name in ("broken", "gone", "half"):
         shutil.rmtree(bench.settings.repos / f"{name}.git")
+    for name in ("broken", "half"):
         (bench.settings.repos / f"{name}.git").write_text("this is no repository")
+    await bench.commit({".pitstop/flows/ci.yaml": PASSES})
+    await bench.git("push", str(bench.bare), "HEAD:main")
 
     async with bench.open():
-        await bench.git("remote", "set-url", "origin", bench.url())
-        await bench.push_flow()
+        await wait_until(lambda: bench.count_pushes(1))  # found by the scan of all repositories
         assert [run.status for run in await bench.runs()] == ["passed"]
         states = {repo.id: repo.state for repo in await bench.repos.list(LOCAL)}
-        assert states == {"shop": "ready", "broken": "ready", "half": "failed"}
+        assert states == {"shop": "ready", "broken": "ready", "gone": "ready", "half": "failed"}
         with pytest.raises(PitstopError):
             await bench.repos.branches(LOCAL, "broken")
         await bench.repos.delete(LOCAL, "half")

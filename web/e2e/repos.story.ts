@@ -166,7 +166,7 @@ test("a viewer sees everything, and no button that changes something", async () 
   await own.close();
 });
 
-test("every tab can be used by everybody, on a telephone too", async () => {
+test("every tab is accessible, on a phone too", async () => {
   const parts: [string, () => Locator][] = [
     ["/repos", () => page.getByRole("list", { name: "Repositories" })],
     ["/repos/shop", () => page.getByRole("article", { name: "ci" })],

@@ -170,9 +170,7 @@ class Workshop:
         """Scan every repository, remove what killed pushes have left, and close what is not used any more."""
         for record in await self._own():
             if record.state == "ready":
-                opened = self.opened.get(record.id)
-                async with opened.lock:
-                    await remove_leftovers(opened.bare, STALE_SECONDS)
+                await self._tidy(self.opened.get(record.id))
                 await self.scan_now(record.id)
         for opened in self.opened.used():
             await opened.reader.close_if_idle(asyncio.get_running_loop().time())
@@ -215,6 +213,13 @@ class Workshop:
             await self._make(record)
         if record.state in ("creating", "ready"):
             await remove_leftovers(self.opened.get(record.id).bare, STALE_SECONDS)
+
+    async def _tidy(self, opened: OpenRepo) -> None:
+        try:
+            async with opened.lock:
+                await remove_leftovers(opened.bare, STALE_SECONDS)
+        except OSError as error:
+            log.warning("cannot tidy repository %s now: %s", opened.id, error)
 
     async def _every(self, seconds: float, work: Callable[[], Awaitable[Any]]) -> None:
         while True:

@@ -221,10 +221,13 @@ async def test_the_tests_of_a_branch_are_listed(bench: Workbench) -> None:
         printed = await bench.pitstop("repos", "tests", bench.repo)
         return None if printed == none else printed
 
-    assert none == "no failing tests in the newest reports of the default branch"
+    assert none == "no test reports on the default branch yet: `tests:` of a step says where its report is"
     assert await wait_until(failing) == "failing   shop  b  failed in 1 of 1 runs, 0 ms  tests test"
     listed = await bench.pitstop("repos", "tests", bench.repo, "--state", "slow", "--branch", "main")
     assert [line.split()[2] for line in listed.splitlines()] == ["a", "b"]
+    assert (
+        await bench.pitstop("repos", "tests", bench.repo, "--state", "flaky") == "no flaky tests on the default branch"
+    )
 
 
 @in_module_loop

@@ -63,7 +63,6 @@ test_reports = Table(  # of whole runs that have ended
     Column("results", LargeBinary, nullable=False),  # in the order of the names
     Index("test_reports_by_step", "repo", "flow", "step", "at", "run"),
     Index("test_reports_by_ref", "repo", "ref", "flow", "step", "at", "run"),
-    Index("test_reports_by_commit", "repo", "sha"),
     Index("test_reports_by_names", "names"),
 )
 

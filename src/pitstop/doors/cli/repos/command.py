@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TypeVar, get_args
 
 from msgspec import to_builtins
@@ -70,17 +71,22 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show_tests(url: str, options: argparse.Namespace) -> None:
-    async def ask(service: Service) -> TestPage:
-        if service.test_history is None:
-            raise NeedsServer("this command")
-        asked = {"ref": options.branch, "state": options.state, "limit": options.limit}
-        return await service.test_history.tests(LOCAL, options.repo, **asked)
-
-    page = ask_server(url, ask)
+    page = ask_server(url, partial(_tests_of, options, options.state))
     _show(options, page.tests, _test_line)
-    if not page.tests and not options.json:
-        kind = "" if options.state in ("all", "slow") else f"{options.state} "
-        print(f"no {kind}tests in the newest reports of {options.branch or 'the default branch'}")
+    if page.tests or options.json:
+        return
+    branch = options.branch or "the default branch"
+    if ask_server(url, partial(_tests_of, options, "all")).tests:
+        print(f"no {options.state} tests on {branch}")
+    else:
+        print(f"no test reports on {branch} yet: `tests:` of a step says where its report is")
+
+
+async def _tests_of(options: argparse.Namespace, state: StateFilter, service: Service) -> TestPage:
+    if service.test_history is None:
+        raise NeedsServer("this command")
+    asked = {"ref": options.branch, "state": state, "limit": options.limit}
+    return await service.test_history.tests(LOCAL, options.repo, **asked)
 
 
 def _change(url: str, options: argparse.Namespace) -> None:
