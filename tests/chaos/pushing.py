@@ -140,6 +140,7 @@ class PushWorld:
     async def restart_later(self) -> None:
         """Start the server again when whatever a killed git has left is old, and so cannot be in use."""
         self.kill()
+        await wait_until(lambda: not processes_with(str(self.repos)), "git does not end without its server")
         old = time.time() - 2 * STALE_SECONDS
         for left in self.left_by_killed_git():
             path = self.bare.folder / left

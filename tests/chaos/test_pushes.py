@@ -36,7 +36,7 @@ if IS_SOAK:
                     await hit(world, chance)
             runs = await world.wait_quiet()
             await world.restart_later()
-            await wait_until(lambda: world.left_by_killed_git() == [])
+            await wait_until(lambda: world.left_by_killed_git() == [], "something of a killed git stays")
         print(dict(world.did))
         await world.bare.fsck()
         assert await judge(world, commits, runs) == []
@@ -64,7 +64,7 @@ if IS_SOAK:
             await world.push()
             runs = await world.wait_quiet()
             await world.restart_later()
-            await wait_until(lambda: world.left_by_killed_git() == [])
+            await wait_until(lambda: world.left_by_killed_git() == [], "something of a killed git stays")
         await world.bare.fsck()
         assert await judge(world, commits, runs) == []
 
@@ -83,7 +83,7 @@ if IS_SOAK:
             world.start()
             runs = await world.wait_quiet()
             await world.restart_later()  # git does not clean up by itself when its server's end of a pipe is gone
-            await wait_until(lambda: world.left_by_killed_git() == [])
+            await wait_until(lambda: world.left_by_killed_git() == [], "something of a killed git stays")
         assert await world.bare.size_bytes() < LARGE_BYTES
         await world.bare.fsck()
         assert await judge(world, commits, runs) == []
