@@ -8,15 +8,8 @@ from pathlib import Path
 import pytest
 
 from pitstop.errors import GitProblem
-from pitstop.git.commands import (
-    CHUNK_BYTES,
-    ask_git,
-    git_environment,
-    git_name,
-    kill_group,
-    run_git,
-    start_git,
-)
+from pitstop.git.commands import ask_git, git_environment, git_name, run_git
+from pitstop.git.processes import CHUNK_BYTES, start_git
 from tests.executors.processes import processes_with
 from tests.patience import wait_until
 
@@ -106,13 +99,12 @@ async def test_git_whose_output_is_not_read_can_be_killed(bare: Path) -> None:
     process = await start_git(
         f"--git-dir={bare}", "cat-file", "blob", sha, environment=git_environment(), has_input=False
     )
-    assert process.stdout is not None
     buffered: bytearray = vars(process.stdout)["_buffer"]
     await wait_until(lambda: len(buffered) > 2 * CHUNK_BYTES)  # asyncio reads no further
 
-    await kill_group(process)
+    await process.end()
 
-    assert process.returncode == -signal.SIGKILL
+    assert await process.wait() == -signal.SIGKILL
 
 
 async def test_input_that_git_does_not_read_is_no_problem(bare: Path) -> None:

@@ -8,9 +8,10 @@ from signal import SIGKILL, SIGTERM
 
 from pitstop.errors import GitProblem, ServerBusy
 from pitstop.git.bare import BareRepository
-from pitstop.git.commands import CHUNK_BYTES, PIPE_CLOSED, discard, read_complaint, signal_group, start_git, wait_reaped
+from pitstop.git.commands import read_complaint
 from pitstop.git.leftovers import lock_for_push
 from pitstop.git.lifeline import Lifeline
+from pitstop.git.processes import CHUNK_BYTES, PIPE_CLOSED, GitProcess, discard, start_git
 from pitstop.git.smart_http import (
     RECEIVE_PACK,
     GitAnswer,
@@ -121,10 +122,8 @@ class _Exchange:
 
     @asynccontextmanager
     async def _talking(
-        self, process: asyncio.subprocess.Process, lifeline: Lifeline, body: AsyncIterator[bytes]
+        self, process: GitProcess, lifeline: Lifeline, body: AsyncIterator[bytes]
     ) -> AsyncGenerator[GitAnswer]:
-        assert process.stdout is not None
-        assert process.stderr is not None
         async with asyncio.TaskGroup() as group:
             complaint = group.create_task(read_complaint(process.stderr), name="git stderr")
             pumping = group.create_task(self._pump(body, process.stdin), name="git stdin")
@@ -134,7 +133,7 @@ class _Exchange:
                     yield GitAnswer(status, headers, pieces)
             finally:
                 pumping.cancel()
-                await self._end(process, lifeline, complaint)
+                await self._end(process, lifeline)
 
     async def _pump(self, body: AsyncIterator[bytes], stdin: asyncio.StreamWriter | None) -> None:
         """Pass the body to git, and discard what git does not take."""
@@ -178,14 +177,14 @@ class _Exchange:
         if not self._limit.expired():
             self._limit.reschedule(asyncio.get_running_loop().time() + self._idle_seconds)
 
-    async def _end(self, process: asyncio.subprocess.Process, lifeline: Lifeline, complaint: asyncio.Task[str]) -> None:
+    async def _end(self, process: GitProcess, lifeline: Lifeline) -> None:
         if not self._limit.expired():
             self._limit.reschedule(None)
         try:
             if self._is_push and not self.is_over:
                 await _finish(process, lifeline)
         finally:
-            await _stop(process, lifeline, complaint)
+            await _stop(process, lifeline)
 
 
 async def _write(stdin: asyncio.StreamWriter, piece: bytes) -> bool:
@@ -198,7 +197,7 @@ async def _write(stdin: asyncio.StreamWriter, piece: bytes) -> bool:
     return True
 
 
-async def _finish(process: asyncio.subprocess.Process, lifeline: Lifeline) -> None:
+async def _finish(process: GitProcess, lifeline: Lifeline) -> None:
     """Let git end by itself: it completes a whole push, and cleans up after half of one, which a signal prevents."""
     if process.stdin is not None:
         process.stdin.close()
@@ -208,18 +207,18 @@ async def _finish(process: asyncio.subprocess.Process, lifeline: Lifeline) -> No
             await lifeline.ended.wait()
 
 
-async def _stop(process: asyncio.subprocess.Process, lifeline: Lifeline, complaint: asyncio.Task[str]) -> None:
+async def _stop(process: GitProcess, lifeline: Lifeline) -> None:
     """End whatever is left of git."""
     try:
         if not lifeline.ended.is_set():
-            signal_group(process, SIGTERM)
+            process.signal(SIGTERM)
             with suppress(TimeoutError):
                 async with asyncio.timeout(TERMINATE_SECONDS):
                     await lifeline.ended.wait()
     finally:
         if not lifeline.ended.is_set():
-            signal_group(process, SIGKILL)
-        await wait_reaped(process, process.stdout, process.stderr if complaint.done() else None)
+            process.signal(SIGKILL)
+        await process.end()
 
 
 async def _once(piece: bytes) -> AsyncGenerator[bytes]:

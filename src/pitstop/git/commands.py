@@ -10,17 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from pitstop.errors import GitProblem
+from pitstop.git.processes import CHUNK_BYTES, PIPE_CLOSED, GitProcess, command_in, discard, start_git
 
 TIMEOUT_SECONDS = 60.0
 MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 MOST_COMPLAINT_BYTES = 64 * 1024
 MOST_NAME_CHARACTERS = 200
-CHUNK_BYTES = 256 * 1024
 
 Settings = Iterable[tuple[str, str]]
-
-# What writing to a process raises that reads no more; the last is what uvloop raises once it has noticed
-PIPE_CLOSED = (BrokenPipeError, ConnectionResetError, RuntimeError)
 
 # `core.alternateRefsCommand` must stay unset: git would pass an empty command to the shell. No push can set it.
 _SETTINGS = (
@@ -158,7 +155,7 @@ async def finish_git(
     except TimeoutError as error:
         raise GitProblem(words[0], f"it timed out after {timeout_seconds:g} s") from error
     finally:
-        await kill_group(process)
+        await process.end()
     if not outcome.is_cut and outcome.code not in codes:
         raise GitProblem(words[0], outcome.complaint or f"it ended with exit code {outcome.code}")
     return outcome
@@ -167,92 +164,15 @@ async def finish_git(
 async def stream_git(*words: str, environment: Mapping[str, str], input: bytes = b"") -> AsyncGenerator[bytes]:
     """What git prints, piece by piece. Raises `GitProblem` at the end if git has failed; closing it kills git."""
     process = await start_git(*words, environment=environment, has_input=True)
-    assert process.stdout is not None
-    assert process.stderr is not None
     try:
         await _feed(process, input)
         while chunk := await process.stdout.read(CHUNK_BYTES):
             yield chunk
         complaint = await read_complaint(process.stderr)
-        if await process.wait() != 0:
-            raise GitProblem(_command_in(words), complaint or f"it ended with exit code {process.returncode}")
+        if code := await process.wait():
+            raise GitProblem(command_in(words), complaint or f"it ended with exit code {code}")
     finally:
-        await kill_group(process)
-
-
-async def start_git(
-    *words: str,
-    environment: Mapping[str, str],
-    has_input: bool,
-    stderr: int = asyncio.subprocess.PIPE,
-    pass_fds: tuple[int, ...] = (),
-) -> asyncio.subprocess.Process:
-    """Start git in a process group of its own. Raises `GitProblem` when it cannot be run."""
-    starting = asyncio.get_running_loop().create_task(
-        asyncio.create_subprocess_exec(
-            *("git", *words),
-            stdin=asyncio.subprocess.PIPE if has_input else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=stderr,
-            env=environment,
-            limit=CHUNK_BYTES,
-            start_new_session=True,
-            pass_fds=pass_fds,
-        ),
-        name="start git",
-    )
-    try:
-        return await _completed(starting)
-    except OSError as error:
-        raise GitProblem(_command_in(words), f"cannot run git: {error.strerror}: install git") from error
-
-
-async def _completed(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
-    """Wait for a start, which is never cancelled itself: asyncio would kill git, but not what git has started."""
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        while not starting.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([starting])
-        if starting.exception() is None:
-            await kill_group(starting.result())
-        raise
-
-
-async def kill_group(process: asyncio.subprocess.Process) -> None:
-    """Kill git with all that it started, if it has not ended, and wait for it. No other task may read its output."""
-    if process.returncode is None:
-        signal_group(process, signal.SIGKILL)
-        await wait_reaped(process, process.stdout, process.stderr)
-
-
-async def wait_reaped(process: asyncio.subprocess.Process, *outputs: asyncio.StreamReader | None) -> None:
-    """Wait for a process that is ending, also if this is cancelled meanwhile; the cancellation is raised afterwards.
-
-    Its outputs are discarded, because asyncio does not see the end of a process while they are full.
-    """
-    cancelled: asyncio.CancelledError | None = None
-    while process.returncode is None:
-        try:
-            for output in outputs:
-                await discard(output)
-            await process.wait()
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
-
-
-async def discard(output: asyncio.StreamReader | None) -> None:
-    """Read to the end, for nothing."""
-    while output is not None and await output.read(CHUNK_BYTES):
-        pass
-
-
-def signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
+        await process.end()
 
 
 async def read_complaint(stream: asyncio.StreamReader) -> str:
@@ -263,21 +183,19 @@ async def read_complaint(stream: asyncio.StreamReader) -> str:
     return complaint.decode(errors="replace").strip()
 
 
-async def _finish(process: asyncio.subprocess.Process, input: bytes | None, limit_bytes: int) -> GitOutcome:
-    assert process.stdout is not None
-    assert process.stderr is not None
+async def _finish(process: GitProcess, input: bytes | None, limit_bytes: int) -> GitOutcome:
     async with asyncio.TaskGroup() as group:
         complaint = group.create_task(read_complaint(process.stderr), name="git stderr")
         if input is not None:
             group.create_task(_feed(process, input), name="git stdin")
         output, is_cut = await _read_at_most(process.stdout, limit_bytes)
         if is_cut:
-            signal_group(process, signal.SIGKILL)
+            process.signal(signal.SIGKILL)
             await discard(process.stdout)
     return GitOutcome(await process.wait(), output, complaint.result(), is_cut)
 
 
-async def _feed(process: asyncio.subprocess.Process, input: bytes) -> None:
+async def _feed(process: GitProcess, input: bytes) -> None:
     assert process.stdin is not None
     with suppress(*PIPE_CLOSED):  # git ended early: its exit code tells why
         process.stdin.write(input)
@@ -292,9 +210,3 @@ async def _read_at_most(stream: asyncio.StreamReader, limit_bytes: int) -> tuple
         if len(output) > limit_bytes:
             return bytes(output[:limit_bytes]), True
     return bytes(output), False
-
-
-def _command_in(words: tuple[str, ...]) -> str:
-    """The command among the words of git, which options stand before."""
-    values = [word for before, word in zip(("", *words), words, strict=False) if before not in ("-c", "-C")]
-    return next(word for word in values if not word.startswith("-"))

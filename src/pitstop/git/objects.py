@@ -6,7 +6,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from pitstop.errors import GitProblem
-from pitstop.git.commands import CHUNK_BYTES, PIPE_CLOSED, git_environment, kill_group, start_git
+from pitstop.git.commands import git_environment
+from pitstop.git.processes import CHUNK_BYTES, PIPE_CLOSED, GitProcess, start_git
 
 TIMEOUT_SECONDS = 60.0
 MOST_DISCARDED_BYTES = 8 * 1024 * 1024  # reading on is cheaper than a new process up to here
@@ -26,7 +27,7 @@ class ObjectReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: GitProcess | None = None
         self._asking = asyncio.Lock()
         self._used_at = 0.0
 
@@ -79,7 +80,6 @@ class ObjectReader:
         """The answer, and whether all of it was read."""
         process = await self._started()
         assert process.stdin is not None
-        assert process.stdout is not None
         process.stdin.write(f"{question}\n".encode())
         await process.stdin.drain()
         words = (await process.stdout.readuntil(b"\n")).decode(errors="replace").rstrip("\n").split(" ")
@@ -92,21 +92,21 @@ class ObjectReader:
         is_whole = await _discard(process.stdout, found.size - len(content) + 1)
         return StoredObject(found.sha, found.kind, found.size, content), is_whole
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _started(self) -> GitProcess:
         if self._process is None:
             self._process = await start_git(
                 f"--git-dir={self._folder}",
                 *("cat-file", "--batch-command"),
                 environment=git_environment(),
                 has_input=True,
-                stderr=asyncio.subprocess.DEVNULL,
+                has_complaints=False,
             )
         return self._process
 
     async def _kill(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            await kill_group(process)
+            await process.end()
 
 
 async def _discard(stream: asyncio.StreamReader, size: int) -> bool:

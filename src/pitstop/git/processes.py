@@ -1,0 +1,148 @@
+"""Processes of git. They are started by `vfork`: uvloop would copy the page tables of the whole server each time."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import IO
+
+from pitstop.errors import GitProblem
+
+CHUNK_BYTES = 256 * 1024
+
+# What writing to a process raises that reads no more; the last is what uvloop raises once it has noticed
+PIPE_CLOSED = (BrokenPipeError, ConnectionResetError, RuntimeError)
+
+
+class GitProcess:
+    """Git in a process group of its own, with its pipes as streams. It must be ended, also when it has ended itself."""
+
+    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+        loop = asyncio.get_running_loop()
+        self._popen = popen
+        self._pidfd = os.pidfd_open(popen.pid)
+        self._code: asyncio.Future[int] = loop.create_future()
+        self._readers: list[asyncio.ReadTransport] = []
+        self.stdin: asyncio.StreamWriter | None = None
+        self.stdout = asyncio.StreamReader(CHUNK_BYTES)
+        self.stderr = asyncio.StreamReader(CHUNK_BYTES)  # at its end, if there is no pipe
+        self._connecting = loop.create_task(self._connect(), name="start git")
+        loop.add_reader(self._pidfd, self._reap)
+
+    async def wait_connected(self) -> None:
+        """Until then it has no streams."""
+        await asyncio.shield(self._connecting)
+
+    async def wait(self) -> int:
+        """Its exit code, when it has ended; what it has printed can still be read then."""
+        return await asyncio.shield(self._code)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to it and to all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, number)
+
+    async def end(self) -> None:
+        """Kill git with all that it started, unless it has ended, wait for it, and close its pipes.
+
+        If this is cancelled meanwhile, the cancellation is raised afterwards.
+        """
+        if not self._code.done():
+            self.signal(signal.SIGKILL)
+        cancelled: asyncio.CancelledError | None = None
+        while not (self._code.done() and self._connecting.done()):
+            try:
+                await asyncio.wait((self._code, self._connecting))
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if self.stdin is not None and not self.stdin.is_closing():
+            self.stdin.transport.abort()
+        for transport in self._readers:
+            transport.close()
+        if cancelled is not None:
+            raise cancelled
+
+    async def _connect(self) -> None:
+        if self._popen.stdin is not None:
+            self.stdin = await _open_writer(self._popen.stdin)
+        await self._open_reader(self.stdout, self._popen.stdout)
+        await self._open_reader(self.stderr, self._popen.stderr)
+
+    async def _open_reader(self, reader: asyncio.StreamReader, pipe: IO[bytes] | None) -> None:
+        if pipe is None:
+            reader.feed_eof()
+            return
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        self._readers.append(transport)
+
+    def _reap(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._code.set_result(self._popen.wait())
+
+
+async def start_git(
+    *words: str,
+    environment: Mapping[str, str],
+    has_input: bool,
+    has_complaints: bool = True,
+    pass_fds: tuple[int, ...] = (),
+) -> GitProcess:
+    """Start git in a process group of its own. Raises `GitProblem` when it cannot be run."""
+    try:
+        process = _spawn(words, environment, has_input, has_complaints, pass_fds)
+    except OSError as error:
+        raise GitProblem(command_in(words), f"cannot run git: {error.strerror}: install git") from error
+    try:
+        await process.wait_connected()
+    except BaseException:
+        await process.end()
+        raise
+    return process
+
+
+def command_in(words: tuple[str, ...]) -> str:
+    """The command among the words of git, which options stand before."""
+    values = [word for before, word in zip(("", *words), words, strict=False) if before not in ("-c", "-C")]
+    return next(word for word in values if not word.startswith("-"))
+
+
+async def discard(output: asyncio.StreamReader) -> None:
+    """Read to the end, for nothing."""
+    while await output.read(CHUNK_BYTES):
+        pass
+
+
+async def _open_writer(pipe: IO[bytes]) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()  # the protocol needs one, although nothing is read here
+    transport, protocol = await loop.connect_write_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+def _spawn(
+    words: tuple[str, ...],
+    environment: Mapping[str, str],
+    has_input: bool,
+    has_complaints: bool,
+    pass_fds: tuple[int, ...],
+) -> GitProcess:
+    popen = subprocess.Popen(
+        ("git", *words),
+        bufsize=0,
+        stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if has_complaints else subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+    try:
+        return GitProcess(popen)
+    except OSError:  # too many open files
+        with popen:
+            popen.kill()
+        raise
