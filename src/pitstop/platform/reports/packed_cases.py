@@ -16,6 +16,7 @@ _MIXED_BIT = 0b100
 _TIME_SHIFT = 3
 _MOST_MILLISECONDS = 2**29 - 1
 _CASE_BYTES = 4
+_MOST_FOUND = 1_000  # places that are remembered
 
 
 class PackedNames(Struct, frozen=True):
@@ -38,19 +39,27 @@ class Names:
 
     def __init__(self, body: bytes) -> None:
         self._lines = zlib.decompress(body)
+        self._found: dict[str, int | None] = {}
 
     def find(self, case: str) -> int | None:
         """The place of a case, by its id; None if it is not there."""
-        for line in _possible_lines(case):
-            at = self._lines.find(b"\n" + line + b"\n")
-            if at >= 0:
-                return self._lines.count(b"\n", 0, at)
-        return None
+        if case not in self._found:
+            if len(self._found) == _MOST_FOUND:
+                self._found.clear()
+            self._found[case] = self._search(case)
+        return self._found[case]
 
     def pairs(self) -> list[tuple[str, str]]:
         """Suite and name of each case, in order."""
         lines = self._lines.decode(errors="surrogatepass").split("\n")[1:-1]
         return [(suite, name) for suite, _, name in (line.partition("\t") for line in lines)]
+
+    def _search(self, case: str) -> int | None:
+        for line in _possible_lines(case):
+            at = self._lines.find(b"\n" + line + b"\n")
+            if at >= 0:
+                return self._lines.count(b"\n", 0, at)
+        return None
 
 
 def pack_names(cases: Mapping[str, CaseResult]) -> PackedNames:

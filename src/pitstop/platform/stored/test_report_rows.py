@@ -1,9 +1,8 @@
 """The tables of test reports, and what is read from them in one visit to the database."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -17,6 +16,7 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
+    and_,
     select,
     tuple_,
 )
@@ -24,7 +24,6 @@ from sqlalchemy import (
 from pitstop.platform.reports.packed_cases import Names, result_at
 from pitstop.platform.reports.pages import HistoryPage, TestResult, cursor_of
 from pitstop.platform.reports.summaries import ReportRow
-from pitstop.runs.step_reports import FAILING
 from pitstop.runs.test_comparison import LOOKED_AT_RUNS
 from pitstop.steps.junit import short_name
 from pitstop.store.sql.columns import AnyText
@@ -81,6 +80,7 @@ test_failures = Table(
 )
 
 _reports = test_reports.c
+_SHOWN = (_reports.run, _reports.sha, _reports.ref, _reports.at, _reports.names, _reports.results)
 NEWEST_FIRST = (_reports.at.desc(), _reports.run.desc())
 
 
@@ -120,44 +120,30 @@ class ReportReading:
         self, is_of_step: Sequence[ColumnElement[bool]], case: str, after: tuple[float, str] | None, limit: int
     ) -> HistoryPage:
         """The results of one test in the reports that meet the conditions, newest first."""
-        results: dict[tuple[str, str], TestResult] = {}  # by run and step
-        places: dict[bytes, int | None] = {}
-        next_page = None
-        for count, row in enumerate(self._newest(is_of_step, after)):
+        results: list[TestResult] = []
+        for count, row in enumerate(self._newest(is_of_step, case, after)):
             if len(results) == limit or count == MOST_SEARCHED:
-                next_page = None if after is None else cursor_of(after)
-                break
+                return HistoryPage(tuple(results), None if after is None else cursor_of(after))
             after = (row.at, row.run)
-            if row.names not in places:
-                places[row.names] = self._names[row.names].find(case)
-            if (place := places[row.names]) is not None:
-                results[row.run, row.step] = _result(row, place)
-        return HistoryPage(self._with_messages(results, case), next_page)
+            if (place := self._names[row.names].find(case)) is not None:
+                results.append(_result(row, place))
+        return HistoryPage(tuple(results))
 
-    def _newest(self, is_of_step: Sequence[ColumnElement[bool]], after: tuple[float, str] | None) -> Iterator[AnyRow]:
-        """Reports in pages, each with one more than a page of results: it says whether there is a next."""
-        shown = select(
-            *(_reports.run, _reports.step, _reports.sha, _reports.ref, _reports.at, _reports.names, _reports.results)
-        )
-        wanted = shown.where(*is_of_step).order_by(*NEWEST_FIRST).limit(PAGE + 1)
+    def _newest(
+        self, is_of_step: Sequence[ColumnElement[bool]], case: str, after: tuple[float, str] | None
+    ) -> Iterator[AnyRow]:
+        """Reports with what the test said if it failed, in pages of one more than is shown: is there a next one?"""
+        failures = test_failures.c
+        is_failure = and_(failures.run == _reports.run, failures.step == _reports.step, failures.case == case_key(case))
+        shown = select(*_SHOWN, failures.message, failures.fingerprint)
+        wanted = shown.join_from(test_reports, test_failures, is_failure, isouter=True).where(*is_of_step)
+        wanted = wanted.order_by(*NEWEST_FIRST).limit(PAGE + 1)
         while True:
             rows = self._rows(wanted if after is None else wanted.where(tuple_(_reports.at, _reports.run) < after))
             yield from rows
             if len(rows) <= PAGE:
                 return
             after = (rows[-1].at, rows[-1].run)
-
-    def _with_messages(self, results: Mapping[tuple[str, str], TestResult], case: str) -> tuple[TestResult, ...]:
-        failed = [key for key, result in results.items() if result.status in FAILING]
-        failures = test_failures.c
-        known: dict[tuple[str, str], AnyRow] = {}
-        if failed:
-            is_one = (failures.run.in_([run for run, _ in failed]), failures.case == case_key(case))
-            known = {(row.run, row.step): row for row in self._connection.execute(select(test_failures).where(*is_one))}
-        return tuple(
-            replace(result, message=known[key].message, fingerprint=known[key].fingerprint) if key in known else result
-            for key, result in results.items()
-        )
 
     def _rows(self, wanted: Select[Any]) -> Sequence[AnyRow]:
         """Reports, of which the names are known then."""
@@ -179,4 +165,6 @@ def _result(row: AnyRow, place: int) -> TestResult:
         status=result.status,
         milliseconds=result.milliseconds,
         is_flaky=result.is_mixed,
+        message=row.message or "",
+        fingerprint=row.fingerprint,
     )
