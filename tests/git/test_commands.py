@@ -96,9 +96,7 @@ async def test_cancelling_while_git_is_being_started_leaves_nothing(bare: Path) 
 
 async def test_git_whose_output_is_not_read_can_be_killed(bare: Path) -> None:
     sha = (await run_git(bare, "hash-object", "-w", "--stdin", input=b"x" * 5_000_000)).decode().strip()
-    process = await start_git(
-        f"--git-dir={bare}", "cat-file", "blob", sha, environment=git_environment(), has_input=False
-    )
+    process = await start_git(f"--git-dir={bare}", "cat-file", "blob", sha, environment=git_environment())
     buffered: bytearray = vars(process.stdout)["_buffer"]
     await wait_until(lambda: len(buffered) > 2 * CHUNK_BYTES)  # asyncio reads no further
 

@@ -22,14 +22,13 @@ NewLoop = Callable[[], asyncio.AbstractEventLoop]
 async def start(folder: Path, script: str) -> GitProcess:
     """Git that runs a script by an alias."""
     environment = git_environment([("alias.script", f"!{script} # {folder}")])
-    return await start_git("-C", str(folder), "script", environment=environment, has_input=True)
+    return await start_git("-C", str(folder), "script", environment=environment)
 
 
 @pytest.mark.parametrize("new_loop", LOOPS)
 def test_input_output_complaint_and_exit_code(new_loop: NewLoop, tmp_path: Path) -> None:
     async def talk() -> tuple[bytes, bytes, int]:
         process = await start(tmp_path, "f() { cat; echo no >&2; exit 3; }; f")
-        assert process.stdin is not None
         process.stdin.write(b"x" * 1_000_000)
         process.stdin.close()
         said = await process.stdout.read(), await process.stderr.read(), await process.wait()
@@ -45,7 +44,6 @@ def test_the_end_closes_all_files(new_loop: NewLoop, tmp_path: Path) -> None:
     async def end_some() -> None:
         for script in ("true", "sleep 1000", "yes", "f() { setsid sleep 5 & }; f"):
             process = await start(tmp_path, script)
-            assert process.stdin is not None
             process.stdin.write(b"x" * 1_000_000)
             await process.end()
             assert await process.stderr.read() == b""

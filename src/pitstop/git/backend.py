@@ -90,7 +90,6 @@ class _Exchange:
                 process = await start_git(
                     "http-backend",
                     environment=environment,
-                    has_input=self._request.method == "POST",
                     pass_fds=(lifeline.write_end, *locks),
                 )
             lifeline.watch()
@@ -135,9 +134,10 @@ class _Exchange:
                 pumping.cancel()
                 await self._end(process, lifeline)
 
-    async def _pump(self, body: AsyncIterator[bytes], stdin: asyncio.StreamWriter | None) -> None:
+    async def _pump(self, body: AsyncIterator[bytes], stdin: asyncio.StreamWriter) -> None:
         """Pass the body to git, and discard what git does not take."""
-        if stdin is None:
+        if self._request.method != "POST":  # it has no body
+            stdin.close()
             return
         received = discarded = 0
         async for piece in body:
@@ -199,8 +199,7 @@ async def _write(stdin: asyncio.StreamWriter, piece: bytes) -> bool:
 
 async def _finish(process: GitProcess, lifeline: Lifeline) -> None:
     """Let git end by itself: it completes a whole push, and cleans up after half of one, which a signal prevents."""
-    if process.stdin is not None:
-        process.stdin.close()
+    process.stdin.close()
     with suppress(TimeoutError):
         async with asyncio.timeout(FINISH_SECONDS):
             await discard(process.stdout)

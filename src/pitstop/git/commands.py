@@ -92,7 +92,7 @@ def git_environment(settings: Settings = ()) -> dict[str, str]:
 async def run_git(
     repository: Path,
     *words: str,
-    input: bytes | None = None,
+    input: bytes = b"",
     who: str | None = None,
     environment: Mapping[str, str] | None = None,
     limit_bytes: int = MOST_OUTPUT_BYTES,
@@ -118,7 +118,7 @@ async def ask_git(
     repository: Path,
     *words: str,
     codes: Collection[int] = (0, 1),
-    input: bytes | None = None,
+    input: bytes = b"",
     who: str | None = None,
     environment: Mapping[str, str] | None = None,
     limit_bytes: int = MOST_OUTPUT_BYTES,
@@ -144,11 +144,11 @@ async def finish_git(
     environment: Mapping[str, str],
     codes: Collection[int],
     timeout_seconds: float,
-    input: bytes | None = None,
+    input: bytes = b"",
     limit_bytes: int = MOST_OUTPUT_BYTES,
 ) -> GitOutcome:
     """Run git in an environment that is given whole; `place` are the words before the command. As `ask_git`."""
-    process = await start_git(*place, *words, environment=environment, has_input=input is not None)
+    process = await start_git(*place, *words, environment=environment)
     try:
         async with asyncio.timeout(timeout_seconds):
             outcome = await _finish(process, input, limit_bytes)
@@ -163,7 +163,7 @@ async def finish_git(
 
 async def stream_git(*words: str, environment: Mapping[str, str], input: bytes = b"") -> AsyncGenerator[bytes]:
     """What git prints, piece by piece. Raises `GitProblem` at the end if git has failed; closing it kills git."""
-    process = await start_git(*words, environment=environment, has_input=True)
+    process = await start_git(*words, environment=environment)
     try:
         await _feed(process, input)
         while chunk := await process.stdout.read(CHUNK_BYTES):
@@ -183,11 +183,10 @@ async def read_complaint(stream: asyncio.StreamReader) -> str:
     return complaint.decode(errors="replace").strip()
 
 
-async def _finish(process: GitProcess, input: bytes | None, limit_bytes: int) -> GitOutcome:
+async def _finish(process: GitProcess, input: bytes, limit_bytes: int) -> GitOutcome:
     async with asyncio.TaskGroup() as group:
         complaint = group.create_task(read_complaint(process.stderr), name="git stderr")
-        if input is not None:
-            group.create_task(_feed(process, input), name="git stdin")
+        group.create_task(_feed(process, input), name="git stdin")
         output, is_cut = await _read_at_most(process.stdout, limit_bytes)
         if is_cut:
             process.signal(signal.SIGKILL)
@@ -196,7 +195,6 @@ async def _finish(process: GitProcess, input: bytes | None, limit_bytes: int) ->
 
 
 async def _feed(process: GitProcess, input: bytes) -> None:
-    assert process.stdin is not None
     with suppress(*PIPE_CLOSED):  # git ended early: its exit code tells why
         process.stdin.write(input)
         await process.stdin.drain()

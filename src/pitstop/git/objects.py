@@ -79,7 +79,6 @@ class ObjectReader:
     async def _exchange(self, question: str, limit_bytes: int | None) -> tuple[StoredObject | None, bool]:
         """The answer, and whether all of it was read."""
         process = await self._started()
-        assert process.stdin is not None
         process.stdin.write(f"{question}\n".encode())
         await process.stdin.drain()
         words = (await process.stdout.readuntil(b"\n")).decode(errors="replace").rstrip("\n").split(" ")
@@ -98,7 +97,6 @@ class ObjectReader:
                 f"--git-dir={self._folder}",
                 *("cat-file", "--batch-command"),
                 environment=git_environment(),
-                has_input=True,
                 has_complaints=False,
             )
         return self._process

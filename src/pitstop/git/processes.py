@@ -3,9 +3,10 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import IO
 
 from pitstop.errors import GitProblem
@@ -19,13 +20,15 @@ PIPE_CLOSED = (BrokenPipeError, ConnectionResetError, RuntimeError)
 class GitProcess:
     """Git in a process group of its own, with its pipes as streams. It must be ended, also when it has ended itself."""
 
-    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+    stdin: asyncio.StreamWriter
+
+    def __init__(self, popen: subprocess.Popen[bytes], input: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         self._popen = popen
+        self._input = input
         self._pidfd = os.pidfd_open(popen.pid)
         self._code: asyncio.Future[int] = loop.create_future()
         self._readers: list[asyncio.ReadTransport] = []
-        self.stdin: asyncio.StreamWriter | None = None
         self.stdout = asyncio.StreamReader(CHUNK_BYTES)
         self.stderr = asyncio.StreamReader(CHUNK_BYTES)  # at its end, if there is no pipe
         self._connecting = loop.create_task(self._connect(), name="start git")
@@ -57,7 +60,7 @@ class GitProcess:
                 await asyncio.wait((self._code, self._connecting))
             except asyncio.CancelledError as error:
                 cancelled = error
-        if self.stdin is not None and not self.stdin.is_closing():
+        if not self.stdin.is_closing():
             self.stdin.transport.abort()
         for transport in self._readers:
             transport.close()
@@ -65,8 +68,7 @@ class GitProcess:
             raise cancelled
 
     async def _connect(self) -> None:
-        if self._popen.stdin is not None:
-            self.stdin = await _open_writer(self._popen.stdin)
+        self.stdin = await _open_writer(self._input)
         await self._open_reader(self.stdout, self._popen.stdout)
         await self._open_reader(self.stderr, self._popen.stderr)
 
@@ -87,13 +89,12 @@ class GitProcess:
 async def start_git(
     *words: str,
     environment: Mapping[str, str],
-    has_input: bool,
     has_complaints: bool = True,
     pass_fds: tuple[int, ...] = (),
 ) -> GitProcess:
     """Start git in a process group of its own. Raises `GitProblem` when it cannot be run."""
     try:
-        process = _spawn(words, environment, has_input, has_complaints, pass_fds)
+        process = _spawn(words, environment, has_complaints, pass_fds)
     except OSError as error:
         raise GitProblem(command_in(words), f"cannot run git: {error.strerror}: install git") from error
     try:
@@ -116,7 +117,7 @@ async def discard(output: asyncio.StreamReader) -> None:
         pass
 
 
-async def _open_writer(pipe: IO[bytes]) -> asyncio.StreamWriter:
+async def _open_writer(pipe: socket.socket) -> asyncio.StreamWriter:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()  # the protocol needs one, although nothing is read here
     transport, protocol = await loop.connect_write_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
@@ -124,25 +125,24 @@ async def _open_writer(pipe: IO[bytes]) -> asyncio.StreamWriter:
 
 
 def _spawn(
-    words: tuple[str, ...],
-    environment: Mapping[str, str],
-    has_input: bool,
-    has_complaints: bool,
-    pass_fds: tuple[int, ...],
+    words: tuple[str, ...], environment: Mapping[str, str], has_complaints: bool, pass_fds: tuple[int, ...]
 ) -> GitProcess:
-    popen = subprocess.Popen(
-        ("git", *words),
-        bufsize=0,
-        stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if has_complaints else subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
-        pass_fds=pass_fds,
-    )
-    try:
-        return GitProcess(popen)
-    except OSError:  # too many open files
-        with popen:
-            popen.kill()
-        raise
+    """Its input is a socket, as with asyncio: a push of 200 MB takes a tenth less than through a pipe."""
+    input, inherited = socket.socketpair()
+    with inherited, ExitStack() as undoing:
+        undoing.enter_context(input)
+        popen = subprocess.Popen(
+            ("git", *words),
+            bufsize=0,
+            stdin=inherited.fileno(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if has_complaints else subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+            pass_fds=pass_fds,
+        )
+        undoing.enter_context(popen)
+        undoing.callback(popen.kill)
+        process = GitProcess(popen, input)
+        undoing.pop_all()
+    return process
