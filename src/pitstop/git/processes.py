@@ -5,9 +5,8 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import IO
 
 from pitstop.errors import GitProblem
 
@@ -22,16 +21,15 @@ class GitProcess:
 
     stdin: asyncio.StreamWriter
 
-    def __init__(self, popen: subprocess.Popen[bytes], input: socket.socket) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], pipes: Sequence[socket.socket]) -> None:
         loop = asyncio.get_running_loop()
         self._popen = popen
-        self._input = input
         self._pidfd = os.pidfd_open(popen.pid)
         self._code: asyncio.Future[int] = loop.create_future()
         self._readers: list[asyncio.ReadTransport] = []
         self.stdout = asyncio.StreamReader(CHUNK_BYTES)
-        self.stderr = asyncio.StreamReader(CHUNK_BYTES)  # at its end, if there is no pipe
-        self._connecting = loop.create_task(self._connect(), name="start git")
+        self.stderr = asyncio.StreamReader(CHUNK_BYTES)
+        self._connecting = loop.create_task(self._connect(*pipes), name="start git")
         loop.add_reader(self._pidfd, self._reap)
 
     async def wait_connected(self) -> None:
@@ -67,15 +65,15 @@ class GitProcess:
         if cancelled is not None:
             raise cancelled
 
-    async def _connect(self) -> None:
-        self.stdin = await _open_writer(self._input)
-        await self._open_reader(self.stdout, self._popen.stdout)
-        await self._open_reader(self.stderr, self._popen.stderr)
+    async def _connect(self, stdin: socket.socket, stdout: socket.socket, stderr: socket.socket | None = None) -> None:
+        self.stdin = await _open_writer(stdin)
+        await self._open_reader(self.stdout, stdout)
+        if stderr is None:
+            self.stderr.feed_eof()
+        else:
+            await self._open_reader(self.stderr, stderr)
 
-    async def _open_reader(self, reader: asyncio.StreamReader, pipe: IO[bytes] | None) -> None:
-        if pipe is None:
-            reader.feed_eof()
-            return
+    async def _open_reader(self, reader: asyncio.StreamReader, pipe: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         self._readers.append(transport)
@@ -127,22 +125,24 @@ async def _open_writer(pipe: socket.socket) -> asyncio.StreamWriter:
 def _spawn(
     words: tuple[str, ...], environment: Mapping[str, str], has_complaints: bool, pass_fds: tuple[int, ...]
 ) -> GitProcess:
-    """Its input is a socket, as with asyncio: a push of 200 MB takes a tenth less than through a pipe."""
-    input, inherited = socket.socketpair()
-    with inherited, ExitStack() as undoing:
-        undoing.enter_context(input)
+    """Its pipes are sockets: uvloop closes others twice, and so perhaps what a thread has opened in between."""
+    ours, theirs = [], []
+    with ExitStack() as undoing, ExitStack() as inherited:
+        for _ in range(3 if has_complaints else 2):
+            here, there = socket.socketpair()
+            ours.append(undoing.enter_context(here))
+            theirs.append(inherited.enter_context(there).fileno())
         popen = subprocess.Popen(
             ("git", *words),
-            bufsize=0,
-            stdin=inherited.fileno(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if has_complaints else subprocess.DEVNULL,
+            stdin=theirs[0],
+            stdout=theirs[1],
+            stderr=theirs[2] if has_complaints else subprocess.DEVNULL,
             env=environment,
             start_new_session=True,
             pass_fds=pass_fds,
         )
         undoing.enter_context(popen)
         undoing.callback(popen.kill)
-        process = GitProcess(popen, input)
+        process = GitProcess(popen, ours)
         undoing.pop_all()
     return process
