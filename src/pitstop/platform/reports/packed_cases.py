@@ -3,6 +3,7 @@
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -42,12 +43,14 @@ class Names:
         self._found: dict[str, int | None] = {}
 
     def find(self, case: str) -> int | None:
-        """The place of a case, by its id; None if it is not there."""
-        if case not in self._found:
-            if len(self._found) == _MOST_FOUND:
-                self._found.clear()
-            self._found[case] = self._search(case)
-        return self._found[case]
+        """The place of a case, by its id; None if it is not there. Threads may ask at the same time."""
+        with suppress(KeyError):
+            return self._found[case]
+        place = self._search(case)
+        if len(self._found) >= _MOST_FOUND:
+            self._found.clear()
+        self._found[case] = place
+        return place
 
     def pairs(self) -> list[tuple[str, str]]:
         """Suite and name of each case, in order."""
