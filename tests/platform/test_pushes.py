@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,18 @@ async def test_a_protected_branch_is_refused_and_the_others_of_a_push_are_taken(
     branches = (await bench.repos.branches(LOCAL, bench.repo)).branches
     assert {branch.name for branch in branches} == {"main", "topic"}
     assert (await bench.newest_push()).ref == "refs/heads/topic"
+
+
+async def test_a_lock_that_a_killed_push_has_left_refuses_no_other(bench: Workbench) -> None:
+    await bench.push_flow()
+    lock = bench.bare / "refs/heads/main.lock"
+    lock.touch()
+    os.utime(lock, times=(0.0, 0.0))
+
+    sha = await bench.commit()
+    await bench.push()
+
+    assert (await bench.newest_push()).new == sha
 
 
 async def test_many_refs_at_once_are_known_and_start_nothing(bench: Workbench) -> None:

@@ -30,7 +30,7 @@ from pitstop.runs.server_runs import ServerRuns
 SCAN_SECONDS = 60.0
 UPKEEP_SECONDS = 3600.0
 AGAIN_SECONDS = 5.0
-STALE_SECONDS = 60.0  # after which what a killed push has left is removed
+STALE_SECONDS = 10.0  # after which what a killed push has left is removed; git holds a lock for milliseconds
 
 log = logging.getLogger(__name__)
 
@@ -143,6 +143,8 @@ class Workshop:
         """Git's answer to one request. When a push is over, what it changed is stored before the context ends."""
         opened = await self.opened.ready(record)
         is_push = request.path == "/git-receive-pack"
+        if is_push:
+            await self._tidy(opened)
         opened.pushing += is_push
         try:
             async with self._backend.answer(opened.bare, request, body) as answer:
@@ -212,12 +214,12 @@ class Workshop:
         elif record.state == "creating":
             await self._make(record)
         if record.state in ("creating", "ready"):
-            await remove_leftovers(self.opened.get(record.id).bare, STALE_SECONDS)
+            await self._tidy(self.opened.get(record.id))
 
     async def _tidy(self, opened: OpenRepo) -> None:
+        """Remove what killed pushes have left: a lock would refuse the next one."""
         try:
-            async with opened.lock:
-                await remove_leftovers(opened.bare, STALE_SECONDS)
+            await remove_leftovers(opened.bare, STALE_SECONDS)
         except OSError as error:
             log.warning("cannot tidy repository %s now: %s", opened.id, error)
 
