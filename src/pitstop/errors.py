@@ -1102,6 +1102,12 @@ class GitProblem(PitstopError):
         self.what = what
         self.reason = reason
 
+    @classmethod
+    def of_start(cls, what: str, error: OSError) -> "GitProblem":
+        """git cannot be run at all."""
+        advice = ": install git" if isinstance(error, FileNotFoundError) else ""
+        return cls(what, f"cannot run git: {error.strerror}{advice}")
+
 
 class RepoExists(CommandRefused):
     """There is a repository with that name already."""

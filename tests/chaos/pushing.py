@@ -5,8 +5,8 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from pitstop.platform.workshop import STALE_SECONDS
 from pitstop.store.sql.store import open_sql_store
 from tests.chaos.world import People, Servers
 from tests.executors.processes import processes_with
-from tests.git.repositories import client_environment, git
+from tests.git.repositories import git, git_running
 from tests.patience import wait_until
 
 REPO = "shop"
@@ -87,24 +87,9 @@ class PushWorld:
             for name, trigger in TRIGGERS.items()
         }
 
-    @asynccontextmanager
-    async def pushing(self, *refs: str) -> AsyncGenerator[asyncio.subprocess.Process]:
+    def pushing(self, *refs: str) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
         """A push that has begun; its client is killed at the end, if it has not ended."""
-        process = await asyncio.create_subprocess_exec(
-            *("git", "push", "--quiet", "origin", *(refs or ("HEAD:main",))),
-            cwd=self.clone,
-            env=client_environment(),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        return git_running(self.clone, "push", "--quiet", "origin", *(refs or ("HEAD:main",)))
 
     async def push(self, *refs: str) -> None:
         """Push, and again until the server has answered that it is done."""

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+import signal
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from pitstop.git.bare import BareRepository
@@ -106,6 +108,26 @@ async def git(folder: Path, *words: str, fails: bool = False, env: Mapping[str, 
             await process.wait()
     assert (process.returncode != 0) == fails, printed
     return printed.strip()
+
+
+@asynccontextmanager
+async def git_running(folder: Path, *words: str) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """The user's git, which is killed at the end if it has not ended."""
+    process = await asyncio.create_subprocess_exec(
+        *("git", *words),
+        cwd=folder,
+        env=client_environment(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
 
 
 def client_environment() -> dict[str, str]:

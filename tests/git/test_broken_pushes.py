@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,32 +15,13 @@ from pitstop.git.bare import BareRepository
 from pitstop.git.commands import run_git
 from pitstop.git.leftovers import remove_leftovers
 from tests.executors.processes import processes_with
-from tests.git.repositories import PUSH, client_environment, commit_on, git, left_in
+from tests.git.repositories import PUSH, client_environment, commit_on, git, git_running, left_in
 from tests.git.serving import GitServer
 from tests.patience import wait_until
 
 RECEIVE_PACK = replace(PUSH, content_type="application/x-git-receive-pack-request")
 
 MAIN = "refs/heads/main"
-
-
-@asynccontextmanager
-async def pushing(work: Path, *words: str) -> AsyncGenerator[asyncio.subprocess.Process]:
-    """A client of its own process group, which is killed at the end."""
-    process = await asyncio.create_subprocess_exec(
-        *("git", *words),
-        cwd=work,
-        env=client_environment(),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
 
 
 async def push_body(work: Path, old: str, new: str) -> bytes:
@@ -80,7 +60,7 @@ async def test_a_push_whose_client_is_killed_half_way_leaves_nothing(
     await add_large_file(work, 20_000_000)  # more than all buffers between client and server take
     server.hold_body_at = 1_000_000
 
-    async with pushing(work, "push", "origin", "main"):
+    async with git_running(work, "push", "origin", "main"):
         await wait_until(lambda: server.received_bytes >= 1_000_000)
     server.body_gate.set()
     await server.wait_idle()
@@ -97,7 +77,7 @@ async def test_a_clone_whose_client_is_killed_half_way_ends_git(
     await add_large_file(work)
     await git(work, "push", "origin", "main")
 
-    async with pushing(work, "clone", server.url, "copy"):
+    async with git_running(work, "clone", server.url, "copy"):
         await wait_until(lambda: server.sent_bytes > 300_000)
     await server.wait_idle()
 

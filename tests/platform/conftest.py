@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.databases import Postgres, postgres
+from tests.module_loops import share_loops
 from tests.platform.workbench import Workbench
 
 __all__ = ["postgres"]
@@ -15,11 +16,7 @@ NUMBERS = count(1)
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """A test that uses the server of its module runs in the loop that the server runs in."""
-    in_module_loop = pytest.mark.asyncio(loop_scope="module")
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent) and "server" in getattr(item, "fixturenames", ()):
-            item.add_marker(in_module_loop, append=False)
+    share_loops(items, Path(__file__).parent)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

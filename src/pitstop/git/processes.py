@@ -94,7 +94,7 @@ async def start_git(
     try:
         process = _spawn(words, environment, has_complaints, pass_fds)
     except OSError as error:
-        raise GitProblem(command_in(words), f"cannot run git: {error.strerror}: install git") from error
+        raise GitProblem.of_start(command_in(words), error) from error
     try:
         await process.wait_connected()
     except BaseException:

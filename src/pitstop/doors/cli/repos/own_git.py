@@ -25,7 +25,7 @@ def git(folder: Path | None, *words: str, shows: bool = False) -> str:
             check=False,
         )
     except OSError as error:
-        raise GitProblem(words[0], f"cannot run git: {error.strerror}: install git") from error
+        raise GitProblem.of_start(_command_in(words), error) from error
     if done.returncode != 0:
         said = (done.stderr or "").strip()
         raise GitProblem(_command_in(words), said or f"it ended with exit code {done.returncode}")
