@@ -13,6 +13,7 @@ from pitstop.errors import GitProblem
 from pitstop.git.commands import git_environment
 from pitstop.git.processes import GitProcess, start_git
 from tests.executors.processes import processes_with
+from tests.patience import wait_here_until, wait_until
 
 OPEN_FILES = Path("/proc/self/fd")
 LOOPS = (asyncio.new_event_loop, uvloop.new_event_loop)
@@ -60,7 +61,7 @@ def test_the_end_closes_all_files(new_loop: NewLoop, tmp_path: Path) -> None:
 @pytest.mark.parametrize("new_loop", LOOPS)
 def test_what_git_left_running_does_not_delay_the_end(new_loop: NewLoop, tmp_path: Path) -> None:
     async def end() -> tuple[bytes, bytes]:
-        process = await start(tmp_path, f"f() {{ setsid sleep 1000 {tmp_path} & echo $!; }}; f")
+        process = await start(tmp_path, "f() { setsid sleep 1000 & echo $!; }; f")
         pid = int(await process.stdout.readline())
         assert await process.wait() == 0
         await process.end()
@@ -85,7 +86,7 @@ def test_an_end_that_is_cancelled_is_completed(new_loop: NewLoop, tmp_path: Path
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         assert runner.run(cancel()) == -signal.SIGKILL
-    assert not processes_with(str(tmp_path))
+    wait_here_until(lambda: not processes_with(str(tmp_path)))
 
 
 async def test_a_process_that_cannot_be_watched_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +96,7 @@ async def test_a_process_that_cannot_be_watched_is_killed(tmp_path: Path, monkey
     monkeypatch.setattr(os, "pidfd_open", no_more)
     with pytest.raises(GitProblem, match=r"git script failed: cannot run git: Too many open files$"):
         await start(tmp_path, "sleep 1000")
-    assert not processes_with(str(tmp_path))
+    await wait_until(lambda: not processes_with(str(tmp_path)))
 
 
 async def test_output_is_whole_after_the_end(tmp_path: Path) -> None:

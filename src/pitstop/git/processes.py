@@ -142,7 +142,7 @@ def _spawn(
             pass_fds=pass_fds,
         )
         undoing.enter_context(popen)
-        undoing.callback(popen.kill)
+        undoing.callback(os.killpg, popen.pid, signal.SIGKILL)
         process = GitProcess(popen, ours)
         undoing.pop_all()
     return process
