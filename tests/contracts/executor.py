@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from signal import SIGKILL, SIGTERM
 from typing import Any, Protocol
 
@@ -41,6 +41,8 @@ from pitstop.errors import (
 )
 from pitstop.executors.fake import FakeCommand
 
+# What places and shells may give a command that inherits nothing
+GIVEN = {"PATH", "HOME", "HOSTNAME", "PWD", "OLDPWD", "SHLVL", "_", "TINI_KILL_PROCESS_GROUP", "container"}
 PARTS: tuple[Part, ...] = ("repo", "home", "artifacts", "control")
 
 
@@ -126,6 +128,25 @@ def _shows_files(command: FakeCommand) -> None:
     command.exit()
 
 
+def _tells_variables(command: FakeCommand) -> None:
+    command.say("".join(f"{name}={value}\n" for name, value in command.command.env.items()))
+    command.exit()
+
+
+def _tells_interfaces(command: FakeCommand) -> None:
+    command.say("lo: 127.0.0.1\n" if command.command.network == "none" else "eth0: 127.0.0.1\n")
+    command.exit()
+
+
+def _spoils_what_it_can(command: FakeCommand) -> None:
+    for path in ("a", "tests/a", "src/made/code"):
+        if not any(PurePath(path).is_relative_to(each) for each in command.command.read_only):
+            (command.repo / path).write_text("spoiled")
+            command.say(f"could spoil {path}\n")
+    (command.repo / "src/free").write_text("new\n")
+    command.exit()
+
+
 def _links_out(command: FakeCommand) -> None:
     (command.repo / "out").symlink_to("../home")
     (command.repo / "x-out").symlink_to("../home/x")
@@ -139,6 +160,22 @@ def _links_inside(command: FakeCommand) -> None:
     command.exit()
 
 
+SPOILING = """
+attempt() { if sh -c "$1" 2>/dev/null; then echo "could $1"; fi; }
+attempt 'echo spoiled > tests/a'
+attempt 'echo more > tests/more'
+attempt 'rm tests/a'
+attempt 'mv tests elsewhere'
+attempt 'echo spoiled > src/made/code'
+attempt 'rm src/made/code'
+attempt 'mv src/made/code code'
+attempt 'ln src/made/code linked && echo spoiled > linked'
+attempt 'mv src/made src/kept'
+attempt 'mv src kept'
+attempt 'cd .. && mv repo kept'
+attempt 'mount -o remount,bind,rw tests || umount tests'
+echo new > src/free
+"""
 PROGRAMS: Mapping[str, Program] = {
     "says hello": Program("echo hello; echo oops >&2; exit 3", _says_hello),
     "does nothing": Program("true", FakeCommand.exit),
@@ -155,6 +192,12 @@ PROGRAMS: Mapping[str, Program] = {
     "tells its colour": Program("printf %s $COLOUR", _tells_colour),
     "writes a and b": Program("printf first > a; printf second > b", _writes_a_and_b),
     "spoils a, adds c": Program("printf spoiled > a; rm -f b; printf third > c", _spoils_a_and_adds_c),
+    "tells its variables": Program("env", _tells_variables),
+    "tells its interfaces": Program(
+        "cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' \\n'; echo : $(grep -om1 127.0.0.1 /proc/net/fib_trie)",
+        _tells_interfaces,
+    ),
+    "spoils what it can": Program(SPOILING, _spoils_what_it_can),
     "links out": Program("ln -s ../home out; ln -s ../home/x x-out", _links_out),
     "links inside": Program("mkdir folder; printf inside > folder/file; ln -s folder link", _links_inside),
     "shows files": Program('for f in *; do echo "$f=$(cat $f)"; done', _shows_files),
@@ -295,6 +338,44 @@ class ExecutorContract:
 
     async def test_a_command_gets_its_environment(self, place: Place, workspace: WorkspaceRef) -> None:
         assert await output(place, workspace, "tells its colour", env={"COLOUR": "grün"}) == "grün".encode()
+
+    async def test_a_command_that_inherits_nothing_gets_path_and_what_is_its_own(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        said = await output(place, workspace, "tells its variables", inherits=False, env={"COLOUR": "red"})
+        names = {line.partition("=")[0] for line in said.decode().splitlines()}
+
+        assert "COLOUR" in names
+        assert {name for name in names if not name.startswith("PITSTOP_")} <= {"COLOUR", *GIVEN}
+
+    async def test_what_is_read_only_to_a_command_cannot_be_changed_removed_renamed_or_replaced(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        files = place.executor.files(workspace)
+        paths = ("a", "tests/a", "src/made/code")
+        for path in paths:
+            await files.write("repo", path, b"first")
+
+        guarded = ("a", "tests", "src/made/code")
+        said = await confined_output(place, workspace, "spoils what it can", key="1", read_only=guarded)
+
+        assert said == b""
+        assert {await files.read("repo", path) for path in paths} == {b"first"}
+        assert await files.read("repo", "src/free") == b"new\n"
+        assert (await run(place, workspace, "spoils a, adds c", key="2")).state == "completed"  # others still can
+
+    async def test_a_path_that_is_not_there_cannot_be_read_only_and_the_command_is_refused(
+        self, place: Place, workspace: WorkspaceRef
+    ) -> None:
+        result = await run(place, workspace, "does nothing", read_only=("missing",))
+
+        assert (result.state, result.exit_code) == ("failed", 126)
+        assert result.reason == "cannot protect missing: there is no such file or folder"
+
+    async def test_a_command_without_network_has_only_a_loopback(self, place: Place, workspace: WorkspaceRef) -> None:
+        said = await confined_output(place, workspace, "tells its interfaces", network="none")
+
+        assert said == b"lo: 127.0.0.1\n"
 
     async def test_a_second_start_with_the_same_key_starts_nothing(self, place: Place, workspace: WorkspaceRef) -> None:
         first = await place.executor.start(workspace, place.command("says hello", "k"))
@@ -840,6 +921,17 @@ async def output(
     executor = executor or place.executor
     command = await executor.start(workspace, place.command(program, key, **fields))
     return said([chunk async for chunk in executor.logs(command)], "stdout")
+
+
+async def confined_output(
+    place: Place, workspace: WorkspaceRef, program: str, *, key: str = "k", **fields: Any
+) -> bytes:
+    """The same, where this machine can confine commands. Where it cannot, the test ends with what that needs."""
+    said = await output(place, workspace, program, key=key, **fields)
+    result = await place.executor.wait(CommandRef(workspace.id, key))
+    if "needs root or user namespaces" in result.reason:
+        pytest.skip(result.reason)
+    return said
 
 
 async def all_chunks(place: Place, command: CommandRef, offset: int = 0) -> list[LogChunk]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pitstop.engine.container import ContainerOptions
+from pitstop.engine.container import ContainerOptions, Service
 from pitstop.engine.executor import Placement
 from pitstop.errors import Unavailable
 from pitstop.executors.machine.containers import command as container_command
@@ -228,6 +228,43 @@ async def test_too_little_memory_is_told_from_a_kill(bench: Bench) -> None:
 
     assert (result.state, result.signal, result.out_of_memory) == ("failed", SIGKILL, True)
     assert "memory" in result.reason
+
+
+async def test_a_fork_bomb_meets_the_limit_of_processes(bench: Bench) -> None:
+    bomb = "for each in $(seq 30); do sleep 1000 & done; echo went off"
+
+    result, said = await bench.run(bomb, pids=10)
+
+    assert result.state == "failed"
+    assert "can't fork" in said
+    assert "went off" not in said
+
+
+async def test_what_a_container_without_network_cannot_have_is_refused(bench: Bench) -> None:
+    services = ContainerOptions(services=(Service(name="db", image=BOX),))
+    result, _ = await bench.run("true", network="none", container=services)
+    assert (result.exit_code, result.reason) == (
+        126,
+        "a command without network cannot use services (db): remove them, or allow the network",
+    )
+
+    result, _ = await bench.run("true", network="none", forwards={8080: "relay.sock"})
+    assert result.exit_code == 126
+    assert "ports cannot be forwarded into a container" in result.reason
+
+
+async def test_in_place_a_protected_folder_around_the_workspace_leaves_its_home_writable(
+    docker: Docker, tmp_path: Path
+) -> None:
+    (tmp_path / ".pitstop").mkdir()
+    (tmp_path / ".pitstop/flow.yaml").write_text("first")
+    async with open_bench(docker, tmp_path / ".pitstop/workspaces", folder=str(tmp_path)) as bench:
+        script = 'exec 2>&1; echo spoiled > .pitstop/flow.yaml; mv .pitstop old; touch made "$HOME/made" && echo home'
+        _, said = await bench.run(script, shell=("sh",), read_only=(".pitstop",))
+
+    assert "home" in said.splitlines()
+    assert (tmp_path / ".pitstop/flow.yaml").read_text() == "first"
+    assert (tmp_path / "made").exists()
 
 
 async def test_limits_reach_the_engine(bench: Bench) -> None:

@@ -96,6 +96,22 @@ async def test_a_command_that_is_cancelled_while_its_engine_is_away_is_ended_whe
     assert podman.left() == {}
 
 
+async def test_a_command_is_kept_from_protected_files_the_network_and_a_fork_bomb(bench: Bench) -> None:
+    (bench.repo / "src/made").mkdir(parents=True)
+    (bench.repo / "src/made/code").write_text("first")
+    script = """
+        exec 2>&1
+        echo spoiled > src/made/code; rm src/made/code; mv src/made src/kept; mv src kept; echo * src/*
+        cut -d: -f1 /proc/net/dev | tail -n +3
+        for each in $(seq 30); do sleep 1000 & done; echo went off
+    """
+    _, said = await bench.run(script, shell=("sh",), read_only=("src/made/code",), network="none", pids=10)
+
+    assert (bench.repo / "src/made/code").read_text() == "first"
+    assert [line.strip() for line in said.splitlines() if ":" not in line] == ["src src/made", "lo"]
+    assert "can't fork" in said
+
+
 async def test_a_service_is_reached_by_its_name(bench: Bench) -> None:
     web = Service(
         name="web",

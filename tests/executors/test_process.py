@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Iterator
@@ -13,10 +12,9 @@ from typing import Any
 import pytest
 
 from pitstop.engine.executor import Command, CommandRef, CommandResult, Placement, Shell, ShellRequest, WorkspaceRef
-from pitstop.errors import NoRunner, PitstopError, WorkspaceLost
+from pitstop.errors import PitstopError, WorkspaceLost
 from pitstop.executors.machine.processes import terminal
 from pitstop.executors.machine.processes.executor import ProcessExecutor
-from pitstop.executors.machine.processes.read_only import read_only_argv
 from pitstop.executors.machine.snapshots.store import SnapshotStore
 from pitstop.steps.commands import why_it_ended
 from tests.executors.processes import descendants_of, parent_of, processes_with, wait_ended
@@ -445,16 +443,6 @@ async def test_to_a_read_only_shell_the_whole_workspace_is_read_only_and_stays_s
     await read_until(shell, b"elsewhere it may")
 
 
-async def test_where_there_is_no_read_only_view_the_error_says_what_it_needs(tmp_path: Path) -> None:
-    executor = ProcessExecutor(tmp_path, env={"PATH": "/nowhere"})
-    workspace = await executor.acquire(Placement())
-
-    for _ in range(2):
-        with pytest.raises(NoRunner, match=r"read-only.*needs unshare, mount and setpriv.*command not found: unshare"):
-            await executor.shell(workspace, ShellRequest(read_only=True))
-    await executor.close()
-
-
 async def test_a_workspace_that_is_released_while_a_read_only_view_is_tried_tells_nothing_of_the_machine(
     bench: Bench,
 ) -> None:
@@ -477,21 +465,6 @@ async def failure_of(waiting: Awaitable[object]) -> Exception | None:
     except PitstopError as error:
         return error
     return None
-
-
-def test_one_who_is_not_root_has_a_read_only_view_in_a_user_namespace_or_is_told(tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="pitstop-nobody-") as folder:
-        program = "touch x; mount -o remount,bind,rw .; touch x; id -u"
-        argv = read_only_argv(
-            [folder.encode()], folder.encode(), [b"sh", b"-c", program.encode()], user=65534, group=65534
-        )
-        if os.geteuid() == 0:
-            os.chown(folder, 65534, 65534)
-            argv = [b"setpriv", b"--reuid=65534", b"--regid=65534", b"--clear-groups", b"--", *argv]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
-
-        assert [*Path(folder).iterdir()] == []
-        assert done.stderr.count("Read-only file system") == 2 if done.returncode == 0 else done.stderr
 
 
 # --- Workspaces in place

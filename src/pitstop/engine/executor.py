@@ -85,6 +85,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     LIVE_INPUT one that `write` fills until `close_input`, and that ends when Pitstop does.
     With `image` it runs in a container of that image, made as `container` says, where the workspace has the same paths.
     With `script_file` the script is in that file too, and must be read from there: it may contain secrets.
+    Without `inherits` it gets none of the variables of the place, but PATH and those of the workspace.
+    `read_only` are files and folders, relative to the repo, that it cannot change, remove, rename or replace, nor can
+    it rename their parents. Where `network` is `none` it has only a loopback of its own, and no services; `forwards`
+    are ports of 127.0.0.1 there that lead to Unix sockets, named relative to the workspace's control folder.
+    `pids` is how many processes and threads it can have at a time. A place that cannot do one of these refuses it.
     A word of `argv` that is PITSTOP_PYTHON, or begins with PITSTOP_PACKAGE, names a file of Pitstop at the place.
     """
 
@@ -95,6 +100,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     shell: tuple[str, ...] = ("sh", "-e")
     cwd: str = "."
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    inherits: bool = True
+    read_only: tuple[str, ...] = ()
+    network: Literal["all", "none"] = "all"
+    forwards: Mapping[int, str] = msgspec.field(default_factory=dict)
+    pids: int | None = None
     stdin: bytes | Literal["live"] | None = None
     image: str | None = None
     container: ContainerOptions = msgspec.field(default_factory=ContainerOptions)
@@ -102,6 +112,13 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if bool(self.argv) == (self.script is not None):
             raise ValueError(f"command {self.key!r} needs either argv or a script")
+        if self.forwards and self.network != "none":
+            raise ValueError(f"command {self.key!r} can forward ports only without a network")
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether it needs more of a place than to be run there."""
+        return bool(self.read_only) or self.network != "all" or self.pids is not None
 
 
 class CommandRef(msgspec.Struct, frozen=True):
@@ -210,6 +227,7 @@ class Executor(Protocol):
     - make `start` idempotent by the execution key, and `release`, `remove_workspace`, `cancel` and `close` idempotent;
     - leave nothing running when a cancelled `acquire`, `shell` or `start` raises `CancelledError`;
     - resolve the placeholders in `Command.argv`;
+    - refuse a command that it cannot confine as asked, with what is missing, and never run it without that;
     - keep the promises that `tests/contracts/executor.py` checks.
 
     Every method may raise `Unavailable` (it may be repeated) and, given a workspace, `WorkspaceLost` (it is final).

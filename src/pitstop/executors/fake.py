@@ -286,6 +286,8 @@ class FakeExecutor:
         name = command.script if command.script is not None else command.argv[0]
         if posixpath.normpath(command.cwd).split("/")[0] in ("..", ""):
             started.refuse(EXIT_NOT_EXECUTABLE, f"cannot run in the folder {command.cwd}: it is outside the workspace")
+        elif missing := [path for path in command.read_only if not (started.repo / path).exists()]:
+            started.refuse(EXIT_NOT_EXECUTABLE, f"cannot protect {missing[0]}: there is no such file or folder")
         elif name not in self._programs:
             started.refuse(EXIT_NOT_FOUND, f"command not found: {name}")
         else:

@@ -15,7 +15,8 @@ from pitstop.engine.executor import LIVE_INPUT, Command, CommandResult, Workspac
 from pitstop.engine.workspace_files import command_file_name
 from pitstop.errors import WorkspaceLost
 from pitstop.executors.machine.containers.attached import attach, drain, feed
-from pitstop.executors.machine.containers.config import ContainerRequest, container_config
+from pitstop.executors.machine.containers.config import NO_NETWORK, ContainerRequest, container_config
+from pitstop.executors.machine.containers.confined import protected_from
 from pitstop.executors.machine.containers.engine import (
     NOT_THERE,
     Answer,
@@ -203,6 +204,7 @@ class ContainerCommand:
 
     async def _make(self, yard: Yard, cwd: str, stack: AsyncExitStack) -> socket.socket:
         command, options = self._command, self._command.container
+        protected = protected_from(command, self._workspace)
         image = await yard.images.get(self._image_name, options.pull, options.platform, self.log.say)
         self._seen = replace(self._seen, digest=image.digest)
         self._beside = await stack.enter_async_context(
@@ -217,7 +219,9 @@ class ContainerCommand:
             options=options,
             labels=self._labels,
             has_input=command.stdin is not None,
-            networks=self._beside.networks,
+            protected=protected,
+            networks=self._beside.networks if command.network == "all" else (NO_NETWORK,),
+            most_processes=command.pids,
         )
         stack.push_async_callback(remove_container, yard.engine, self.name)
         await make_container(yard, self.name, request, self._workspace)

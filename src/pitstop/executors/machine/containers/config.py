@@ -11,10 +11,13 @@ from pitstop.engine.container import ContainerOptions
 from pitstop.engine.executor import WorkspaceRef
 from pitstop.executors.machine.containers.engine import EngineInfo
 from pitstop.executors.machine.containers.images import Image
+from pitstop.executors.machine.workspaces.protected import Protected
 from pitstop.executors.machine.workspaces.workspace import path_in_repo
 
 USER_OF_IMAGE = "image"
+NO_NETWORK = "none"
 NANO = 1_000_000_000
+NOTHING_PROTECTED = Protected()
 
 
 class ContainerRequest(Struct, frozen=True, kw_only=True):
@@ -29,6 +32,7 @@ class ContainerRequest(Struct, frozen=True, kw_only=True):
     has_input: bool = False
     is_terminal: bool = False
     read_only: bool = False
+    protected: Protected = NOTHING_PROTECTED
     networks: tuple[str, ...] = ()
     most_processes: int | None = None
 
@@ -59,7 +63,7 @@ def container_config(request: ContainerRequest, workspace: WorkspaceRef, info: E
         "HostConfig": {
             "Init": True,
             "LogConfig": {"Type": "none"},
-            "Mounts": mounts_of(workspace, read_only=request.read_only),
+            "Mounts": mounts_of(workspace, request.protected, read_only=request.read_only),
             **limits_of(options),
             **({"PidsLimit": request.most_processes} if request.most_processes else {}),
             **_isolation(options.user, info),
@@ -96,9 +100,17 @@ def folder_in_repo(workspace: WorkspaceRef, relative: str) -> str:
     return str(path)
 
 
-def mounts_of(workspace: WorkspaceRef, *, read_only: bool = False) -> list[dict[str, Any]]:
+def mounts_of(
+    workspace: WorkspaceRef, protected: Protected = NOTHING_PROTECTED, *, read_only: bool = False
+) -> list[dict[str, Any]]:
+    """The folders of the workspace, and what is protected in them: a mount cannot be renamed, nor its parents."""
     folders = (workspace.repo, workspace.home, workspace.artifacts, workspace.control)
-    return [{"Type": "bind", "Source": folder, "Target": folder, "ReadOnly": read_only} for folder in folders]
+    is_read_only = {
+        **dict.fromkeys(folders, read_only),
+        **dict.fromkeys(map(str, protected.parents), read_only),
+        **dict.fromkeys(map(str, protected.paths), True),
+    }
+    return [{"Type": "bind", "Source": path, "Target": path, "ReadOnly": is_so} for path, is_so in is_read_only.items()]
 
 
 def limits_of(options: ContainerOptions) -> dict[str, Any]:

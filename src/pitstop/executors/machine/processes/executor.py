@@ -27,10 +27,11 @@ from pitstop.engine.executor import (
 from pitstop.engine.threads import in_thread
 from pitstop.errors import NoRunner, Unavailable, WorkspaceLost
 from pitstop.executors.machine.processes.argv import argv_of
+from pitstop.executors.machine.processes.confined import UNCONFINED, Confinement, confinement_of
+from pitstop.executors.machine.processes.confinement_check import ConfinementCheck
 from pitstop.executors.machine.processes.held_workspace import HeldWorkspace
 from pitstop.executors.machine.processes.keeper_process import KeeperProcess, spawn_keeper
 from pitstop.executors.machine.processes.live_input import LiveInput
-from pitstop.executors.machine.processes.read_only import NEEDED, read_only_argv
 from pitstop.executors.machine.processes.result import result_of, stored_result
 from pitstop.executors.machine.processes.spawn import Request
 from pitstop.executors.machine.processes.supervisors import Supervised, Supervisors, ended_before, refused
@@ -86,7 +87,7 @@ class ProcessExecutor:
         self._started: dict[str, tuple[CommandRef, Supervised]] = {}
         self._found: dict[str, CommandResult] = {}  # of those that ended under a former holder of the workspace
         self._supervisors = Supervisors(lease_seconds, self._workspaces.notice_lapse, new_keeper)
-        self._not_read_only: str | None = None  # why there is no read-only view here; empty if there is
+        self._check = ConfinementCheck(self._supervisors)
         self._before_release: list[BeforeRelease] = []
         self._closed = asyncio.Event()
         self.orphans = self._workspaces.orphans
@@ -122,7 +123,9 @@ class ProcessExecutor:
             "PITSTOP_ARTIFACTS": str(workspace.artifacts),
             EPOCH_VARIABLE: epoch.name,
         }
-        self._held[workspace.id] = HeldWorkspace(workspace, {**self._env, **_encoded(given)})
+        path = {name: value for name, value in self._env.items() if name == b"PATH"}
+        own = {**path, **_encoded(given)}
+        self._held[workspace.id] = HeldWorkspace(workspace, {**self._env, **own}, own)
         return workspace.ref(self._runner)
 
     async def release(self, workspace: WorkspaceRef, *, keep: bool = False) -> None:
@@ -185,8 +188,11 @@ class ProcessExecutor:
             return self._started[command.key][0]
         held = self._find(workspace)
         ref = CommandRef(workspace.id, command.key)
+        confinement = await self._confine(workspace, held, command) if command.is_confined else UNCONFINED
+        if command.key in self._started:  # by another call, while this one waited
+            return ref
         try:
-            self._started[command.key] = ref, self._start(held, command)
+            self._started[command.key] = ref, self._start(held, command, confinement)
         except OSError as error:
             raise Unavailable(f"could not start a supervisor for command {command.key!r}: {error}") from error
         return ref
@@ -220,20 +226,32 @@ class ProcessExecutor:
         """Start the recorder of the command with this key, which runs in a container. Raises WorkspaceLost, OSError."""
         return self._supervisors.start(recording.request(self._find(workspace), key), [recording.stdin])
 
-    def _start(self, held: HeldWorkspace, command: Command) -> Supervised:
+    async def _confine(self, workspace: WorkspaceRef, held: HeldWorkspace, command: Command) -> Confinement | str:
+        """What the command is kept from, or why that cannot be had."""
+        try:
+            confinement = confinement_of(command, held.workspace)
+        except ValueError as error:
+            return str(error)
+        return await self._why_not(confinement, workspace) or confinement
+
+    def _start(self, held: HeldWorkspace, command: Command, confinement: Confinement | str) -> Supervised:
         held.workspace.discard_end_of(command.key)
         log = held.workspace.log_of(command.key)
         if command.image is not None:
             return refused(log, f"image {command.image}: this executor cannot run containers")
+        if isinstance(confinement, str):
+            return refused(log, confinement)
         try:
             cwd = path_in_repo(held.workspace.repo, command.cwd)
         except ValueError as error:
             return refused(log, f"cannot run in the folder {command.cwd}: {error}")
+        inherited = held.env if command.inherits else held.own_env
         request = Request(
             log=log,
             argv=[os.fsencode(argument) for argument in argv_of(command, log)],
-            env={**held.env, b"PITSTOP_EXECUTION_KEY": os.fsencode(command.key), **_encoded(command.env)},
+            env={**inherited, b"PITSTOP_EXECUTION_KEY": os.fsencode(command.key), **_encoded(command.env)},
             cwd=os.fsencode(cwd),
+            before=confinement.argv(os.fsencode(cwd)) if command.is_confined else None,
             stores_end=held.workspace.named,
         )
         if command.stdin is None:
@@ -300,9 +318,9 @@ class ProcessExecutor:
         held = self._find(workspace)
         folder = os.fsencode(path_in_repo(held.workspace.repo, request.cwd))
         words = [os.fsencode(word) for word in request.argv] or [held.env.get(b"SHELL", b"/bin/sh")]
-        if request.read_only:
-            await self._check_read_only(workspace, held)
-            words = read_only_argv(held.roots(), folder, words)
+        confinement = Confinement(read_only=tuple(held.roots())) if request.read_only else None
+        if confinement is not None and (why_not := await self._why_not(confinement, workspace)):
+            raise NoRunner("a read-only view of a workspace", [f"{self._runner}, where {why_not}"])
         try:
             outer, inner = open_terminal(request.rows, request.cols)
         except OSError as error:
@@ -312,6 +330,7 @@ class ProcessExecutor:
             argv=words,
             env={b"TERM": b"xterm-256color", **held.env, **_encoded(request.env)},
             cwd=folder,
+            before=None if confinement is None else confinement.argv(folder),
             terminal=os.ttyname(inner),
         )
         try:
@@ -325,23 +344,9 @@ class ProcessExecutor:
         held.shells.append(shell)
         return shell
 
-    async def _check_read_only(self, workspace: WorkspaceRef, held: HeldWorkspace) -> None:
-        """Raises NoRunner if this machine cannot show a workspace read-only. Tried once."""
-        if self._not_read_only is None:
-            log = f"{held.workspace.logs}/.read-only"
-            argv = read_only_argv(held.roots(), b"/", [b"true"])
-            try:
-                supervised = self._supervisors.start(Request(log=log, argv=argv, env=held.env, cwd=b"/"))
-            except OSError as error:
-                raise Unavailable(f"could not start a supervisor for the shell: {error}") from error
-            result = result_of(await supervised.wait_ended())
-            self._find(workspace)  # one that was released meanwhile tells nothing of this machine
-            if result.state == "lost":
-                raise Unavailable(f"could not check for read-only mounts: {result.reason}")
-            self._not_read_only = "" if result.state == "completed" else _text_of(log) or result.reason
-        if self._not_read_only:
-            there = f"{self._runner}, where that needs {NEEDED}, and failed: {self._not_read_only}"
-            raise NoRunner("a read-only view of a workspace", [there])
+    async def _why_not(self, confinement: Confinement, workspace: WorkspaceRef) -> str:
+        """Why nothing can be confined like that here; nothing if it can."""
+        return await self._check.why_not(confinement, self._find(workspace), lambda: self.check_held(workspace))
 
     async def close(self, *, keep: bool = False) -> None:
         self._closed.set()
@@ -378,14 +383,6 @@ class ProcessExecutor:
         if self._lease_seconds is None:
             return f"the contents of {self._workspaces.folder} were removed"
         return LAPSED.format(seconds=self._lease_seconds)
-
-
-def _text_of(log: str) -> str:
-    """What a command wrote, which may be nothing; for a few lines of an error."""
-    try:
-        return Path(log).read_text(errors="replace").strip()
-    except FileNotFoundError:
-        return ""
 
 
 def _architecture() -> str | tuple[str, ...]:

@@ -14,6 +14,7 @@ class HeldWorkspace(Struct):
 
     workspace: Workspace
     env: dict[bytes, bytes]
+    own_env: dict[bytes, bytes]  # for commands that inherit nothing
     shells: list[Shell] = field(default_factory=list)
     is_left: bool = False
     is_kept: bool = False

@@ -34,6 +34,7 @@ FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
 class Request:
     """What a supervisor is to start. With `terminal`, the name of a terminal's inner side, there are no pipes.
 
+    `before` are words of a program in front of the command, which gets the path of the command's program and its argv.
     With `stores_end` the supervisor stores how the command ended before it reports that. With `container` it is the
     recorder of a command in one, and that is what is known of it: `image_digest` and `started_at`.
     """
@@ -45,6 +46,7 @@ class Request:
         argv: list[bytes],
         env: dict[bytes, bytes],
         cwd: bytes,
+        before: "list[bytes] | None" = None,
         terminal: str = "",
         stores_end: bool = False,
         container: "dict[str, Any] | None" = None,
@@ -53,6 +55,7 @@ class Request:
         self.argv = argv
         self.env = env
         self.cwd = cwd
+        self.before = before or []
         self.terminal = terminal
         self.stores_end = stores_end
         self.container = container
@@ -121,8 +124,8 @@ def _start(request: Request, actions: FileActions) -> int:
         raise NotStarted(EXIT_NOT_FOUND, f"command not found: {name}")
     try:
         return os.posix_spawn(
-            program,
-            request.argv,
+            request.before[0] if request.before else program,
+            [*request.before, program, *request.argv] if request.before else request.argv,
             request.env,
             file_actions=actions,
             setsid=True,
