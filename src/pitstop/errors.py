@@ -404,8 +404,8 @@ class NoFiles(CommandRefused):
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"no files are stored for {where}: files are stored before each step of a run that is debugged in its own "
-            f"workspace, and before a step with `snapshot: true`"
+            f"no files are stored for {where}: files are stored before a step with `snapshot: true`, and in a run with "
+            f"its own workspace before each step if it is debugged, and before each tool call of an agent"
         )
         self.where = where
 

@@ -33,7 +33,7 @@ class Bench:
     def __init__(self, workplace: Workplace, evaluator: JqWorker, workspace: WorkspaceRef) -> None:
         self.workplace = workplace
         self.workspace = workspace  # with the folders of this machine
-        self._evaluator = evaluator
+        self.evaluator = evaluator
         self._said = bytearray()
         self._said_more = asyncio.Event()
         self.said_bytes = 0
@@ -91,7 +91,7 @@ class Bench:
     ) -> Run:
         """A run of a whole plan, to its end."""
         run = Run(
-            Plan(root, limits=self.limits), dict(values), Ports(self._evaluator, SystemClock(), step_types), log=log
+            Plan(root, limits=self.limits), dict(values), Ports(self.evaluator, SystemClock(), step_types), log=log
         )
         await run.execute()
         return run

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, field
 
+from pitstop.definition.name_patterns import pattern_regex
 from pitstop.engine.frame import Paths
 from pitstop.engine.verdict import Position
 from pitstop.errors import BadBreakpoint, BadExpression, CommandRefused, UnknownBreakpoint
@@ -19,7 +20,10 @@ from pitstop.plan.values import as_json
 
 Condition = str | Callable[[dict[str, Any]], object]
 
-_OPTIONAL = ("step", "kind", "file", "line", "condition", "hits", "log", "once", "group", "state", "note")
+_OPTIONAL = (
+    *("step", "kind", "file", "line", "tool", "path"),
+    *("condition", "hits", "log", "once", "group", "state", "note"),
+)
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
 
 
@@ -31,6 +35,8 @@ class Breakpoint(Struct):
     kind: str | None = None  # a place: every step of this type
     file: str | None = None  # a place: a line of a file
     line: int | None = None
+    tool: str | None = None  # stops at tool calls in an agent: their class, such as `shell`, their name, or `any`
+    path: str | None = None  # stops at tool calls about a file that matches this pattern, such as `src/**`
     position: Position = "before"  # `before`, `after` or `error`
     condition: Condition | None = None  # jq on the scope, or a function that takes it
     hits: str | None = None  # which hits stop, such as `>= 3`, `== 5` or `% 2`
@@ -48,10 +54,17 @@ class Breakpoint(Struct):
     def __post_init__(self) -> None:
         if sum(place is not None for place in (self.step, self.kind, self.line)) > 1:
             raise BadBreakpoint("a breakpoint needs exactly one location: a step, a step type, or a line")
+        if self.is_for_calls and self.state is not None:
+            raise BadBreakpoint("a breakpoint for tool calls cannot watch a value: use `condition` instead of `state`")
         if self.position not in ("before", "after", "error"):
             raise BadBreakpoint(f"invalid position {self.position!r}: use before, after or error")
         if self.line is not None and self.file is None:
             raise BadBreakpoint(f"line {self.line} needs a file: pass file=...")
+        if self.path is not None:
+            try:
+                pattern_regex(self.path)
+            except ValueError as error:
+                raise BadBreakpoint(f"the path pattern {self.path!r} {error}") from error
         if self.hits is not None and not _HITS.fullmatch(str(self.hits)):
             raise BadBreakpoint(f"invalid hit count {self.hits!r}: use for example '>= 3', '== 5' or '% 2'")
         if self.equals is not UNSET and self.state is None:
@@ -65,6 +78,11 @@ class Breakpoint(Struct):
                 parse_template(self.log)
             except BadExpression as error:
                 raise BadBreakpoint(f"invalid log message: {error}") from error
+
+    @property
+    def is_for_calls(self) -> bool:
+        """Whether it stops at tool calls inside a step, and not at the step."""
+        return self.tool is not None or self.path is not None
 
     @property
     def is_everywhere(self) -> bool:
@@ -108,6 +126,12 @@ class Breakpoint(Struct):
         if self.position == "after":
             return position == "after" or (position == "error" and not (is_propagated and self.is_everywhere))
         return position == "before"
+
+    def is_for_call(self, tool: Mapping[str, Any]) -> bool:
+        """Whether it is meant for this tool call, as `.tool` describes it."""
+        if self.tool not in (None, "any", tool["tool"], tool["name"]):
+            return False
+        return self.path is None or any(re.fullmatch(pattern_regex(self.path), path) for path in tool["paths"])
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that JSON can say of it; a condition that is a function cannot be kept."""
@@ -158,6 +182,7 @@ class BreakpointTable:
         self._by_step: dict[str | None, list[Breakpoint]] = {}  # those at a place, by the step they name, if any
         self._by_path: dict[str, list[Breakpoint]] = {}
         self._everywhere: list[Breakpoint] = []
+        self._for_calls: dict[int, Breakpoint] = {}
         self._plan: Plan | None = None
         self._last_id = 0
 
@@ -184,7 +209,9 @@ class BreakpointTable:
         self._shown[breakpoint.id] = breakpoint.as_dict()
         if breakpoint.state is not None:
             self.watching.append(breakpoint)
-        if breakpoint.is_everywhere:
+        if breakpoint.is_for_calls:
+            self._for_calls[breakpoint.id] = breakpoint
+        elif breakpoint.is_everywhere:
             self._everywhere.append(breakpoint)
         else:
             self._by_step.setdefault(_step_named_by(breakpoint), []).append(breakpoint)
@@ -218,6 +245,8 @@ class BreakpointTable:
         del self._all[breakpoint_id], self._shown[breakpoint_id]
         if breakpoint in self.watching:
             self.watching.remove(breakpoint)
+        if self._for_calls.pop(breakpoint_id, None) is not None:
+            return breakpoint
         if breakpoint.is_everywhere:
             self._everywhere.remove(breakpoint)
         else:
@@ -243,6 +272,9 @@ class BreakpointTable:
         for breakpoint in sorted(known, key=lambda each: each.id):
             with suppress(CommandRefused):  # of another plan: it matches nothing here
                 self._find_paths(breakpoint)
+        for breakpoint in self._for_calls.values():
+            with suppress(CommandRefused):
+                self._find_paths(breakpoint)
 
     def gate(self) -> Paths:
         """The steps before or after which somebody wants to be asked. The set is alive: it follows what is added."""
@@ -251,6 +283,22 @@ class BreakpointTable:
         if any(each.enabled and (each.state is not None or each.position != "error") for each in self._everywhere):
             return EVERYWHERE
         return self._by_path
+
+    def call_gate(self) -> Paths:
+        """The steps whose tool calls have breakpoints."""
+        enabled = [each for each in self._for_calls.values() if each.enabled and not self.is_muted]
+        if any(each.is_everywhere for each in enabled):
+            return EVERYWHERE
+        return frozenset(path for each in enabled for path in each.paths)
+
+    def at_call(self, step: str, occurrence: str) -> Iterable[Breakpoint]:
+        """The enabled breakpoints for the tool calls of this occurrence of a step."""
+        if self.is_muted:
+            return ()
+        here = [
+            each for each in self._for_calls.values() if each.enabled and (each.is_everywhere or step in each.paths)
+        ]
+        return [each for each in here if each.occurrence in (None, occurrence)]
 
     def at(self, path: str, occurrence: str) -> Iterable[Breakpoint]:
         """The enabled breakpoints that may stop at this occurrence of a step."""
@@ -266,6 +314,8 @@ class BreakpointTable:
 
     def _find_paths(self, breakpoint: Breakpoint) -> None:
         breakpoint.paths = self._paths(breakpoint)
+        if breakpoint.is_for_calls:
+            return  # the step itself is none of its business
         for path in breakpoint.paths:
             self._by_path.setdefault(path, []).append(breakpoint)
 

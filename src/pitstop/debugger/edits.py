@@ -67,5 +67,6 @@ def outcome_of(status: str, outputs: Any, message: str | None, occurrence: str) 
     if outputs is not None and not isinstance(outputs, Mapping):
         raise BadEdit(f"outputs must be a dict, not a {type(outputs).__name__}")
     if wanted is not Status.FAILED:
-        return Outcome(wanted, dict(outputs) if outputs is not None else None)
+        error = StepError("Skipped", message, occurrence) if wanted is Status.SKIPPED and message else None
+        return Outcome(wanted, dict(outputs) if outputs is not None else None, error)
     return Outcome(wanted, outputs, StepError("Forced", message or "marked as failed in the debugger", occurrence))

@@ -9,6 +9,7 @@ from pitstop.debugger.remains import remains_of
 from pitstop.debugger.returning import Returning
 from pitstop.debugger.stepping import after_frame, at_fork, is_ended_by, rests_at
 from pitstop.debugger.stops import Held, describe
+from pitstop.engine.calls import host_of
 from pitstop.engine.frame import MAIN, Activation, Frame, Point, RunContext
 from pitstop.engine.verdict import PROCEED, Position, Verdict
 from pitstop.errors import SessionInUse
@@ -250,7 +251,7 @@ class Gatekeeper(Returning):
     async def _hit_breakpoints(self, point: Point) -> tuple[list[Breakpoint], list[str]]:
         """The breakpoints to stop for, and what is wrong with any. All that fit are counted; log texts are written."""
         run, activation = self._running(), point.activation
-        hits = await hits_at(self._breakpoints.at(activation.step.path, activation.occurrence), point, self._watched)
+        hits = await hits_at(self._candidates(activation), point, self._watched)
         due: list[Breakpoint] = []
         place = (activation.occurrence, point.position)
         counted = self._remains.counted.pop(place, ()) if self._remains is not None else ()
@@ -272,6 +273,12 @@ class Gatekeeper(Returning):
                 self._append(Logged(run.now(), breakpoint.id, *where, hit.message))
                 self._use_up(breakpoint)
         return due, [hit.problem for hit in hits if hit.problem is not None]
+
+    def _candidates(self, activation: Activation) -> Iterable[Breakpoint]:
+        host = host_of(activation)
+        if host is activation:
+            return self._breakpoints.at(activation.step.path, activation.occurrence)
+        return self._breakpoints.at_call(host.step.path, host.occurrence)
 
     def _use_up(self, breakpoint: Breakpoint) -> None:
         if breakpoint.once:

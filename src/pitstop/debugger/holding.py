@@ -113,7 +113,8 @@ class Holding:
             return await held.verdict
         except asyncio.CancelledError:
             if self._held.pop(stop.id, None) is not None:
-                self._append(StopEnded(run.now(), stop.id, frame.id, frame.why_cancelled(run.abort_reason)))
+                reason = run.abort_reason or ("the agent ended while the call was held" if stop.is_call else None)
+                self._append(StopEnded(run.now(), stop.id, frame.id, frame.why_cancelled(reason)))
             raise
         finally:
             held.release()
@@ -159,9 +160,10 @@ class Holding:
         is_moving = bool(self._goals or self._pausing or self._is_entry_due)
         is_open = is_moving or self._arrivals or self._returning or self._is_aborted
         if self._is_detached and not self._returning:
-            self.gate.paths = frozenset()
+            self.gate.paths = self.gate.calls = frozenset()
         else:
             self.gate.paths = EVERYWHERE if is_open else self._breakpoints.gate()
+            self.gate.calls = EVERYWHERE if is_open else self._breakpoints.call_gate()
         self.gate.passes = never_passes if is_open or self._remains is not None else self._passes
         self.gate.epoch += 1
 

@@ -19,6 +19,7 @@ from pitstop.events.types import (
     StepStarted,
     Stopped,
 )
+from pitstop.plan.addresses import TOOL_CALL
 from pitstop.plan.expressions import expressions_in, render
 from pitstop.plan.paths import format_path
 
@@ -105,7 +106,7 @@ async def preview_config(activation: Activation, override: Mapping[str, Any] | N
     resolved: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for key, value in raw.items():
-        if not any(True for _ in expressions_in(value)):
+        if activation.step.kind == TOOL_CALL or not any(True for _ in expressions_in(value)):
             resolved[key] = value
             continue
         try:

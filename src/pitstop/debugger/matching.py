@@ -78,6 +78,8 @@ async def _hit(breakpoint: Breakpoint, point: Point, watched: Watched) -> Hit | 
         elif not breakpoint.fits(point.position, is_propagated=point.is_propagated):
             return None
         values = activation.scope.values()
+        if breakpoint.is_for_calls and not breakpoint.is_for_call(values["tool"]):
+            return None
         evaluator = activation.run.evaluator
         condition = breakpoint.condition
         if callable(condition):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from pitstop.engine.calls import host_of
 from pitstop.engine.frame import Activation, Frame, RunContext
 from pitstop.errors import SeveralSteps, StepNotRunning
 
@@ -25,7 +26,7 @@ def running_steps(run: RunContext, name: str) -> list[Activation]:
 
 def _leaves(run: RunContext, frames: Iterable[Frame]) -> Iterable[Activation]:
     for frame in frames:
-        at = frame.activation
+        at = None if frame.activation is None else host_of(frame.activation)
         if at is not None and not frame.is_done and not at.is_replayed and at.step.kind not in run.combining:
             yield at
 

@@ -81,6 +81,8 @@ class Session(Travelling):
         kind: str | None = None,
         file: str | None = None,
         line: int | None = None,
+        tool: str | None = None,
+        path: str | None = None,
         condition: Condition | None = None,
         hits: str | None = None,
         log: str | None = None,
@@ -93,6 +95,7 @@ class Session(Travelling):
     ) -> Breakpoint:
         """Add a breakpoint at a step (by path or id), at every step of a type, at a line, or everywhere.
 
+        With `tool` or `path` it is for the tool calls inside those steps.
         The parameters are the attributes of `Breakpoint`.
         """
         breakpoint = self._breakpoints.new(
@@ -100,6 +103,8 @@ class Session(Travelling):
             kind=kind,
             file=file,
             line=line,
+            tool=tool,
+            path=path,
             position=position,
             condition=condition,
             hits=hits,

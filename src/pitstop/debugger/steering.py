@@ -273,13 +273,20 @@ class Steering(Gatekeeper):
 
     # Changing
 
-    async def skip(self, stop: Stop | int, outputs: Mapping[str, Any] | None = None, *, pauses: bool = False) -> None:
-        """Skip the step: its outcome is `skipped`, with these outputs.
+    async def skip(
+        self,
+        stop: Stop | int,
+        outputs: Mapping[str, Any] | None = None,
+        *,
+        message: str | None = None,
+        pauses: bool = False,
+    ) -> None:
+        """Skip the step: its outcome is `skipped`, with these outputs. A tool call is refused, with this message.
 
         With `pauses`, the frame stops again at its next point.
         """
         held = self._at(stop, "skip")
-        self._force(held, "skip", outcome_of("skipped", outputs, None, held.stop.occurrence))
+        self._force(held, "skip", outcome_of("skipped", outputs, message, held.stop.occurrence))
         if pauses:
             await self.pause(held.stop.frame)
 
@@ -316,6 +323,8 @@ class Steering(Gatekeeper):
         held = self._at(stop, "inject")
         if position == "before" and position not in held.stop.positions:
             raise NotAllowed("inject", held.stop.id, "the step has already run; inject after it, or retry it")
+        if position == "after" and held.stop.is_call:
+            raise NotAllowed("inject", held.stop.id, "a step can only be injected before a tool call")
         if position not in ("before", "after"):
             raise BadEdit(f"invalid position {position!r}: use before or after")
         run, host = self._running(), held.point.activation

@@ -31,7 +31,7 @@ def is_under(address: str, boundary: str | None) -> bool:
         return False
     if not boundary or address == boundary:
         return True
-    return address.startswith(boundary) and address[len(boundary)] in ".[#"
+    return address.startswith(boundary) and address[len(boundary)] in ".[#/"
 
 
 def goal_of(verb: StepVerb, frame: str, address: str, parent: str | None, targets: tuple[str, ...] = ()) -> Goal:

@@ -12,6 +12,7 @@ from pitstop.engine.frame import Activation, Point
 from pitstop.engine.verdict import Again, Force, Position, Proceed, Verdict
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import Stopped
+from pitstop.plan.addresses import TOOL_CALL
 from pitstop.plan.plan import Source, Step
 from pitstop.plan.scope import Edit, Snapshot
 
@@ -19,6 +20,8 @@ MOVING = ("continue", "step_into", "step_over", "step_out", "run_to")
 LOOKING = ("evaluate", "set", "unset", "undo")
 BEFORE = (*MOVING, "skip", "force", "config", "inject", "rewind", "goto", *LOOKING)
 AFTER = (*MOVING, "retry", "force", "config", "inject", "rewind", "goto", *LOOKING)
+BEFORE_CALL = (*MOVING, "skip", "force", "config", "inject", "rewind", *LOOKING)
+AFTER_CALL = (*MOVING, "force", "rewind", *LOOKING)
 COMPLETED = ("continue", "rewind", "evaluate")
 
 
@@ -46,12 +49,15 @@ class Stop(Struct, eq=False):
     notes: tuple[str, ...] = ()  # those of the breakpoints
     starts: Mapping[str, Start] = field(default_factory=dict)  # how each enclosing step began, by address
     first_scope: Snapshot | None = None  # what the step saw before you edited anything here
+    is_call: bool = False  # it is at a tool call inside the step, which `.tool` describes
 
     @property
     def positions(self) -> tuple[Literal["before", "after"], ...]:
         """Where a step can be injected here."""
         if "inject" not in self.allowed:
             return ()
+        if self.is_call:
+            return ("before",)
         return ("before", "after") if self.position == "before" else ("after",)
 
 
@@ -141,7 +147,9 @@ def _starts(activation: Activation) -> dict[str, Start]:
 def describe(point: Point, event: Stopped, after_event: int) -> Stop:
     """The stop that the event tells of, at its point, with the verbs that fit it."""
     activation, step = point.activation, point.activation.step
-    allowed: tuple[str, ...] = BEFORE if point.position == "before" else AFTER
+    is_call = step.kind == TOOL_CALL
+    before, after = (BEFORE_CALL, AFTER_CALL) if is_call else (BEFORE, AFTER)
+    allowed: tuple[str, ...] = before if point.position == "before" else after
     if not step.path:  # the whole run: it has nothing beside it to step to
         allowed = COMPLETED if "completed" in event.reasons else (*COMPLETED, "force", *LOOKING)
     scope = activation.scope.snapshot()
@@ -165,4 +173,5 @@ def describe(point: Point, event: Stopped, after_event: int) -> Stop:
         after_event=after_event,
         starts=_starts(activation),
         first_scope=scope,
+        is_call=is_call,
     )

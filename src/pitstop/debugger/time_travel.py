@@ -37,6 +37,7 @@ from pitstop.events.types import (
     StepStarted,
     Stopped,
 )
+from pitstop.plan.addresses import caller_of, is_call
 from pitstop.plan.plan import Plan, Step
 from pitstop.plan.scope import Snapshot
 
@@ -47,17 +48,32 @@ def points_in(events: Sequence[AnyEvent]) -> list[HistoryPoint]:
     """Every point that the run, as it is now, has behind it, in the order of the log."""
     points: list[HistoryPoint] = []
     snapshots: dict[tuple[str, str], str] = {}
+    started: dict[str, int] = {}
     for number, event in events_that_count(events):
+        if isinstance(event, StepStarted):
+            started[event.occurrence] = number
         if isinstance(event, SnapshotTaken):
             snapshots[event.occurrence, event.position] = event.snapshot
+            is_new = not points or points[-1].occurrence != event.occurrence
+            if is_call(event.occurrence) and event.position == "before" and is_new:
+                points.append(_call_point(number, event, started, snapshots))
         elif (point := _point(number, event, snapshots)) is not None:
             points.append(point)
     return points
 
 
+def _call_point(
+    number: int, event: SnapshotTaken, started: Mapping[str, int], snapshots: Mapping[tuple[str, str], str]
+) -> HistoryPoint:
+    """Before a call. Going back there starts the step that makes it again, with its files, until it makes the call."""
+    host = caller_of(event.occurrence)
+    keeps, kept = started.get(host, number) - 1, snapshots.get((host, "before"))
+    return HistoryPoint(number, event.frame, event.step, event.occurrence, "before", event.at, keeps, snapshot=kept)
+
+
 def _point(number: int, event: AnyEvent, snapshots: Mapping[tuple[str, str], str]) -> HistoryPoint | None:
     match event:
-        case Stopped():
+        case Stopped() if not is_call(event.occurrence):
             position: Position = event.position  # type: ignore[assignment]
             where = (event.frame, event.step, event.occurrence, position)
             kept = snapshots.get((event.occurrence, position))

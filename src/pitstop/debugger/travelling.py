@@ -21,13 +21,14 @@ from pitstop.debugger.time_travel import (
     way_to,
     way_to_future,
 )
+from pitstop.engine.calls import host_of
 from pitstop.engine.recover import NOTHING_RECORDED, Recorded
 from pitstop.engine.verdict import GoBack, Verdict
 from pitstop.errors import BadEdit, ExternalEffects, NoFuture, NotAllowed, UnknownPoint, UnknownStep, WorkspaceInUse
 from pitstop.events.counting import FORWARD, Future, frames_again
 from pitstop.events.outcome import Outcome, Status
 from pitstop.events.types import OutcomeForced
-from pitstop.plan.addresses import occurrence_in
+from pitstop.plan.addresses import caller_of, is_call, occurrence_in
 from pitstop.plan.plan import Step
 
 
@@ -56,14 +57,28 @@ class Travelling(Steering):
 
     def _previous_point(self, held: Held) -> HistoryPoint | None:
         stop, counting = held.stop, self._running().what_counts()
+        if stop.is_call and (call := self._previous_call(stop)) is not None:
+            return call
         point = previous_step(counting, stop)
         if point is None:
             return None
         for earlier in reversed(self._past.get(stop.frame, ())):
+            if is_call(earlier.occurrence):
+                continue
             is_before_it = (earlier.occurrence, earlier.position) == (point.occurrence, "before")
             if earlier.id < stop.id and (is_before_it or earlier.after_event > point.number):
                 return point_of_stop(counting, earlier)
         return point
+
+    def _previous_call(self, stop: Stop) -> HistoryPoint | None:
+        """The point before the last call that the step made before this one, if its files are stored."""
+        host = caller_of(stop.occurrence)
+        earlier = [
+            point
+            for point in self.history()
+            if point.number < stop.after_event and is_call(point.occurrence) and caller_of(point.occurrence) == host
+        ]
+        return next((point for point in reversed(earlier) if point.occurrence != stop.occurrence), None)
 
     async def forward(self, stop: Stop | int) -> Way:
         """Undo the last step back, rewind, restart or jump back. Possible until a step has finished since.
@@ -178,8 +193,9 @@ class Travelling(Steering):
         counting, past = run.what_counts(), self._past.get(point.frame, ())
         stop = next((each for each in reversed(past) if each.id == point.stop), None)
         is_plain = not self._returning and run.abort_reason is None
-        own = held.stop.starts.get(point.occurrence)
-        if stop is None and point.occurrence == held.point.activation.base and own is not None:
+        occurrence = caller_of(point.occurrence)
+        own = held.stop.starts.get(occurrence)
+        if stop is None and occurrence == host_of(held.point.activation).base and own is not None:
             stop = held.stop if own.after <= point.keeps else None  # its own step began there
         starts = stop.starts if stop is not None and is_plain else None
         back = way_back(held.point.activation.frame, self._frames, point, starts)

@@ -18,7 +18,15 @@ _TRIGGER = r"""(?x) (?<! [\w)\]."$] ) \. (?: trigger\b | "trigger" )
     | (?<! [\w)\]"$?] ) \[ \s* "trigger" \s* [\],]
     | [{,] \s* trigger \s* [,}]
 """
+_STEP = r"""(?: \. \s* (?: [A-Za-z_]\w* | "[^"]*" ) | \.? \s* \[ [^\]]* \] )"""
+_STEP_LOG = rf"""(?xs) (?<! [\w)\]."$] ) \. (?: steps | "steps" | \[ \s* "steps" \s* \] ) \s* {_STEP}
+        \s* (?: \. \s* (?: log\b | "log" ) | \.? \s* \[ \s* "log" \s* \] )
+    | \b steps \b [^|]* \| .* (?: (?<! \.outputs ) \. (?: log\b | "log" ) | [{{,] \s* log \s* [,}}] )
+    | \[ \s* "steps" \s* , [^\]]* , \s* "log" \s* \]
+"""
+_PLAIN_LOG = r'\.steps(?:\.\w+|\["[^"]+"\])\.log'
 
+CONDITION_LISTS = {("agent", "break"): "if"}  # by step type and field: which key of its items is a condition
 SCRIPT_FIELDS = {"run": ("script", "shell"), "wait": ("command",)}  # by step type: the fields that a shell reads
 
 
@@ -63,7 +71,8 @@ class TemplateChecks:
     def check_script(self, document: Document, node: Node) -> None:
         """A script, or a list or mapping with scripts. What others have sent must not become a part of it."""
         if isinstance(node, ScalarNode):
-            if "${{" in node.value and ("trigger" in node.value or self._sent_inputs):
+            text = node.value
+            if "${{" in text and ("trigger" in text or self._sent_inputs or ("steps" in text and "log" in text)):
                 self._refuse_sent(document, node)
             return
         for child in node.value:
@@ -82,16 +91,22 @@ class TemplateChecks:
             return  # was told where the text was read
         for index, expression in enumerate(expressions):
             if sent := self._sent_in(expression):
-                message = f"`{sent}` must not be used in a script: its values come from outside and could run commands"
+                origin = "its text is command output" if sent.startswith(".steps") else "its values come from outside"
+                message = f"`{sent}` must not be used in a script: {origin} and could run commands"
                 path = ".trigger.branch" if sent == ".trigger" else sent
                 name = re.sub(r"\W", "_", path.rpartition(".")[2]).upper()
-                hint = f'set a variable, such as `env: {{{name}: "${{{{ {path} }}}}"}}`, and use `"${name}"`'
+                quote = "'" if '"' in path else '"'
+                hint = (
+                    f'set a variable, such as `env: {{{name}: {quote}${{{{ {path} }}}}{quote}}}`, and use `"${name}"`'
+                )
                 self._tell_at(document, node, index, message, hint)
 
     def _sent_in(self, expression: str) -> str | None:
-        """What an expression takes from an event, if it does: the event itself, or an input that a webhook sets."""
+        """What an expression takes that could be anything: the event, an input that a webhook sets, or a log."""
         if re.search(_TRIGGER, expression):
             return ".trigger"
+        if log := re.search(_STEP_LOG, expression):
+            return log[0] if re.fullmatch(_PLAIN_LOG, log[0]) else ".steps.<id>.log"
         if not re.search(r"\binputs\b", expression):
             return None
         found = (name for name in sorted(self._sent_inputs) if re.search(rf"\b{re.escape(name)}\b", expression))

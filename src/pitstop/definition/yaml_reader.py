@@ -14,7 +14,13 @@ from pitstop.definition.flow import Flow, Position, StepSpec, StepTypeInfo, reso
 from pitstop.definition.mistakes import Mistakes, quoted
 from pitstop.definition.plain import COMMON_KEYS, FLOW_KEYS, PLAIN_KEYS, Options, plain_flow, plain_step
 from pitstop.definition.size_checks import check_names, check_repetitions
-from pitstop.definition.template_checks import SCRIPT_FIELDS, CheckExpression, ParseTemplate, TemplateChecks
+from pitstop.definition.template_checks import (
+    CONDITION_LISTS,
+    SCRIPT_FIELDS,
+    CheckExpression,
+    ParseTemplate,
+    TemplateChecks,
+)
 from pitstop.definition.values import Source
 from pitstop.definition.yaml_nodes import Document, Entry, known_entries, position_of, read_document
 from pitstop.limits import DEFAULTS, STEP_LEVELS, Limits, too_many_steps, too_many_values
@@ -349,7 +355,17 @@ class _FileReader:
         value = self._document.value(node)
         if name in kind.conditions and isinstance(value, str) and (kind.form is not None or "${{" not in value):
             self._reading.templates.check_condition(self._document, node, value)
+        if (kind.key, name) in CONDITION_LISTS and isinstance(node, SequenceNode):
+            for each in node.value:
+                self._check_conditions_in(each, CONDITION_LISTS[kind.key, name])
         return value
+
+    def _check_conditions_in(self, node: Node, field: str) -> None:
+        """Check the jq of one item of a list."""
+        if isinstance(node, MappingNode) and (entry := self._document.entries(node).get(field)) is not None:
+            condition = self._document.value(entry[1])
+            if isinstance(condition, str):
+                self._reading.templates.check_condition(self._document, entry[1], condition)
 
     def _check_scripts(self, kind: str, fields: Mapping[str, Entry]) -> None:
         for name in SCRIPT_FIELDS.get(kind, ()):

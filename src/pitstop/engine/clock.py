@@ -46,6 +46,10 @@ class Meter:
         """The context was left: there is nothing to end any more."""
         self._timeout = self._left_seconds = None
 
+    def paused_by(self, now: float) -> float:
+        """The seconds that it was paused until now, the current pause included."""
+        return self.paused_seconds + (now - self._held_since if self._holds else 0.0)
+
     def hold(self, now: float) -> None:
         self._holds += 1
         if self._holds > 1:

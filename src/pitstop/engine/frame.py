@@ -281,14 +281,16 @@ class Gate:
 
     `paths` has the steps that it wants to hear of before or after them; `epoch` grows with each change, so that
     a node which was running meanwhile is looked up again when it ends. `passes` is for the steps in `paths`: whether
-    the values at a point are enough to know that the hook would let the step proceed.
+    the values at a point are enough to know that the hook would let the step proceed. `calls` has the steps whose calls
+    it wants to be asked about.
     """
 
-    __slots__ = ("epoch", "passes", "paths")
+    __slots__ = ("calls", "epoch", "passes", "paths")
 
     def __init__(self) -> None:
         self.epoch = 0
         self.paths: Paths = frozenset()
+        self.calls: Paths = frozenset()
         self.passes: Passes = never_passes
 
 
@@ -417,6 +419,10 @@ class RunContext(Protocol):
     async def restart_frame(self, frame: Frame, target: GoBack) -> None: ...
 
     def failed(self, exception: BaseException, occurrence: str) -> Outcome: ...
+
+    def take_log(self, activation: Activation) -> str | None:
+        """The end of what the step wrote; None if it wrote nothing, or there is nothing that has it."""
+        ...
 
     async def settle(self) -> None: ...
 

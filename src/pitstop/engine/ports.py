@@ -6,11 +6,11 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from pitstop.engine.frame import PlanStep, StepType
+from pitstop.engine.frame import Activation, PlanStep, StepType
 from pitstop.events.log import EventLog
 from pitstop.plan.expressions import Evaluator
 
-__all__ = ["Clock", "Evaluator", "EventLog", "PlanStep", "Ports", "Snapshots", "StepType", "Workspaces"]
+__all__ = ["Clock", "Evaluator", "EventLog", "PlanStep", "Ports", "Snapshots", "StepLogs", "StepType", "Workspaces"]
 
 
 class Clock(Protocol):
@@ -58,6 +58,14 @@ class Workspaces(Protocol):
         ...
 
 
+class StepLogs(Protocol):
+    """What has the end of each log that another step reads."""
+
+    def take_log(self, activation: Activation) -> str | None:
+        """The end of what the step wrote, without secrets; None if it wrote nothing. Called once, after its end."""
+        ...
+
+
 class Ports(Struct, frozen=True):
     """The parts that a run was given. `step_types` has the kinds that are not ways of combining steps.
 
@@ -71,3 +79,4 @@ class Ports(Struct, frozen=True):
     workspaces: Workspaces | None = None
     mask: Callable[[str], str] | None = None
     plan_step: PlanStep | None = None
+    logs: StepLogs | None = None

@@ -33,6 +33,7 @@ from pitstop.events.types import (
     Stopped,
 )
 from pitstop.events.view import fold
+from pitstop.plan.addresses import planned_path
 from pitstop.plan.plan import Plan
 from pitstop.plan.scope import Layer, Scope, Values
 
@@ -185,6 +186,9 @@ class Run:
             trace = None if error.trace is None else self.ports.mask(error.trace)
             error = StepError(error.type, self.ports.mask(error.message), error.origin, trace)
         return Outcome(Status.FAILED, outputs, error=error)
+
+    def take_log(self, activation: Activation) -> str | None:
+        return None if self.ports.logs is None else self.ports.logs.take_log(activation)
 
     def abort(self, reason: str) -> None:
         """End every frame as cancelled, then clean up; asked again, end all that still goes on, wherever it is."""
@@ -392,7 +396,7 @@ class Run:
         if first.plan != self.plan.name:
             raise BadLog(f"this log belongs to {first.plan!r}, so {self.plan.name!r} cannot resume it")
         for event in events:
-            if isinstance(event, StepStarted | StepFinished) and event.step.partition("+")[0] not in self.plan.steps:
+            if isinstance(event, StepStarted | StepFinished) and planned_path(event.step) not in self.plan.steps:
                 raise BadLog(f"the log has a step {event.step!r} that {self.plan.name!r} does not have")
             if isinstance(event, StepRouted):
                 prefix = event.occurrence.rpartition(".")[0]

@@ -32,6 +32,8 @@ def record_in_steps(scope: Scope, step: Step, outcome: Outcome, attempt: int) ->
             "error": None if error is None else {"type": error.type, "message": error.message},
             "attempt": attempt,
         }
+        if step.is_log_read:
+            known["log"] = outcome.log or ""
         scope.put(("steps", step.id), known)
 
 
@@ -100,7 +102,7 @@ async def _attempt(activation: Activation, apply: Apply, inject_after: tuple[Ste
         for edit in recorded.take_edits(occurrence, "before"):
             edit.apply(activation.scope)
         for injected in recorded.take_injected(occurrence, "before"):
-            await _run_injected(activation, injected, apply)
+            await run_injected(activation, injected, apply)
     forced: Outcome | None = None
     failed: Outcome | None = None
     if is_interrupted:
@@ -179,7 +181,7 @@ async def _ask_before(
         )
         if isinstance(verdict, Force):
             for injected in verdict.inject:
-                await _run_injected(activation, injected, apply)
+                await run_injected(activation, injected, apply)
             return verdict.outcome, inject_after + verdict.inject_after
         if isinstance(verdict, GoBack):
             raise FrameRewound(verdict)
@@ -192,7 +194,7 @@ async def _ask_before(
         if not verdict.inject:
             break
         for injected in verdict.inject:
-            await _run_injected(activation, injected, apply)
+            await run_injected(activation, injected, apply)
         await _wait_if_held(activation.run)
         is_repeated = True
     return None, inject_after
@@ -244,6 +246,8 @@ async def _run(activation: Activation, known: Outcome | None, *, is_started: boo
         raise asyncio.CancelledError  # it was ended before its time, with what is around it
     if known is None and activation.meter.paused_seconds:
         outcome = msgspec.structs.replace(outcome, paused_seconds=activation.meter.paused_seconds)
+    if known is None and step.stores_log:
+        outcome = msgspec.structs.replace(outcome, log=run.take_log(activation))
     return outcome if known is None else known
 
 
@@ -359,7 +363,7 @@ async def finish_step(
         _apply_again(scope, again.edits)
         return msgspec.structs.replace(again, inject_after=inject_after)
     for injected in inject_after:
-        await _run_injected(activation, injected, apply)
+        await run_injected(activation, injected, apply)
     run.done[step.path] = outcome
     return outcome
 
@@ -414,7 +418,7 @@ def _apply_again(scope: Scope, edits: Iterable[Edit]) -> None:
             edit.apply(scope)
 
 
-async def _run_injected(host: Activation, injected: Step, apply: Apply) -> None:
+async def run_injected(host: Activation, injected: Step, apply: Apply) -> None:
     """Run a step that a person put in. The hook hears of its failure; the host goes on whatever came of it."""
     address = f"{host.base}{injected.path[len(host.step.path) :]}"
     secrets = tuple(dict.fromkeys((*host.step.secrets, *injected.secrets)))

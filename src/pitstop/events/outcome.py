@@ -43,6 +43,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     outputs: Any = None  # for a node, the update it returned
     error: StepError | None = None
     paused_seconds: float = 0.0  # time spent at stops, which no timeout counts
+    log: str | None = None  # the end of what it wrote, without secrets; only of a step whose log another step reads
 
     @property
     def is_failure(self) -> bool:

@@ -43,6 +43,7 @@ from pitstop.events.types import (
     Stopped,
     WatchesChanged,
 )
+from pitstop.plan.addresses import is_call
 
 
 class StepView(Struct):
@@ -156,7 +157,8 @@ class RunView(Struct):
             case StepInterrupted():
                 self.steps[event.occurrence].is_interrupted = True
             case OutcomeForced():
-                self._finish(event)
+                if not is_call(event.occurrence):
+                    self._finish(event)
             case RewindUndone():
                 self._undo_rewind(event)
                 self._rewind(event)

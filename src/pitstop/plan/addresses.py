@@ -13,6 +13,8 @@ from pitstop.plan.plan import Plan, Step
 _SEGMENT = re.compile(r"(?P<name>[^@+#\[\]]+)(?:@(?P<visit>\d+))?(?:#(?P<attempt>\d+))?(?:\[(?P<turn>\d+)\])?")
 _TURNING = ("matrix", "repeat")
 
+TOOL_CALL = "tool_call"  # the kind of the points that calls inside a step are asked about at
+
 
 class Occurrence(Struct, frozen=True):
     """One execution of a step, as an address names it."""
@@ -41,6 +43,21 @@ def occurrence_in(plan: Plan, text: str) -> Occurrence | None:
         address += f".{_marked(segment)}" if address else _marked(segment)
         around = step
     return Occurrence(path, address)
+
+
+def is_call(occurrence: str) -> bool:
+    """Whether it is the address of a call inside a step, such as `fix/3`, and not of a step injected before it."""
+    return "/" in occurrence and "+" not in occurrence
+
+
+def caller_of(occurrence: str) -> str:
+    """The occurrence of the step that makes a call; of any other, itself."""
+    return occurrence.partition("/")[0]
+
+
+def planned_path(path: str) -> str:
+    """The step of the plan that a path belongs to: of an injected step, or of a call, the step it is at."""
+    return re.split(r"[+/]", path, maxsplit=1)[0]
 
 
 def has_marks(text: str) -> bool:

@@ -45,10 +45,17 @@ class Step(Struct, frozen=True, eq=False, omit_defaults=True):
     is_cleanup: bool = False
     is_injected: bool = False
     is_templated: bool = False  # computed
+    is_log_read: bool = False  # by an expression, as `.steps.<id>.log`
+    fills_context: bool = False  # its commands get the logs of earlier steps as files, as all steps of the flow do
 
     def __post_init__(self) -> None:
         templated = any(True for value in (self.config, self.env) for _ in expressions_in(value))
         force_setattr(self, "is_templated", templated)
+
+    @property
+    def stores_log(self) -> bool:
+        """Whether the end of its log is part of its outcome, because a later step may read it."""
+        return self.is_log_read or self.fills_context
 
     @property
     def local(self) -> str:

@@ -13,6 +13,7 @@ from pitstop.definition.mistakes import Mistakes, did_you_mean, quoted
 from pitstop.definition.values import type_of
 from pitstop.errors import BadExpression, BadFlow, BadInputs, Mistake
 from pitstop.limits import DEFAULTS, STEP_LEVELS, Limits, too_many_steps
+from pitstop.plan.log_readers import with_log_readers
 from pitstop.plan.plan import NO_RETRY, Plan, Source, Step
 
 LoadFlow = Callable[[str], Flow]
@@ -42,7 +43,7 @@ def plan_flow(
     )
     planning.mistakes.raise_if_any()
     checked_inputs(flow, inputs or {})
-    return Plan(root, flow.name, limits)
+    return Plan(with_log_readers(root, planning.mistakes.texts.values(), flow.env), flow.name, limits)
 
 
 def plan_added_step(flow: Flow, path: str, host: Step, load_flow: LoadFlow, limits: Limits = DEFAULTS) -> Step:
@@ -52,6 +53,7 @@ def plan_added_step(flow: Flow, path: str, host: Step, load_flow: LoadFlow, limi
     (spec,) = flow.steps
     step = planning.step(spec, path, _Around((file,), host.secrets, host.is_cleanup))
     planning.mistakes.raise_if_any()
+    step = with_log_readers(step, planning.mistakes.texts.values(), {})
     return replace(_without_source(step, flow.source.file), is_injected=True)
 
 

@@ -90,6 +90,7 @@ _TOLD = {
     "write": "path",
     "fail": "message",
     "approve": "prompt",
+    "agent": "prompt",
     "python": "call",
 }  # what a type does is told by this field of its config
 

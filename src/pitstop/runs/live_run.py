@@ -89,7 +89,7 @@ class LiveRun:
         if request.debug is not None or had_session(kept.log) or pauses:
             from pitstop.runs.sessions import make_session
 
-            self.session = make_session(request.debug or DebugRequest(stop_on_error=False))
+            self.session = make_session(request.debug or DebugRequest(stop_on_error=False), prepared.plan)
             self.session.snapshots = not self.in_place
         self._holds_steps = False
         self._run: Run | None = None
@@ -150,7 +150,7 @@ class LiveRun:
                 raise NotRunning
             from pitstop.runs.sessions import make_session
 
-            session = make_session(DebugRequest())
+            session = make_session(DebugRequest(), self._prepared.plan)
             self._run.join(session)
             self.session = session
             self._place.add_step_types()

@@ -8,6 +8,7 @@ from pitstop.definition.flow import Flow
 from pitstop.engine.run import COMBINING
 from pitstop.plan.plan import Plan
 from pitstop.runs.graph_targets import GraphTarget
+from pitstop.runs.sessions import AGENT, BREAKS
 from pitstop.steps.registry import StepTypes
 
 
@@ -33,4 +34,5 @@ def step_kinds(plan: Plan) -> set[str]:
 
 def pauses_itself(plan: Plan) -> bool:
     """Whether a step of the plan asks for a pause, even if the run is not being debugged."""
-    return any("pause" in (step.on_success, step.on_failure) for step in plan.steps.values())
+    has_breaks = any(each.kind == AGENT and BREAKS in each.config for each in plan.steps.values())
+    return has_breaks or any("pause" in (each.on_success, each.on_failure) for each in plan.steps.values())

@@ -26,7 +26,7 @@ from pitstop.runs.requests import commit_of, kept_request, request_of
 from pitstop.runs.run_ids import new_run_id
 from pitstop.runs.run_info import CommitInfo
 from pitstop.runs.run_request import DebugRequest, RerunRequest, RunRequest
-from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in
+from pitstop.runs.selection import events_before, inputs_in, known_steps, only_step, paths_of, state_in, with_logs
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.runs.workplaces import NewMasker
 from pitstop.steps.workplace import BringFiles, Merging
@@ -173,6 +173,7 @@ class RunMaker:
         request = request_of(record.request, secrets)
         planned = await self._files.plan_again(request.flow, record.texts, request.inputs)
         past = await self._events_of(record.from_run) if request.only is not None and record.from_run else []
+        past = await with_logs(planned.plan, past, self._store, record.from_run)
         plan, values = self._plan_and_values(planned, request, record.id, past)
         return PreparedRun(record, (), request, planned, plan, values, self._bringing(request), self._merging(record))
 
@@ -193,6 +194,7 @@ class RunMaker:
             known = state_in(past) if is_graph else inputs_in(past)
             request = replace(request, inputs={**known, **request.inputs})
         planned = await make_plan(request.inputs)
+        past = await with_logs(planned.plan, past, self._store, from_run)
         run = request.run_id or new_run_id()
         plan, values = self._plan_and_values(planned, request, run, past)
         if request.debug is not None:

@@ -38,14 +38,17 @@ class BreakpointInfo(msgspec.Struct, frozen=True, kw_only=True):
 class BreakpointRequest(Request[BreakpointInfo], frozen=True, omit_defaults=False, kw_only=True):
     """Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq.
 
-    With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with
-    `has_equals`, becomes `equals`.
+    With `tool` (a class such as `shell`, a name, or `any`) or `path` (a pattern of files), it pauses at the tool calls
+    inside those steps. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value
+    changes or, with `has_equals`, becomes `equals`.
     """
 
     step: Text | None = None
     kind: Text | None = None
     file: Text | None = None
     line: Annotated[int, msgspec.Meta(ge=1, lt=2**31)] | None = None
+    tool: Text | None = None
+    path: Text | None = None
     position: BreakPosition = "before"
     condition: Text | None = None
     hits: Text | None = None
@@ -85,6 +88,9 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     run has a workspace of its own, with that commit of the repository in `folder`. Secrets are masked in all that the
     run shows or keeps. `run_id` is an id that was reserved for the run: a repeated request finds that run again.
 
+    With `files_run`, a run in a fresh workspace begins with the files that this run had at its event `files_event`,
+    where a snapshot was taken.
+
     With `repo`, the flow is one of that repository on the server, at the `commit`, or at the branch or tag `ref`.
     `trigger` is what started the run, for its expressions, and `by` is who did, in a few words.
     """
@@ -98,6 +104,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     from_run: str | None = None
     only: str | None = None
     commit: str | None = None
+    files_run: str | None = None
+    files_event: int | None = None
     repo: str | None = None
     ref: str | None = None
     trigger: Mapping[str, Any] | None = None

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pitstop.engine.executor import Placement
 from pitstop.engine.workspace_files import PARTS_IN_SNAPSHOT, ChangedFile, NewScan, Part, WorkspaceSnapshots
-from pitstop.errors import SnapshotTooLarge, Unavailable
+from pitstop.errors import NoFiles, SnapshotTooLarge, Unavailable
 from pitstop.events.types import AnyEvent, SnapshotTaken
 from pitstop.plan.plan import Plan
 from pitstop.runs.run_maker import PreparedRun
@@ -87,6 +87,16 @@ def snapshot_before(events: Sequence[AnyEvent], plan: Plan, step: str) -> str | 
         if isinstance(event, SnapshotTaken) and event.step in paths and event.position == "before":
             return event.snapshot
     return None
+
+
+def snapshot_at(events: Sequence[AnyEvent], number: int | None) -> str:
+    """The snapshot of this event, or the last one; NoFiles if there is none."""
+    taken = {at: event.snapshot for at, event in enumerate(events, 1) if isinstance(event, SnapshotTaken)}
+    if number is None and taken:
+        number = max(taken)
+    if number not in taken:
+        raise NoFiles(f"event {number}")
+    return taken[number]
 
 
 def snapshots_in(events: Sequence[AnyEvent]) -> list[str]:

@@ -16,6 +16,7 @@ from pitstop.runs.machines import refuse_unmet
 from pitstop.runs.run_maker import PreparedRun
 from pitstop.runs.run_output import Output, WorkspaceProgress
 from pitstop.runs.run_request import DebugRequest
+from pitstop.runs.sessions import AGENT
 from pitstop.runs.workplaces import RECORDINGS, KillableWorkplace, OpenWorkplace, ports_in
 from pitstop.runs.workspace_progress import ProgressTelling
 from pitstop.steps.approvals import Approvals
@@ -61,6 +62,7 @@ class RunWorkplace:
                 on_output=self._take_output,
                 settle=self._kept.log.settled,
                 stored_output=self._kept.output_sizes,
+                stored_log=self._kept.output_end,
                 bring_files=None if request.repo is None else prepared.bring_files,
                 merging=prepared.merging,
             )
@@ -95,14 +97,19 @@ class RunWorkplace:
         record, request = self._prepared.record, self._prepared.request
         source = record.from_run if self._is_new and record.from_step is not None and not request.place else None
         is_wanted = _wants_snapshots(self._prepared.plan, request.debug, request.place)
-        if source is None and not is_wanted:
+        has_files = self._is_new and request.files_run is not None
+        if source is None and not is_wanted and not has_files:
             return None
-        from pitstop.runs.run_snapshots import RunSnapshots, bring_files, snapshots_in
+        from pitstop.runs.run_snapshots import RunSnapshots, bring_files, snapshot_at, snapshots_in
 
         keeping = workplace.executor.snapshots(workplace.workspace)
         stack.callback(keeping.close)
         if source is not None:
             await bring_files(keeping, workplace, await self._store.open(source), self._prepared, self._progress)
+        if has_files:
+            stored = await self._store.open(request.files_run or "")
+            with self._progress.telling("putting_back") as amount:
+                await keeping.restore(snapshot_at(stored.log.read(), request.files_event), amount=amount)
         if not is_wanted:
             return None
         if self._is_new and record.carried_over:  # it can go back to where the other run was
@@ -215,8 +222,11 @@ class RunWorkplace:
 
 
 def _wants_snapshots(plan: Plan, debug: DebugRequest | None, folder: str | None) -> bool:
-    """Whether anything will be kept: a step asks for it, or the run is debugged in a workspace of the run's own.
+    """Whether anything will be kept: a step asks for it, or a run in its own workspace is debugged or has agents.
 
     In the user's folder, going back would undo what the user changed there meanwhile; a step can ask for it.
     """
-    return any(step.snapshot for step in plan.steps.values()) or (debug is not None and folder is None)
+    if any(step.snapshot for step in plan.steps.values()):
+        return True
+    has_agent = any(step.kind == AGENT for step in plan.steps.values())
+    return folder is None and (debug is not None or has_agent)

@@ -1,7 +1,7 @@
 """Running a part of a flow: from a step on, with what an earlier run had finished, or one step alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec.structs import replace
 
@@ -10,6 +10,8 @@ from pitstop.events.types import AnyEvent, RunStarted, StepFinished, StepStarted
 from pitstop.events.view import fold
 from pitstop.plan.plan import Plan, Step
 from pitstop.runs.info import tell_failures
+from pitstop.steps.step_logs import LOG_TEXT_BYTES, log_text
+from pitstop.store.port import KeptRun, RunStore
 
 _KEPT_WHOLE = ("conditional", "graph")  # which of their children runs is decided among all of them
 
@@ -50,6 +52,26 @@ def events_before(plan: Plan, events: Sequence[AnyEvent], step: str) -> list[Any
     return kept
 
 
+async def with_logs(plan: Plan, events: Sequence[AnyEvent], store: RunStore, run: str | None) -> Sequence[AnyEvent]:
+    """The events of a run, with the end of each log that this plan reads and the flow of then did not; UnknownRun."""
+    if run is None or not any(_lacks_log(event, plan) for event in events):
+        return events
+    kept = await store.open(run, events=False)
+    return [await _with_log(event, kept) if _lacks_log(event, plan) else event for event in events]
+
+
+async def _with_log(event: StepFinished, kept: KeptRun) -> StepFinished:
+    log = log_text(await kept.output_end(event.occurrence, LOG_TEXT_BYTES + 1))
+    return replace(event, outcome=replace(event.outcome, log=log or None))
+
+
+def _lacks_log(event: AnyEvent, plan: Plan) -> TypeGuard[StepFinished]:
+    if not isinstance(event, StepFinished) or event.outcome.log is not None:
+        return False
+    step = plan.steps.get(event.step)
+    return step is not None and step.stores_log and not step.children
+
+
 def _is_in(plan: Plan, event: StepStarted | StepFinished) -> bool:
     """Whether the plan has the step, or the one that it was injected at."""
     return event.step.partition("+")[0] in plan.steps
@@ -83,6 +105,7 @@ def known_steps(plan: Plan, events: Iterable[AnyEvent]) -> dict[str, Any]:
             "outputs": view.outcome.outputs or {},
             "error": None if error is None else {"type": error.type, "message": error.message},
             "attempt": 1,
+            **({"log": view.outcome.log or ""} if step.is_log_read else {}),
         }
     return known
 

@@ -14,7 +14,7 @@ from pitstop.plan.scope import Edit
 from pitstop.plan.values import Change, as_json
 from pitstop.runs.info import tell_steps
 from pitstop.runs.run_request import BreakpointInfo, BreakpointRequest
-from pitstop.runs.stop_info import EditInfo, InjectedInfo, OutcomeInfo, StopInfo, WayInfo
+from pitstop.runs.stop_info import EditInfo, InjectedInfo, OutcomeInfo, StopInfo, ToolCallInfo, WayInfo
 from pitstop.runs.telling import MaskText, masked
 from pitstop.runs.variable_info import ChangeInfo
 from pitstop.runs.variables import tell_value
@@ -55,6 +55,7 @@ def format_stop(stop: Stop, mask: MaskText, back: Way | None = None, forward: Wa
         lease_ends_at=stop.lease_ends_at,
         back=None if back is None else format_way(back),
         forward=None if forward is None else format_way(forward),
+        call=msgspec.convert(shown(stop.scope["tool"], mask), ToolCallInfo) if stop.is_call else None,
     )
 
 

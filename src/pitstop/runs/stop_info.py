@@ -43,6 +43,22 @@ class WayInfo(Struct, frozen=True, kw_only=True):
     restores_files: bool  # whether the workspace of then can be put back
 
 
+class ToolCallInfo(Struct, frozen=True, kw_only=True):
+    """A tool call inside a step. `paths` are the files that it is about, and `command` is that of a shell.
+
+    `guarantee` says whether the call cannot run while it is held, whatever happens to Pitstop.
+    """
+
+    call: str
+    name: str  # as the agent has it
+    tool: str  # its class: read, edit, shell, search, web, mcp, task or other
+    input: Mapping[str, Any] = {}
+    paths: tuple[str, ...] = ()
+    command: str | None = None
+    parent: str | None = None
+    guarantee: bool = False
+
+
 class StopInfo(Struct, frozen=True, kw_only=True):
     """A paused frame. `allowed` has the verbs that are possible now; `will_run` is the result of the `if`.
 
@@ -73,6 +89,7 @@ class StopInfo(Struct, frozen=True, kw_only=True):
     lease_ends_at: float | None = None  # when it ends by itself; seconds since the epoch
     back: WayInfo | None = None
     forward: WayInfo | None = None
+    call: ToolCallInfo | None = None  # the tool call that it is at, as it is now
 
 
 class EditInfo(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from pitstop.events.types import (
     StepStopped,
 )
 from pitstop.events.view import RunView
+from pitstop.plan.addresses import is_call
 from pitstop.plan.values import as_json
 from pitstop.runs.run_output import EventInfo
 
@@ -123,7 +124,7 @@ def intervention_text(event: Event, closed: Mapping[int, ShellClosed] = MappingP
         case ConfigOverridden() if event.config:
             return f"changed config of {event.occurrence}: {', '.join(event.config)}"
         case OutcomeForced(verb="skip"):
-            return f"skipped {event.occurrence}"
+            return f"{'refused' if is_call(event.occurrence) else 'skipped'} {event.occurrence}"
         case OutcomeForced():
             return f"forced {event.occurrence} to {event.outcome.status.value}"
         case FrameCancelled():

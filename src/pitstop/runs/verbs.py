@@ -97,8 +97,11 @@ class Abort(Request[None], frozen=True):
 
 
 class Skip(Request[None], frozen=True):
+    """Skip the step. A tool call is refused, and the agent is told the message."""
+
     stop: Stop
     outputs: Values | None = None
+    message: Text | None = None
     pauses: Pauses = False
 
 
@@ -106,6 +109,7 @@ class Force(Request[None], frozen=True):
     stop: Stop
     status: Literal["passed", "failed", "skipped", "cancelled", "timed_out"]
     outputs: Values | None = None
+    message: Text | None = None
     pauses: Pauses = False
 
 

@@ -13,6 +13,7 @@ from pitstop.errors import WorkspaceLost
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import ArtifactScan
 from pitstop.steps.fresh import FreshWorkspaces
+from pitstop.steps.step_logs import StoredLog
 from pitstop.steps.workplace import BringFiles, MaskedStream, Merging, OnOutput, Settle, StoredOutput, Workplace
 
 OpenWorkplace = Callable[..., AbstractAsyncContextManager["KillableWorkplace"]]  # what `make_workplace` takes by name
@@ -83,6 +84,7 @@ def workplace_in(
     on_output: OnOutput | None = None,
     settle: Settle | None = None,
     stored_output: StoredOutput | None = None,
+    stored_log: StoredLog | None = None,
     bring_files: BringFiles | None = None,
     merging: Merging | None = None,
 ) -> KillableWorkplace:
@@ -102,6 +104,7 @@ def workplace_in(
         on_output=on_output,
         settle=settle,
         stored_output=stored_output,
+        stored_log=stored_log,
         bring_files=bring_files,
         merging=merging,
     )
@@ -122,7 +125,7 @@ def ports_in(
 ) -> Ports:
     """What the engine needs to run steps in a workplace."""
     workspaces = FreshWorkspaces(workplace, step_types)
-    return Ports(evaluator, clock, step_types, snapshots, workspaces, mask_in(workplace), plan_step)
+    return Ports(evaluator, clock, step_types, snapshots, workspaces, mask_in(workplace), plan_step, workplace)
 
 
 def _environment(folder: str | None) -> dict[str, str]:

@@ -18,6 +18,7 @@ from pitstop.plan.scope import Values
 from pitstop.steps.approvals import Approvals
 from pitstop.steps.artifact_secrets import ArtifactScan, refusal
 from pitstop.steps.failures import BadConfig
+from pitstop.steps.step_logs import LogFiles, LogTail, StoredLog, context_folder, log_before
 
 BASH = ("bash", "-eo", "pipefail")
 SH = ("sh", "-e")
@@ -58,8 +59,9 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 
     With `is_resumable` another server may resume the run, and take up the workspaces of steps that have their own.
     `on_output` gets what commands write, masked but with the offsets of the log; `settle` waits until it is stored, and
-    `stored_output` tells how many bytes of each stream an occurrence has stored since a time. `bring_files` fills the
-    workspace of a step that has its own. `merging` is there for a run of a repository.
+    `stored_output` tells how many bytes of each stream an occurrence has stored since a time, and `stored_log` reads
+    the last of them. `bring_files` fills the workspace of a step that has its own. `merging` is there for a run of a
+    repository.
     """
 
     executor: Executor
@@ -77,10 +79,13 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     on_output: OnOutput | None = None
     settle: Settle | None = None
     stored_output: StoredOutput | None = None
+    stored_log: StoredLog | None = None
     bring_files: BringFiles | None = None
     merging: Merging | None = None
     _started: dict[str, int] = msgspec.field(default_factory=dict)  # commands, by execution
     _told: dict[str, str] = msgspec.field(default_factory=dict)  # of artifacts that are refused
+    _tails: dict[str, LogTail] = msgspec.field(default_factory=dict)  # of logs that other steps read, by execution
+    _log_files: LogFiles = msgspec.field(default_factory=LogFiles)
     _homes: dict[str, Self] = msgspec.field(default_factory=dict)
     _home_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
@@ -106,6 +111,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
                     artifact_scan=None if self.new_scan is None else ArtifactScan(self.new_scan),
                     _started={},
                     _told={},
+                    _log_files=LogFiles(),
                     _homes={},
                     _home_lock=asyncio.Lock(),
                 )
@@ -196,7 +202,26 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
             "PITSTOP_OCCURRENCE": activation.occurrence,
             "PITSTOP_ATTEMPT": str(activation.attempt),
             "PITSTOP_WORKSPACE": self.workspace.repo,
+            "PITSTOP_CONTEXT": await self.context(activation),
         }
+
+    async def context(self, activation: Activation) -> str:
+        """The folder with the logs of the steps before this one; it is filled only if a step of the flow reads it."""
+        if activation.step.fills_context:
+            await self._log_files.fill(activation, self.files, self.stored_log)
+        return f"{self.workspace.control}/{context_folder(activation)}"
+
+    async def log_before(self, activation: Activation) -> str:
+        """The end of the log of the step that ran before this one, without secrets; empty if there was none."""
+        return await log_before(activation, self.stored_log)
+
+    def take_log(self, activation: Activation) -> str | None:
+        """The end of what the step wrote, without secrets; None if it wrote nothing, or no step reads it."""
+        tail = self._tails.pop(self._execution(activation), None)
+        return None if tail is None else tail.text() or None
+
+    def _tail(self, activation: Activation) -> LogTail | None:
+        return self._tails.setdefault(self._execution(activation), LogTail()) if activation.step.stores_log else None
 
     def without_own_home(self, env: Mapping[str, str]) -> dict[str, str]:
         """The variables for a container, which has the workspace's home and not that of the person here."""
@@ -205,15 +230,17 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 
     def listener(self, activation: Activation) -> "Listener | None":
         """Somebody to tell what a command of the step writes; None when nobody listens."""
-        if self.on_output is None:
+        tail = self._tail(activation)
+        if self.on_output is None and tail is None:
             return None
-        return Listener(activation.occurrence, self.on_output, self.masked_stream, self.settle)
+        return Listener(activation.occurrence, self.on_output, self.masked_stream, self.settle, tail)
 
     def tell(self, activation: Activation, text: str) -> None:
         """Let those who watch the step read a line."""
-        if self.on_output is not None:
+        listener = self.listener(activation)
+        if listener is not None:
             data = self.mask(text + "\n").encode(errors="replace")
-            self.on_output(activation.occurrence, LogChunk("stdout", 0, activation.run.now(), data))
+            listener.pass_on("stdout", 0, activation.run.now(), data)
 
     @property
     def new_scan(self) -> NewScan | None:
@@ -258,14 +285,16 @@ class Listener:
     def __init__(
         self,
         occurrence: str,
-        on_output: OnOutput,
+        on_output: OnOutput | None,
         masked_stream: Callable[[], MaskedStream] | None,
         settle: Settle | None = None,
+        tail: LogTail | None = None,
     ) -> None:
         self._occurrence = occurrence
         self._on_output = on_output
         self._masked_stream = masked_stream
         self._settle = settle
+        self._tail = tail
         self._unsettled_bytes = 0
         self._streams: dict[Stream, MaskedStream] = {}
         self._to_skip: dict[Stream, int] = {}
@@ -286,25 +315,28 @@ class Listener:
     def hear_now(self, chunk: LogChunk) -> None:
         """For whoever cannot wait."""
         if self._masked_stream is None:
-            self._pass_on(chunk.stream, chunk.offset, chunk.time, chunk.data)
+            self.pass_on(chunk.stream, chunk.offset, chunk.time, chunk.data)
             return
         if chunk.stream not in self._streams:
             self._streams[chunk.stream] = self._masked_stream()
         self._last = chunk
-        self._pass_on(chunk.stream, chunk.offset, chunk.time, self._streams[chunk.stream].feed(chunk.data))
+        self.pass_on(chunk.stream, chunk.offset, chunk.time, self._streams[chunk.stream].feed(chunk.data))
 
     def finish(self) -> None:
         """Pass on what was held back because it could have become a secret."""
         if self._last is not None:
             for stream, masked in self._streams.items():
-                self._pass_on(stream, self._last.end, self._last.time, masked.finish())
+                self.pass_on(stream, self._last.end, self._last.time, masked.finish())
 
-    def _pass_on(self, stream: Stream, offset: int, time: float, data: bytes) -> None:
+    def pass_on(self, stream: Stream, offset: int, time: float, data: bytes) -> None:
+        """Pass on what has no secrets in it."""
+        if self._tail is not None:
+            self._tail.add(stream, data)
         if self._to_skip.get(stream):
             skipped = min(self._to_skip[stream], len(data))
             self._to_skip[stream] -= skipped
             offset, data = offset + skipped, data[skipped:]
-        if data:
+        if data and self._on_output is not None:
             self._on_output(self._occurrence, LogChunk(stream, offset, time, data))
 
 
