@@ -11,11 +11,13 @@ from pydantic import ValidationError
 
 from pitstop.engine.container import ContainerOptions, Health, Service
 from pitstop.engine.executor import Placement
+from pitstop.events.log import MemoryLog
 from pitstop.executors.far import FarExecutor
+from pitstop.plan.plan import Step
 from pitstop.steps.containers import container_of, parse_memory
 from tests.containers import BOX, TALKATIVE, Docker
 from tests.executors.container_bench import new_executor
-from tests.steps.bench import Bench, open_bench
+from tests.steps.bench import OUR_TYPES, Bench, open_bench
 
 
 @contextlib.asynccontextmanager
@@ -60,6 +62,21 @@ async def test_a_step_that_runs_as_another_user_can_hand_on_outputs(bench: Bench
     config = {"script": 'echo "who=$(id -un)" >> "$PITSTOP_OUTPUT"', "image": TALKATIVE, "user": "image"}
 
     assert (await bench.outputs("run", config))["who"] == "app"
+
+
+@pytest.mark.parametrize("config", [{"image": BOX}, {"image": TALKATIVE, "user": "image"}])
+async def test_the_logs_of_steps_before_it_are_there_in_a_container(bench: Bench, config: dict[str, Any]) -> None:
+    async def stored_log(occurrence: str, most_bytes: int) -> bytes:
+        return f"the log of {occurrence}".encode()
+
+    bench.workplace = replace(bench.workplace, stored_log=stored_log)
+    config = {"script": 'echo "log=$(cat "$PITSTOP_CONTEXT/first.log")" >> "$PITSTOP_OUTPUT"', **config}
+    first = Step("first", "run", {"script": "true"}, id="first", fills_context=True)
+    root = Step("", "sequence", children=(first, Step("second", "run", config, fills_context=True)))
+
+    run = await bench.execute(root, {"steps": {}}, OUR_TYPES.for_run(bench.workplace, ["run"]), log=MemoryLog())
+
+    assert run.done["second"].outputs["log"] == "the log of first"
 
 
 AS_PYTEST = """

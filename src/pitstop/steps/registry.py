@@ -26,6 +26,7 @@ BUILT_IN = {
     "approve": "pitstop.steps.approve:ApproveStep",
     "python": "pitstop.steps.python:PythonStep",
     "merge": "pitstop.steps.merge:MergeStep",
+    "agent": "pitstop.steps.agents.agent:AgentStep",
 }
 
 

@@ -1,0 +1,1 @@
+"""The built-in profiles of agents, one YAML file each."""

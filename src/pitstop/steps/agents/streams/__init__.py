@@ -1,0 +1,1 @@
+"""What agent CLIs write to stdout, turned into reports."""

@@ -1,0 +1,145 @@
+"""What Pitstop does with git around an agent: the state before it, what it changed, and the commit."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from pitstop.engine.executor import Command, CommandRef
+from pitstop.engine.frame import Activation
+from pitstop.steps.agents.failures import CannotCommit
+from pitstop.steps.workplace import Workplace
+
+# A repository may be a stranger's, and an agent may have changed its settings: nothing in them is to be run
+SAFE = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgsign=false"),
+    *("-c", "core.quotePath=false", "-c", "diff.external=", "-c", "core.pager=cat"),
+)
+_GIT = f"git {' '.join(SAFE)}"
+_BEFORE = f"""
+git rev-parse --verify HEAD
+git symbolic-ref -q HEAD || echo
+{_GIT} status --porcelain | head -n 20
+"""
+# Commits that the agent made itself are taken back, and their changes stay. The changes are collected in an index of
+# their own, so that what the user has staged stays as it is.
+_AFTER = f"""
+if [ -n "$REF" ]; then git symbolic-ref HEAD "$REF"; else git update-ref --no-deref HEAD "$BASE"; fi
+if [ "$(git rev-parse HEAD)" != "$BASE" ]; then git reset -q --soft "$BASE"; fi
+index=$(git rev-parse --git-path index)
+if [ -f "$index" ]; then cp -- "$index" "$INDEX"; fi
+export GIT_INDEX_FILE="$INDEX"
+{_GIT} add -A
+{_GIT} diff --cached --no-renames --numstat -z "$BASE"
+rm -f -- "$INDEX"
+"""
+_COMMIT = f"""
+{_GIT} add -A
+if {_GIT} diff --cached --quiet "$BASE"; then exit 0; fi
+{_GIT} commit -q --no-verify -F -
+git rev-parse HEAD
+"""
+_IDENTITY = "Pitstop"
+_OUTPUT_BYTES = 16 * 1024 * 1024
+
+
+class Before(Struct, frozen=True):
+    """The repository before an agent: its commit, and the first of the files that are not committed."""
+
+    commit: str
+    ref: str = ""  # the branch; empty if no branch is checked out
+    uncommitted: tuple[str, ...] = ()
+
+
+class Changes(Struct, frozen=True):
+    """What an agent changed: files, and lines that were added or removed."""
+
+    files: tuple[str, ...] = ()
+    lines: int = 0
+
+
+class WorkspaceGit:
+    """Runs git in the workspace, wherever that is, without the environment of the agent."""
+
+    def __init__(self, workplace: Workplace, activation: Activation, key: str) -> None:
+        """`key` is the execution key of the agent's command."""
+        self._workplace = workplace
+        self._activation = activation
+        self._index = workplace.result_file(key, "index").path
+
+    async def look(self) -> Before | None:
+        """The state before the agent; None where there is no repository with a commit."""
+        code, output = await self._run(_BEFORE)
+        if code != 0:
+            return None
+        commit, ref, *uncommitted = output.decode(errors="replace").splitlines()
+        return Before(commit, ref, tuple(line[3:] for line in uncommitted))
+
+    async def texts(self, commit: str, names: tuple[str, ...]) -> dict[str, str]:
+        """Files of a commit, as far as they exist."""
+        asked = "".join(f"{commit}:{name}\n" for name in names)
+        code, output = await self._run("git cat-file --batch", stdin=asked.encode())
+        return files_in(output, names) if code == 0 else {}
+
+    async def changes(self, before: Before) -> Changes:
+        """What the agent changed, which is not committed any more even if it was. Ignored files do not count."""
+        code, output = await self._run(_AFTER, {"BASE": before.commit, "REF": before.ref, "INDEX": self._index})
+        return changes_in(output) if code == 0 else Changes()
+
+    async def commit(self, before: Before, message: str) -> str | None:
+        """Commit all changes as one commit; None if there are none. CannotCommit."""
+        identity = {
+            f"GIT_{role}_{part}": text
+            for role in ("AUTHOR", "COMMITTER")
+            for part, text in (("NAME", _IDENTITY), ("EMAIL", "pitstop@localhost"))
+        }
+        code, output = await self._run(_COMMIT, {"BASE": before.commit, **identity}, message.encode(errors="replace"))
+        if code != 0:
+            said = output.decode(errors="replace").strip()[-500:]
+            raise CannotCommit(f"git could not commit the changes of the agent: {said}")
+        return output.decode().strip() or None
+
+    async def _run(self, script: str, env: Mapping[str, str] | None = None, stdin: bytes = b"") -> tuple[int, bytes]:
+        """The exit code, and the output: that of stderr if it failed."""
+        workplace = self._workplace
+        key = workplace.next_key(self._activation)
+        ref = CommandRef(workplace.workspace.id, key)
+        given = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8", **(env or {})}
+        command = Command(key=key, script=script, env=given, stdin=stdin, inherits=False)
+        said: dict[str, bytes] = {"stdout": b"", "stderr": b""}
+        try:
+            await workplace.executor.start(workplace.workspace, command)
+            async for chunk in workplace.executor.logs(ref):
+                said[chunk.stream] = (said[chunk.stream] + chunk.data)[:_OUTPUT_BYTES]
+            result = await workplace.executor.wait(ref)
+        except BaseException:
+            await workplace.executor.cancel(ref, 0)
+            raise
+        code = result.exit_code if result.exit_code is not None else 1
+        return code, said["stdout"] if code == 0 else said["stderr"]
+
+
+def files_in(batch: bytes, names: tuple[str, ...]) -> dict[str, str]:
+    """What `git cat-file --batch` says when it is asked for these files."""
+    found: dict[str, str] = {}
+    for name in names:
+        about, _, batch = batch.partition(b"\n")
+        if about.endswith(b" missing") or not about:
+            continue
+        _, kind, size = about.split()
+        if kind == b"blob":
+            found[name] = batch[: int(size)].decode(errors="replace")
+        batch = batch[int(size) + 1 :]
+    return found
+
+
+def changes_in(numstat: bytes) -> Changes:
+    """What `git diff --numstat -z` says. A binary file counts as one line."""
+    files: list[str] = []
+    lines = 0
+    for row in numstat.split(b"\0"):
+        parts = row.split(b"\t", 2)
+        if len(parts) == 3:
+            added, removed, path = parts
+            lines += 1 if added == b"-" else int(added) + int(removed)
+            files.append(path.decode(errors="replace"))
+    return Changes(tuple(files), lines)
