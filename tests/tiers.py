@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadGroupScheduling
 
+from tests.amounts import IS_SOAK
+
 # Tests that start no process, or hardly any; `make test-fast` runs these
 FAST = (
     "tests/app",
@@ -39,6 +41,7 @@ CORE = (*FAST, "tests/simulation")  # no failure of these can be due to a busy m
 # Tests with a container engine, Chromium, Node or many servers: one worker runs all of these
 HEAVY = (
     "tests/chaos",
+    "tests/doors/cli/test_agent_images.py",
     "tests/doors/dap/test_debug_client.py",
     "tests/doors/dap/test_vscode.py",
     "tests/executors/test_container.py",
@@ -57,6 +60,8 @@ HEAVY = (
     "tests/stories/test_join_a_stop.py",
     "tests/web",
 )
+# Tests that only `make soak` runs, because they need what is large to install
+SOAK = ("tests/agents/test_real_clis.py",)
 
 
 def is_in(places: tuple[str, ...], path: str) -> bool:
@@ -73,9 +78,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    if not config.getoption("--fast") or collection_path.is_dir():
+    if collection_path.is_dir() or not collection_path.is_relative_to(config.rootpath):
         return None
-    return None if is_in(FAST, collection_path.relative_to(config.rootpath).as_posix()) else True
+    path = collection_path.relative_to(config.rootpath).as_posix()
+    is_left_out = (config.getoption("--fast") and not is_in(FAST, path)) or (not IS_SOAK and is_in(SOAK, path))
+    return True if is_left_out else None
 
 
 @pytest.hookimpl(trylast=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what a run, or `--help`, need not pay for
     from pitstop.runs.known_runs import Backends
     from pitstop.runs.server_runs import ServerOptions
     from pitstop.service.access import Access
+    from pitstop.service.agents import EngineName
     from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
     from pitstop.service.desks import Service
@@ -45,7 +46,7 @@ def open_service(
     backends = _choose_backends(settings, new_keeper)
     examine = partial(_examine, settings)
     return open_local_service(
-        store, backends, examine, store.end_elsewhere, audit, new_attaching, limits=settings.limits
+        store, backends, examine, _find_engine, store.end_elsewhere, audit, new_attaching, limits=settings.limits
     )
 
 
@@ -134,6 +135,13 @@ def new_masker(secrets: Mapping[str, str]) -> "Masker":
     from pitstop.executors.masking import Masker
 
     return Masker(secrets)
+
+
+async def _find_engine() -> "tuple[EngineName, str]":
+    from pitstop.executors.machine.containers.finding import find_engine
+
+    engine, info = await find_engine()
+    return "podman" if info.is_podman else "docker", engine.path
 
 
 async def _examine(settings: Settings) -> "tuple[Finding, ...]":

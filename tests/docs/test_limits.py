@@ -20,7 +20,7 @@ from pitstop.runs import shell_recording
 from pitstop.service.hooks import MOST_BODY_BYTES
 from pitstop.service.local import hooks, repos
 from pitstop.settings import Settings, read_settings
-from pitstop.steps import python, script_outputs
+from pitstop.steps import python, script_outputs, step_logs
 from pitstop.steps.http import HttpConfig
 from pitstop.store.port import LONGEST_LINE
 
@@ -84,6 +84,14 @@ TESTED = {  # the number that holds, and where a test goes beyond it
         "engine/test_notes.py::test_a_note_that_is_too_large_fails_the_step_and_names_the_limit",
     ),
     "bytes of a log line": (LONGEST_LINE, "contracts/store.py::test_a_line_that_never_ends_is_kept_as_several"),
+    "bytes of `.steps.<id>.log`": (
+        step_logs.LOG_TEXT_BYTES,
+        "steps/test_step_logs.py::test_a_long_log_is_cut_to_its_last_lines",
+    ),
+    "bytes of a log in `$PITSTOP_CONTEXT`": (
+        step_logs.LOG_FILE_BYTES,
+        "service/test_step_logs.py::test_a_file_has_the_whole_log_up_to_a_limit_and_no_secrets",
+    ),
     "bytes of a recorded": (
         shell_recording.MOST_BYTES,
         "service/test_shell_recording.py::test_a_recording_that_grows_too_large_says_where_it_ends",

@@ -51,6 +51,8 @@ EXAMPLES = [
     Example("examples/choose.yaml -i branch=release/2", ("deploying to staging", "announce skipped")),
     Example("examples/choose.yaml -i branch=idea", ("nothing to deploy for idea",)),
     Example("examples/broken/flow.yaml --workspace examples/broken", ("checks.tests failed",), 1),
+    Example("examples/agent/flow.yaml --workspace fresh", ("fix | I replaced the comma.", "again | 12.50")),
+    Example("examples/agent/stops.yaml --workspace examples/agent", ("fix | [3] shell: rm -rf cache", "test | 12.50")),
 ]
 
 

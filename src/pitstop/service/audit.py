@@ -17,8 +17,8 @@ PATIENCE_SECONDS = 5.0  # the action is done already, so its caller is answered 
 LONGEST_DETAIL = 200
 
 _FIELDS = (
-    "all approved enabled file flow folder frame from_run from_step group kind layer line mode name now only path "
-    "pinned point position priority reason role scope seconds status step stop use_file"
+    "all approved enabled file files_event files_run flow folder frame from_run from_step group kind layer line mode "
+    "name now only path pinned point position priority reason role scope seconds status step stop use_file"
 )
 _LOGGED = frozenset(_FIELDS.split())
 _NAMES_ONLY = ("inputs", "secrets", "outputs", "config")

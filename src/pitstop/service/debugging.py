@@ -13,6 +13,7 @@ from pitstop.runs.stop_info import (
     FrameInfo,
     PointInfo,
     StopInfo,
+    ToolCallInfo,
     WayInfo,
 )
 from pitstop.runs.variable_info import ChangeInfo, ConfigInfo, Evaluated, VariableInfo, VariablePage, WholeScope
@@ -35,6 +36,7 @@ __all__ = [
     "PointInfo",
     "Request",
     "StopInfo",
+    "ToolCallInfo",
     "VariableInfo",
     "VariablePage",
     "Verb",

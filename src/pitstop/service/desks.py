@@ -6,6 +6,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:  # a door loads the desks that it uses
     from pitstop.service.access import Access
+    from pitstop.service.agents import Agents
     from pitstop.service.attaching import Attaching
     from pitstop.service.audit import Audit
     from pitstop.service.debugging import Debugging
@@ -41,3 +42,4 @@ class Service(Struct, frozen=True, kw_only=True):
     test_history: "TestHistory | None" = None
     deliveries: "HookServer | None" = None
     attaching: "Attaching | None" = None  # of the service in a process of its own
+    agents: "Agents | None" = None  # of the machine that such a process is on

@@ -131,6 +131,10 @@ class RunForm(_Starting):
     only: Text | None = None
     from_run: Text | None = None
     commit: Text | None = Field(None, description="Check out this commit of the folder into a fresh workspace.")
+    files_run: Text | None = Field(None, description="Start with the files of this run, in a fresh workspace.")
+    files_event: int | None = Field(
+        None, ge=1, lt=2**53, description="The event of `files_run` that its files were stored at."
+    )
 
     def to_request(self) -> RunRequest:
         chosen = {"flow": self.flow.flow, "text": self.flow.text, "repo": self.flow.repo, "ref": self.flow.ref}

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -203,6 +203,7 @@ class AdapterClient:
         *,
         lines: tuple[int, ...] = (),
         breakpoints: list[Body] | None = None,
+        functions: Sequence[str] = (),
         filters: tuple[str, ...] = (),
         initialize: Body | None = None,
         source: str | None = None,
@@ -217,6 +218,8 @@ class AdapterClient:
         wanted = breakpoints if breakpoints is not None else [{"line": line} for line in lines]
         file = path if source is None else str(self.folder / source)
         told = (await self.ask("setBreakpoints", source={"path": file}, breakpoints=wanted))["breakpoints"]
+        if functions:
+            await self.ask("setFunctionBreakpoints", breakpoints=[{"name": name} for name in functions])
         await self.ask("setExceptionBreakpoints", filters=list(filters))
         await self.ask("configurationDone")
         response = await self.answer(launching)

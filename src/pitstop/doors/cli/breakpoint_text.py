@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 POSITIONS = ("before", "after", "error")
 USAGE = (
-    "STEP[:before|after|error] or FILE:LINE, type:TYPE, *, "
+    "STEP[:before|after|error] or FILE:LINE, type:TYPE, *, STEP/TOOL [path PATTERN], "
     'then [if JQ] [hits N] [group NAME] [note "TEXT"] [log "TEXT"]'
 )
 
 _BREAKPOINT = re.compile(
     r"""(?: change \s+ (?P<state>.+?) (?: \s+ equals \s+ (?P<equals>.+?) )? | (?P<place>\S+) )
+        (?: \s+ path \s+ (?P<path>\S+) )?
         (?: \s+ if \s+ (?P<condition>.+?) )?
         (?: \s+ hits \s+ (?P<hits> (?: >= | <= | == | > | < | % )? \s* \d+ ) )?
         (?: \s+ group \s+ (?P<group>\S+) )?
@@ -33,7 +34,7 @@ def read_breakpoint(text: str) -> "BreakpointRequest":
     found = _BREAKPOINT.fullmatch(text.strip())
     if found is None:
         raise BadBreakpoint(f"invalid breakpoint {text!r}: use {USAGE}")
-    parts: dict[str, Any] = {name: found[name] for name in ("condition", "hits", "group", "state")}
+    parts: dict[str, Any] = {name: found[name] for name in ("path", "condition", "hits", "group", "state")}
     for name in ("note", "log"):
         if found[name] is not None:
             parts[name] = found[name][1:-1] if found[name][0] == "'" else _read_json(found[name])
@@ -45,7 +46,7 @@ def read_breakpoint(text: str) -> "BreakpointRequest":
 
 
 def _read_place(place: str) -> dict[str, Any]:
-    """`STEP`, `FILE:LINE`, `:LINE`, `type:TYPE` or `*`, and the position if one is given."""
+    """`STEP`, `FILE:LINE`, `:LINE`, `type:TYPE`, `STEP/TOOL` or `*`, and the position if one is given."""
     name, colon, position = place.rpartition(":")
     parts: dict[str, Any] = {}
     if colon and position in POSITIONS:
@@ -53,6 +54,9 @@ def _read_place(place: str) -> dict[str, Any]:
         name, colon, position = place.rpartition(":")
     if colon and position.isdigit():
         return {**parts, "file": name, "line": int(position)}
+    if "/" in place:
+        place, _, parts["tool"] = place.rpartition("/")
+        name, colon, position = place.rpartition(":")
     if colon and name == "type":
         return {**parts, "kind": position}
     if colon:

@@ -80,6 +80,7 @@ def placed(run: ActiveRun, path: str) -> str:
 
 def debug_command(options: Namespace, run: str, step: str) -> str:
     """The command that stops at a step. What came before it is taken from the run that has just ended."""
+    step = step.partition("/")[0]  # of a tool call, the agent that makes it
     flow, server = getattr(options, "flow", None), server_of(options)
     if flow is None or server is not None:  # the run is all that is known here
         words = ["debug", run, "--from", step]

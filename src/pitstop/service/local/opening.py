@@ -16,6 +16,7 @@ from pitstop.runs.run_maker import RunMaker
 from pitstop.runs.stored_flows import StoredFlows
 from pitstop.service.caller import record_nothing
 from pitstop.service.desks import Service
+from pitstop.service.local.agents import AgentDesk, FindEngine
 from pitstop.service.local.flows import Examine, FlowDesk
 from pitstop.service.local.runs import RunDesks
 from pitstop.store.port import RunStore
@@ -31,6 +32,7 @@ async def open_local_service(
     store: RunStore,
     backends: Backends,
     examine: Examine,
+    find_engine: FindEngine,
     end_elsewhere: "EndElsewhere | None" = None,
     audit: "Audit | None" = None,
     new_attaching: "Callable[[Service], Attaching] | None" = None,
@@ -50,6 +52,7 @@ async def open_local_service(
             debugging=runs,
             workspaces=runs,
             audit=audit,
+            agents=AgentDesk(find_engine),
         )
         yield service if new_attaching is None else replace(service, attaching=new_attaching(service))
 

@@ -35,10 +35,11 @@ class Assignment(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """How a step is to have ended: `passed|failed|skipped [JSON]`."""
+    """How a step, or a tool call, is to have ended: `passed|failed|skipped [JSON | TEXT]`."""
 
     status: Status
     outputs: dict[str, Any] | None = None
+    message: str | None = None
 
 
 class Injection(Struct, frozen=True):
@@ -166,7 +167,29 @@ def read_verdict(text: str) -> Verdict:
     status = next((each for each in STATUSES if each == word), None)
     if status is None:
         raise BadCommand(f"it needs an outcome: {', '.join(STATUSES)}")
-    return Verdict(status, optional(read_object)(outputs.strip()))
+    return _verdict(status, outputs.strip())
+
+
+def read_skip(text: str) -> Verdict:
+    """Nothing, outputs as a JSON object, or a reason in words."""
+    return _verdict("skipped", text)
+
+
+def _is_json(text: str) -> bool:
+    """Whether the text is JSON, or is meant to be an object or a list with a mistake in it."""
+    if text[0] in "{[":
+        return True
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _verdict(status: Status, text: str) -> Verdict:
+    if not text or _is_json(text):
+        return Verdict(status, optional(read_object)(text))
+    return Verdict(status, {"output": text}) if status == "passed" else Verdict(status, message=text)
 
 
 def read_config(text: str) -> dict[str, Any] | None:

@@ -117,7 +117,7 @@ async def _tell_saved(service: "Service", run: "ActiveRun", debug: "DebugRequest
     if not debug.remembers:
         return
     state = await Debugger(service.debugging, LOCAL, run.id).say(verbs.State())
-    others = [each.request for each in state.breakpoints if each.request.group != "default"]
+    others = [each.request for each in state.breakpoints if each.request.group not in ("default", "flow")]
     saved = [each for each in others if each not in debug.breakpoints]
     if saved or state.watches:
         counts = f"{len(saved)} saved breakpoints and {len(state.watches)} watches"

@@ -290,13 +290,17 @@ class Console:
 
     async def describe(self, stop: StopInfo) -> list[Text]:
         """All that is told of a stop: where it is and what can be done first."""
-        step = self.steps.get(stop.step)
+        step = self.steps.get(stop.step.partition("/")[0])  # that of a call is the one that makes it
         error_lines = 1 if stop.occurrence in self._heard else render.MOST_ERROR_LINES  # more of it was just shown
         lines = [render.stop_title(stop, step, self.style_of(stop.frame))]
         lines += render.stop_reasons(stop, most_error_lines=error_lines)
+        lines += [] if stop.call is None else render.call_lines(stop.call)
         lines += [render.stop_verbs(stop), *self.source_around(step)]
         with suppress(CommandRefused):  # it may be over before it is told
-            lines += render.change_lines(await self.debugger.say(verbs.Diff(stop.id)), render.MOST_CHANGES)
+            changes = [
+                each for each in await self.debugger.say(verbs.Diff(stop.id)) if not each.path.startswith(".tool")
+            ]
+            lines += render.change_lines(changes, render.MOST_CHANGES)
             lines += render.watch_lines(await self.debugger.say(verbs.Watches(stop.id)) if self.state.watches else {})
         return lines
 

@@ -105,7 +105,10 @@ def breakpoint_place(wanted: BreakpointRequest) -> str:
         place = f"{wanted.file}:{wanted.line}"
     else:
         place = wanted.step or (f"type:{wanted.kind}" if wanted.kind else "*")
-    return place if wanted.position == "before" else f"{place}:{wanted.position}"
+    if wanted.tool is not None or wanted.path is not None:
+        place = f"{place}/{wanted.tool or 'any'}"
+    place = place if wanted.position == "before" else f"{place}:{wanted.position}"
+    return place if wanted.path is None else f"{place} path {wanted.path}"
 
 
 def variable_list(page: VariablePage) -> list[Text]:

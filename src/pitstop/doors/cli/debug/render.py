@@ -1,7 +1,7 @@
 """A stop and its surroundings as styled text: values in, lines out."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -9,7 +9,7 @@ from rich.text import Text
 from pitstop.doors.cli.debug.commands import allowed_commands
 from pitstop.doors.cli.debug.table import CHANGING, MOVING, TIME
 from pitstop.doors.cli.signs import sign_of
-from pitstop.service.debugging import BreakpointInfo, ChangeInfo, FileChanges, FileDiff, StopInfo
+from pitstop.service.debugging import BreakpointInfo, ChangeInfo, FileChanges, FileDiff, StopInfo, ToolCallInfo
 from pitstop.service.flows import StepInfo
 
 FRAME_STYLES = ("cyan", "magenta", "yellow", "green", "blue", "bright_red")
@@ -97,11 +97,13 @@ def stop_title(stop: StopInfo, step: StepInfo | None, style: str) -> Text:
         (stop.position, POSITION_STYLES[stop.position]),
         (f" {stop.occurrence or 'the end of the run'}", "bold"),
     )
-    if step is not None and step.title not in (stop.step, step.id):
+    if stop.call is not None:
+        title.append(f"  {stop.call.name}")
+    elif step is not None and step.title not in (stop.step, step.id):
         title.append(f"  {step.title}")
     if stop.is_injected or stop.is_cleanup:
         title.append("  injected" if stop.is_injected else "  cleanup", style="italic")
-    if step is not None and step.place:
+    if step is not None and step.place and stop.call is None:
         title.append(f"  {step.place}", style="dim")
     return title
 
@@ -121,6 +123,27 @@ def stop_reasons(stop: StopInfo, *, most_error_lines: int = MOST_ERROR_LINES) ->
         sign = sign_of(outcome.status)
         lines.append(Text(_INDENT).append(f"{sign.shape} {outcome.status}", style=sign.style))
     return lines + [Text(_INDENT).append(f"! {problem}", style="yellow") for problem in stop.problems]
+
+
+def call_lines(call: ToolCallInfo) -> list[Text]:
+    """What a tool call will do: its command or files, its other input, and whether the hold is a guarantee."""
+    shown = [("command", call.command or ""), ("files", ", ".join(call.paths))]
+    told = {call.command, *call.paths}
+    shown += [(name, short(value)) for name, value in call.input.items() if _is_untold(value, told)]
+    lines = [
+        Text(_INDENT).append(name, style="cyan").append(f"  {line}")
+        for name, text in shown
+        if text
+        for line in text.splitlines()[:MOST_ERROR_LINES]
+    ]
+    if not call.guarantee:
+        hint = "the agent's own hook holds this call: a convenience, not a guard"
+        lines.append(Text(_INDENT).append(hint, style="dim"))
+    return lines
+
+
+def _is_untold(value: Any, told: Collection[str | None]) -> bool:
+    return not isinstance(value, str) or value not in told
 
 
 def _reason(reason: str, stop: StopInfo) -> str:

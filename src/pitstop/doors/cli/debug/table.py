@@ -52,6 +52,8 @@ m[1].x is the step x in the second iteration of m only, and x#2 its second attem
   b type:run hits % 10               every tenth time a step of type run is reached
   b :14 log "region ${{ .vars.region }}"   logs a message, without pausing
   b deploy note "look at the image"  with a note that is shown in lists and when it pauses
+  b fix/shell                        before each shell command of the agent in the step fix
+  b */edit path migrations/** if .tool.name == "Write"   before edits of these files by any agent
   b change .vars.region              when the value changes;  b change .vars.region equals "us"
 Without arguments it lists the breakpoints."""
 
@@ -176,18 +178,18 @@ _TABLE = (
     _moving(
         "skip",
         "skip",
-        "Skip the step, optionally with outputs.",
-        read.optional(read.read_object),
-        usage="skip [JSON]",
+        "Skip the step, optionally with outputs; at a tool call, refuse it and tell the agent why.",
+        read.read_skip,
+        usage="skip [JSON | REASON]",
         group=CHANGING,
     ),
     _moving(
         "force",
         "force",
-        "Force the outcome of the step.",
+        "Force the outcome of the step, or the result of a tool call.",
         read.read_verdict,
         group=CHANGING,
-        usage="force passed|failed|skipped [JSON]",
+        usage="force passed|failed|skipped [JSON | TEXT]",
         takes="status",
     ),
     CommandSpec(

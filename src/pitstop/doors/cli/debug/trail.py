@@ -55,12 +55,12 @@ class Trail(Struct):
         parents = {frame.id: frame.parent for frame in frames}
         frame: str = stop.frame
         found = [Caller(frame, stop.occurrence, self.steps.get(stop.step), is_current=True)]
-        around = stop.occurrence.rpartition(".")[0]
+        around = _around(stop.occurrence)
         while around:
             if self.openers.get(frame) == without_turn(around):
                 frame = parents.get(frame) or frame
             found.append(Caller(frame, around, self.steps.get(path_of(around))))
-            around = around.rpartition(".")[0]
+            around = _around(around)
         return found[::-1]
 
     def occurrence_of(self, step: str) -> str | None:
@@ -69,6 +69,11 @@ class Trail(Struct):
             return step
         paths = [path for path, each in self.steps.items() if step in (path, each.id)]
         return next((self.last_occurrence[path] for path in paths if path in self.last_occurrence), None)
+
+
+def _around(occurrence: str) -> str:
+    """The occurrence that encloses it: of a tool call, the call or the step that makes it."""
+    return occurrence.rpartition("/" if "/" in occurrence else ".")[0]
 
 
 def path_of(occurrence: str) -> str:

@@ -20,6 +20,7 @@ from pitstop.service.caller import LOCAL
 from pitstop.service.runs import BreakpointRequest, BreakPosition
 
 _HITS = re.compile(r"\s*(>=|<=|==|>|<|%)?\s*(\d+)\s*")
+AGENT = "agent"  # the step type
 _POSITIONS: dict[str, BreakPosition] = {"before": "before", "after": "after", "error": "error"}
 
 
@@ -104,11 +105,17 @@ async def set_function_breakpoints(adapter: Adapter, arguments: given.SetFunctio
 
 
 def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoint) -> Draft:
-    """A step by path or id, or every step of a type; `:after` and `:error` name another position."""
+    """A step by path or id, or every step of a type; `:after` and `:error` name another position.
+
+    `STEP/TOOL` is for the tool calls of an agent, and `*/TOOL` for those of every agent.
+    """
     name, colon, position = asked.name.strip().rpartition(":")
     if not colon or position not in _POSITIONS:
         name, position = asked.name.strip(), debuggee.default_mode
+    name, slash, tool = name.rpartition("/") if "/" in name else (name, "", "")
     steps = debuggee.places.flow.steps
+    if slash and name in ("", "*"):
+        name = AGENT
     found = [step for step in steps if step.path == name] or [step for step in steps if step.id == name]
     is_kind = not found and any(step.kind == name for step in steps)
     problem = _problem(asked.hit_condition, position)
@@ -123,6 +130,7 @@ def _at_name(adapter: Adapter, debuggee: Debuggee, asked: given.FunctionBreakpoi
     request = BreakpointRequest(
         step=None if is_kind else name,
         kind=name if is_kind else None,
+        tool=tool or ("any" if slash else None),
         position=_POSITIONS[position],
         condition=asked.condition or None,
         hits=asked.hit_condition or None,

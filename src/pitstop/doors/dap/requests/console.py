@@ -121,12 +121,20 @@ async def _break(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     """One more, of this console: editors do not know of it."""
     place, _, note = rest.partition(" note ")
     step, _, condition = place.partition(" if ")
+    step, slash, tool = step.strip().rpartition("/") if "/" in step else (step.strip(), "", "")
     debugger, _ = adapter.session().live()
-    wanted = BreakpointRequest(step=step.strip(), condition=condition.strip() or None, note=note.strip() or None)
+    wanted = BreakpointRequest(
+        step=None if slash and step in ("", "*") else step,
+        tool=tool or None,
+        condition=condition.strip() or None,
+        note=note.strip() or None,
+    )
     added = await debugger.say(wanted)
+    if slash and wanted.step is None:
+        return f"breakpoint {added.id} at {tool} calls of every agent"
     if not added.paths:
         await debugger.say(verbs.RemoveBreakpoint(added.id))
-        raise RequestFailed(f"there is no step {step.strip()}")
+        raise RequestFailed(f"there is no step {step}")
     return f"breakpoint {added.id} at {', '.join(added.paths)}"
 
 
@@ -181,10 +189,10 @@ async def _clear(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 
 
 async def _skip(adapter: Adapter, rest: str, frame_id: int | None) -> str:
-    outputs = read_json(rest) if rest else None
+    outputs, message = _outputs_or_text(rest)
     async with _moving(adapter, frame_id) as (debugger, stop):
-        await debugger.say(verbs.Skip(stop.id, outputs, pauses=True))
-    return f"{stop.occurrence} skipped"
+        await debugger.say(verbs.Skip(stop.id, outputs, message, pauses=True))
+    return f"{stop.occurrence} {'skipped' if stop.call is None else 'refused'}"
 
 
 async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
@@ -198,10 +206,24 @@ async def _retry(adapter: Adapter, rest: str, frame_id: int | None) -> str:
 async def _force(adapter: Adapter, rest: str, frame_id: int | None) -> str:
     status: Any
     status, _, outputs = rest.partition(" ")  # any other than the known ones is refused
-    given = read_json(outputs) if outputs.strip() else None
+    given, message = _outputs_or_text(outputs.strip())
+    if message is not None and status == "passed":
+        given, message = {"output": message}, None
     async with _moving(adapter, frame_id) as (debugger, stop):
-        await debugger.say(verbs.Force(stop.id, status, given, pauses=True))
+        await debugger.say(verbs.Force(stop.id, status, given, message, pauses=True))
     return f"{stop.occurrence} forced to {status}"
+
+
+def _outputs_or_text(text: str) -> tuple[Any, str | None]:
+    """Outputs as JSON, or a message in words."""
+    if not text:
+        return None, None
+    try:
+        return read_json(text), None
+    except RequestFailed:
+        if text[0] in "{[":
+            raise
+        return None, text
 
 
 async def _back(adapter: Adapter, rest: str, frame_id: int | None) -> str:

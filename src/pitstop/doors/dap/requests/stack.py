@@ -14,6 +14,7 @@ from pitstop.service.debugging import FrameInfo, StopInfo, verbs
 from pitstop.service.flows import StepInfo
 
 TAIL_LINES = 20
+NAME_CHARACTERS = 80
 
 
 async def threads(adapter: Adapter, arguments: given.NoArguments) -> Body:
@@ -48,7 +49,10 @@ def _steps(debuggee: Debuggee, stop: StopInfo | None, frame: FrameInfo | None) -
     """The step that the branch is at and those around it; None stands for the run."""
     path = stop.step if stop is not None else (frame.step if frame is not None else None) or ""
     step = debuggee.places.step(path)
-    return [None] if step is None else [step, *debuggee.places.around(step), None]
+    if step is None:
+        return [None]
+    calls = [step] if stop is not None and stop.call is not None else []  # the call itself, where its agent is
+    return [*calls, step, *debuggee.places.around(step), None]
 
 
 def _tell(adapter: Adapter, stop: StopInfo | None, branch: str, depth: int, step: StepInfo | None) -> StackFrame:
@@ -78,6 +82,9 @@ def _name(stop: StopInfo | None, depth: int, step: StepInfo | None, flow: str) -
     if stop is None:
         return flow if step is None else f"{step.path} (running)"
     where = stop.occurrence or flow
+    if stop.call is not None:
+        about = stop.call.command or ", ".join(stop.call.paths) or stop.call.name
+        where = f"{where} {stop.call.tool}: {' '.join(about.split())[:NAME_CHARACTERS]}"
     return where if stop.position == "before" else f"{where} ({stop.position})"
 
 

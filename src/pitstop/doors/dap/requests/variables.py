@@ -14,7 +14,12 @@ from pitstop.doors.dap.session.holders import PathHolder, ValueHolder, tell_valu
 from pitstop.doors.dap.session.references import FrameRef
 from pitstop.service.debugging import Debugger, StopInfo, verbs
 
-NAMED_SCOPES = (("inputs", "Inputs", "arguments"), ("vars", "Vars", None), ("matrix", "Matrix", None))
+NAMED_SCOPES = (
+    ("tool", "Tool call", "arguments"),
+    ("inputs", "Inputs", "arguments"),
+    ("vars", "Vars", None),
+    ("matrix", "Matrix", None),
+)
 LOOKED_AT = 200
 
 

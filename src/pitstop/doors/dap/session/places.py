@@ -1,5 +1,6 @@
 """Where steps are written: which step a line belongs to, and which lines steps begin at."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from os.path import realpath
@@ -40,8 +41,8 @@ class Places:
         return self._names.get(realpath(path))
 
     def step(self, path: str) -> StepInfo | None:
-        """A step of the flow; one that was injected beside it is where its host is."""
-        return self.by_path.get(path) or self.by_path.get(path.partition("+")[0])
+        """A step of the flow. An injected step, or a tool call, is where its host is."""
+        return self.by_path.get(path) or self.by_path.get(re.split(r"[+/]", path, maxsplit=1)[0])
 
     def around(self, step: StepInfo) -> Iterable[StepInfo]:
         """The steps that enclose it, the innermost first."""
