@@ -276,6 +276,7 @@ export class PretendRun {
       lease_ends_at: Date.now() / 1000 + 3600,
       back: null,
       forward: null,
+      call: null,
     };
     const verdict = new Promise<Verdict>((decide) => this.#held.set(stop, { info, decide }));
     this.status = "paused";
@@ -356,6 +357,8 @@ export class PretendRun {
       kind: null,
       file: null,
       line: null,
+      tool: null,
+      path: null,
       position: "before",
       note: null,
       condition: null,

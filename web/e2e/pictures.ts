@@ -1,10 +1,11 @@
 /** Takes the pictures of the documentation anew, each in light and dark: `npm run pictures`. */
 
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { test } from "vitest";
 import { Clone } from "./clone.ts";
+import { BIN } from "./server.ts";
 import { openStage } from "./stage.ts";
 
 const FOLDER = process.env.PICTURES ?? join(import.meta.dirname, "../../docs/pictures/web");
@@ -175,4 +176,58 @@ test("pictures of a repository", async () => {
     await takePicture(page, `pushes-${theme}`);
   }
   await page.close();
+});
+
+const AGENT_FLOW = `name: shop
+steps:
+  - id: test
+    run: echo 41 passed, 1 failed
+  - id: fix
+    agent: claude
+    prompt: Make the failing test pass.
+    command: ["${join(BIN, "python")}", "${join(import.meta.dirname, "../../tests/agents/scripted.py")}", --script, script.json]
+    env: {ANTHROPIC_API_KEY: none}
+  - id: verify
+    run: echo 42 passed
+`;
+const AGENT_SCRIPT = {
+  format: "claude",
+  model: "claude-sonnet-4-5",
+  cost: 0.18,
+  turns: 6,
+  tokens: { in: 48_210, out: 1_840, cached: 41_300 },
+  steps: [
+    { say: "I will look at the failing test first, then at the code that computes the total." },
+    { tool: "read", path: "agent.yaml" },
+    {
+      tool: "task",
+      prompt: "Find every place where the total is rounded",
+      steps: [{ tool: "shell", command: "grep -n name *.yaml" }],
+    },
+    { say: "The total is rounded twice: per item, and again on the receipt. I will round once, at the end." },
+    { tool: "edit", path: "src/till.py", content: "def total(items):\n    return round(sum(items), 2)\n" },
+    { tool: "shell", command: "rm -rf build && echo rebuilt && echo 42 passed" },
+    { say: "Done: the total is rounded once. All 42 tests pass." },
+  ],
+};
+
+test("pictures of an agent", async () => {
+  const { server } = stage();
+  writeFileSync(join(server.folder, "flows/agent.yaml"), AGENT_FLOW);
+  writeFileSync(join(server.folder, "flows/script.json"), JSON.stringify(AGENT_SCRIPT));
+  for (const theme of ["light", "dark"] as const) {
+    const run = await stage().openRun("agent", {
+      breakpoints: [{ step: "fix", tool: "shell", condition: '.tool.command | test("rm")' }],
+    });
+    await run.page.setViewportSize(SIZE);
+    await run.page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await run.stopsAt("Paused before shell call 4 of fix");
+    await takePicture(run.page, `agent-stop-${theme}`);
+    await run.command("continue", { all: true });
+    await run.endsAs("passed");
+    await run.tab("Agent");
+    await run.page.getByRole("button", { name: /#3 ok/ }).click();
+    await takePicture(run.page, `agent-panel-${theme}`);
+    await run.close();
+  }
 });

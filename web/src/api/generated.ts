@@ -53,7 +53,7 @@ export type BranchesForm = {
   branches: Record<string, string>;
 };
 
-/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with `has_equals`, becomes `equals`. */
+/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `tool` (a class such as `shell`, a name, or `any`) or `path` (a pattern of files), it pauses at the tool calls inside those steps. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with `has_equals`, becomes `equals`. */
 export type BreakpointForm = {
   condition?: string | null;
   enabled?: boolean;
@@ -67,9 +67,11 @@ export type BreakpointForm = {
   log?: string | null;
   note?: string | null;
   once?: boolean;
+  path?: string | null;
   position?: "after" | "before" | "error";
   state?: string | null;
   step?: string | null;
+  tool?: string | null;
 };
 
 /** A breakpoint of a session. `paths` are the steps it applies to. */
@@ -80,7 +82,7 @@ export type BreakpointInfo = {
   request: BreakpointRequest;
 };
 
-/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with `has_equals`, becomes `equals`. */
+/** Where to pause: a step or one occurrence of it, a step type, a line, or everywhere. `condition` is jq. With `tool` (a class such as `shell`, a name, or `any`) or `path` (a pattern of files), it pauses at the tool calls inside those steps. With `log` a message is logged instead. `state` is a jq path: the run pauses when its value changes or, with `has_equals`, becomes `equals`. */
 export type BreakpointRequest = {
   condition: string | null;
   enabled: boolean;
@@ -94,9 +96,11 @@ export type BreakpointRequest = {
   log: string | null;
   note: string | null;
   once: boolean;
+  path: string | null;
   position: "after" | "before" | "error";
   state: string | null;
   step: string | null;
+  tool: string | null;
 };
 
 export type CancelForm = {
@@ -130,9 +134,11 @@ export type ChangeBreakpointForm = {
   log?: string | null;
   note?: string | null;
   once?: boolean | null;
+  path?: string | null;
   position?: "after" | "before" | "error" | null;
   state?: string | null;
   step?: string | null;
+  tool?: string | null;
 };
 
 /** A difference between two values, at a path; a missing value is None, as `kind` says. */
@@ -456,6 +462,7 @@ export type Folder = {
 };
 
 export type ForceForm = {
+  message?: string | null;
   outputs?: Record<string, unknown> | null;
   /** Pause the frame at its next point. */
   pauses?: boolean;
@@ -847,6 +854,10 @@ export type RunForm = {
   /** Check out this commit of the folder into a fresh workspace. */
   commit?: string | null;
   debug?: DebugForm | null;
+  /** The event of `files_run` that its files were stored at. */
+  files_event?: number | null;
+  /** Start with the files of this run, in a fresh workspace. */
+  files_run?: string | null;
   flow: FlowChoice;
   /** The folder to run in; omit it for a fresh workspace. */
   folder?: string | null;
@@ -938,7 +949,9 @@ export type ShellToken = {
   token: string;
 };
 
+/** Skip the step. A tool call is refused, and the agent is told the message. */
 export type SkipForm = {
+  message?: string | null;
   outputs?: Record<string, unknown> | null;
   /** Pause the frame at its next point. */
   pauses?: boolean;
@@ -990,6 +1003,7 @@ export type StopInfo = {
   allowed: string[];
   back: WayInfo | null;
   breakpoints: number[];
+  call: ToolCallInfo | null;
   column: number | null;
   end_line: number | null;
   file: string | null;
@@ -1137,6 +1151,18 @@ export type TokenInfo = {
   repo: string | null;
   role: "operator" | "viewer";
   scope: "all" | "git:read" | "git:write";
+};
+
+/** A tool call inside a step. `paths` are the files that it is about, and `command` is that of a shell. `guarantee` says whether the call cannot run while it is held, whatever happens to Pitstop. */
+export type ToolCallInfo = {
+  call: string;
+  command: string | null;
+  guarantee: boolean;
+  input: Record<string, unknown>;
+  name: string;
+  parent: string | null;
+  paths: string[];
+  tool: string;
 };
 
 /** A file or folder of a commit. Only files and links have a size, in bytes. */

@@ -5,6 +5,7 @@ import { ApiError, api } from "@/api/client";
 import { type Connection, follow, type ServerEvent } from "@/api/sse";
 import type { BreakpointInfo, DebugState, DebugVerb, DebugVerbs, EditInfo, StopInfo } from "@/api/types";
 import { eventsUrl } from "@/api/url";
+import { callOf } from "@/core/addresses";
 import type { RunEvent, Stopped, WorkspaceProgress } from "@/core/events";
 import { type FrameView, RunView } from "@/core/run-view";
 
@@ -43,9 +44,19 @@ const LOOKING = ["evaluate", "set", "unset", "undo"];
 const CHANGING = ["force", "config", "inject", "rewind", "goto"];
 const COMPLETED = ["continue", "rewind", "evaluate"];
 
-function verbsAt({ step, position, reasons }: Stopped): string[] {
+function verbsAt({ step, occurrence, position, reasons }: Stopped): string[] {
+  if (callOf(occurrence) !== null) {
+    const changing = position === "before" ? ["skip", "force", "config", "inject"] : ["force"];
+    return [...MOVING, ...changing, "rewind", ...LOOKING];
+  }
   if (step === "") return reasons.includes("completed") ? COMPLETED : [...COMPLETED, "force", ...LOOKING];
   return [...MOVING, position === "before" ? "skip" : "retry", ...CHANGING, ...LOOKING];
+}
+
+/** Where a step can be injected. */
+function positionsAt({ occurrence, position }: Stopped): StopInfo["positions"] {
+  if (callOf(occurrence) !== null) return position === "before" ? ["before"] : [];
+  return position === "before" ? ["before", "after"] : ["after"];
 }
 
 export class LiveRun {
@@ -269,7 +280,7 @@ function fromEvent(stop: Stopped): StopInfo {
     notes: stop.notes ?? [],
     outcome: null,
     allowed: verbsAt(stop),
-    positions: stop.position === "before" ? ["before", "after"] : ["after"],
+    positions: positionsAt(stop),
     will_run: true,
     is_cleanup: false,
     is_injected: stop.step.includes("+"),
@@ -281,6 +292,7 @@ function fromEvent(stop: Stopped): StopInfo {
     lease_ends_at: null,
     back: null,
     forward: null,
+    call: null,
   };
   fromEvents.set(stop, made);
   return made;

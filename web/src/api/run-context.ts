@@ -3,13 +3,15 @@
 import { createContext, useContext, useRef, useSyncExternalStore } from "react";
 import type { LiveRun, RunSnapshot } from "@/api/live-run";
 import type { BreakpointRequest, DebugVerb, DebugVerbs, RunDetail, StepInfo, StopInfo } from "@/api/types";
+import { callOf, hostOf, plannedPath } from "@/core/addresses";
+import { nameOfCall } from "@/core/agent-view";
 import type { StepView } from "@/core/run-view";
 
 /** Which panel is shown in each area of the page; `area` is the one that a narrow screen shows. */
 export type Panels = {
   area: "flow" | "step" | "output";
   view: "graph" | "list" | "source" | "timing" | "tests" | "artifacts";
-  side: "step" | "variables" | "watch" | "frames" | "breakpoints" | "inject" | "context";
+  side: "step" | "agent" | "variables" | "watch" | "frames" | "breakpoints" | "inject" | "context";
   dock: "log" | "console" | "history" | "shell";
 };
 
@@ -28,6 +30,9 @@ export type Shell = {
 
 /** What to ask before something is done that throws work away. */
 export type Confirmation = { title: string; text: string; action: string; dismiss?: string; onConfirm: () => void };
+
+/** What a user can say to a tool call besides letting it pass: each is asked for in a dialog. */
+export type CallAnswer = "edit" | "refuse" | "result" | "inject";
 
 /** A run with the steps that were injected into it, which its flow does not have. */
 export type RunDetailNow = RunDetail & { injected?: readonly StepInfo[] };
@@ -51,6 +56,8 @@ export type RunPageState = RunSnapshot & {
   /** Ask first, then act. */
   confirm: (asking: Confirmation) => void;
   askToCancel: () => void;
+  /** Ask how to answer the tool call that the frame is paused at. */
+  answerCall: (how: CallAnswer) => void;
   /** Go back one step of the frame, or return from there; what is more than a step, or loses files, is asked first. */
   stepBack: () => void;
   stepForward: () => void;
@@ -93,10 +100,17 @@ function useStore(): RunPageReader {
   return store;
 }
 
-/** The step that an occurrence is one of; until more is known of an injected one, it is the step next to it. */
+/** The step that an occurrence is one of; of a call, the one that makes it. Until more is known of an injected one, it is the step next to it. */
 export function stepOf(detail: RunDetailNow, path: string): StepInfo | undefined {
   const known = stepsByPath(detail);
-  return known.get(path) ?? known.get(path.split("+")[0] ?? path);
+  return known.get(path) ?? known.get(plannedPath(path));
+}
+
+/** A step by its title, or a call by what it is: "shell call 3 of fix". The path is empty at the end of a run. */
+export function titleOfPlace(detail: RunDetailNow, path: string, call?: StopInfo["call"]): string {
+  const number = callOf(path);
+  const title = stepOf(detail, path)?.title ?? (hostOf(path) || "the end of the run");
+  return number === null ? title : `${nameOfCall(number, call)} of ${title}`;
 }
 
 const byPath = new WeakMap<RunDetailNow, Map<string, StepInfo>>();
@@ -111,7 +125,7 @@ function stepsByPath(detail: RunDetailNow): Map<string, StepInfo> {
 
 /** The place of the next shell: the stop, else the selected step if it runs, else one that does. Null if there is none. */
 export function shellPlaceOf(page: Pick<RunPageState, "stop" | "view" | "detail" | "selected">): ShellPlace | null {
-  if (page.stop) return { stop: page.stop.id, step: page.stop.step };
+  if (page.stop) return { stop: page.stop.id, step: hostOf(page.stop.step) };
   const running = [...page.view.steps.values()].filter(
     (step) => step.status === "running" && !hasSteps(page.detail, step.step),
   );

@@ -59,6 +59,7 @@ export type {
   TestResult,
   TestSummary,
   TestTotals,
+  ToolCallInfo,
   TreeEntry,
   VariableInfo,
   VariablePage,

@@ -1,6 +1,7 @@
 import { type RunPageState, stepOf } from "@/api/run-context";
 import type { StepKind } from "@/api/types";
 import type { Command } from "@/app/commands";
+import { labelsAt } from "@/features/debug/call-labels";
 
 const VIEWS = [
   ["graph", "Show the graph"],
@@ -27,6 +28,7 @@ export const COMMANDS_NEED = [
   "toggleBreakpoint",
   "editBreakpoint",
   "askToCancel",
+  "answerCall",
   "confirm",
   "show",
   "openShell",
@@ -45,6 +47,7 @@ export function runCommands(page: CommandedPage): Command[] {
 
 function actingCommands(page: CommandedPage): Command[] {
   const { stop, stops, act, isLive } = page;
+  const labels = labelsAt(stop);
   const isPausing = page.frames.some((each) => each.state === "pausing");
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && page.pending === null;
   const step = (kind: StepKind) => () => void (stop && act("step", { stop: stop.id, kind }));
@@ -56,14 +59,14 @@ function actingCommands(page: CommandedPage): Command[] {
   return [
     {
       id: "continue",
-      title: "Continue",
+      title: labels.continue,
       shortcut: "continue",
       isPossible: can("continue"),
       run: () => void (stop && act("continue", { stop: stop.id })),
     },
-    { id: "over", title: "Step over", shortcut: "over", isPossible: can("step_over"), run: step("over") },
+    { id: "over", title: labels.over, shortcut: "over", isPossible: can("step_over"), run: step("over") },
     { id: "into", title: "Step into", shortcut: "into", isPossible: can("step_into"), run: step("into") },
-    { id: "out", title: "Step out", shortcut: "out", isPossible: can("step_out"), run: step("out") },
+    { id: "out", title: labels.out, shortcut: "out", isPossible: can("step_out"), run: step("out") },
     {
       id: "back",
       title: "Step back",
@@ -99,10 +102,11 @@ function actingCommands(page: CommandedPage): Command[] {
     },
     {
       id: "skip",
-      title: "Skip step",
+      title: labels.skip,
       isPossible: can("skip"),
-      run: () => void (stop && act("skip", { stop: stop.id })),
+      run: () => (stop?.call ? page.answerCall("refuse") : void (stop && act("skip", { stop: stop.id }))),
     },
+    ...(stop?.call ? callCommands(page, can) : []),
     { id: "shell", title: "New shell", isPossible: isLive, run: () => page.openShell("shell") },
     {
       id: "stop-step",
@@ -129,6 +133,25 @@ function actingCommands(page: CommandedPage): Command[] {
       title: "Add breakpoint…",
       isPossible: isLive,
       run: () => page.editBreakpoint(selected ? { step: selected.path } : {}),
+    },
+  ];
+}
+
+function callCommands({ stop, answerCall }: CommandedPage, can: (verb: string) => boolean): Command[] {
+  const isBefore = stop?.position === "before";
+  return [
+    { id: "edit-call", title: "Edit input of the call…", isPossible: can("config"), run: () => answerCall("edit") },
+    {
+      id: "call-result",
+      title: isBefore ? "Give a result to the call…" : "Replace the result of the call…",
+      isPossible: can("force"),
+      run: () => answerCall("result"),
+    },
+    {
+      id: "call-inject",
+      title: "Inject a shell step before the call…",
+      isPossible: can("inject"),
+      run: () => answerCall("inject"),
     },
   ];
 }

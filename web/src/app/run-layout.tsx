@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { api } from "@/api/client";
 import { hasSteps, type Panels, type RunPageState, stepOf, useRun, useRunValue } from "@/api/run-context";
 import { useCommands } from "@/app/commands";
+import { AgentPanel } from "@/features/agent/agent-panel";
 import { BreakpointsPanel } from "@/features/debug/breakpoints-panel";
 import { ConsolePanel } from "@/features/debug/console-panel";
 import { ContextPanel } from "@/features/debug/context-panel";
@@ -89,6 +90,7 @@ function MainArea({ collapsed, onCollapse }: RunLayoutProps) {
 
 const SIDE_TITLES: Record<Panels["side"], string> = {
   step: "Inspect the step",
+  agent: "Inspect the agent",
   variables: "Inspect the variables",
   watch: "Inspect the watches",
   frames: "Inspect the frames",
@@ -107,11 +109,12 @@ const DOCK_TITLES: Record<Panels["dock"], string> = {
 /** Every tab by its name, for the palette; the focus goes to the tab, so that the next key is in it. */
 function useTabCommands(area: "side" | "dock", titles: Record<string, string>): void {
   const { show, isViewer } = useRun("show", "isViewer");
+  const hasAgents = useRunValue(hasAgentSteps);
   useCommands(
     useMemo(
       () =>
         Object.entries(titles)
-          .filter(([id]) => !isViewer || !ACTING.has(id))
+          .filter(([id]) => (!isViewer || !ACTING.has(id)) && (id !== "agent" || hasAgents))
           .map(([id, title]) => ({
             id: `tab-${id}`,
             title,
@@ -120,7 +123,7 @@ function useTabCommands(area: "side" | "dock", titles: Record<string, string>): 
               requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-tab="${id}"]`)?.focus());
             },
           })),
-      [area, titles, show, isViewer],
+      [area, titles, show, isViewer, hasAgents],
     ),
   );
 }
@@ -129,10 +132,13 @@ const ACTING: ReadonlySet<string> = new Set(["inject", "console", "shell"]); // 
 
 function SideArea() {
   const { run, panels, show, isViewer } = useRun("run", "panels", "show", "isViewer");
-  const tab = isViewer && ACTING.has(panels.side) ? "step" : panels.side;
+  const hasAgents = useRunValue(hasAgentSteps);
+  const isShown = (id: Panels["side"]) => (!isViewer || !ACTING.has(id)) && (id !== "agent" || hasAgents);
+  const tab = isShown(panels.side) ? panels.side : "step";
   useTabCommands("side", SIDE_TITLES);
   const tabs: readonly Tab<Panels["side"]>[] = [
     { id: "step", label: "Step" },
+    { id: "agent", label: "Agent" },
     { id: "variables", label: "Variables" },
     { id: "watch", label: "Watch", mark: <CountOf what={({ view }) => view.watches.length} /> },
     { id: "frames", label: "Frames", mark: <CountOf what={({ stops }) => stops.length} tone="paused" /> },
@@ -144,11 +150,12 @@ function SideArea() {
     <div className="h-full bg-surface">
       <Tabs
         label="Inspect"
-        tabs={tabs.filter(({ id }) => !isViewer || !ACTING.has(id))}
+        tabs={tabs.filter(({ id }) => isShown(id))}
         active={tab}
         onChange={(side) => show({ side })}
       >
         {tab === "step" && <StepPanel />}
+        {tab === "agent" && <AgentPanel />}
         {tab === "variables" && <VariablesPanel />}
         {tab === "watch" && <WatchPanel />}
         {tab === "frames" && <FramesPanel />}
@@ -158,6 +165,10 @@ function SideArea() {
       </Tabs>
     </div>
   );
+}
+
+function hasAgentSteps({ detail, view }: RunPageState): boolean {
+  return view.agents.size > 0 || detail.flow_info.steps.some((step) => step.kind === "agent");
 }
 
 function CountOf({ what, tone }: { what: (page: RunPageState) => number; tone?: "paused" }) {
@@ -214,7 +225,7 @@ function StepLog() {
       run={run.id}
       occurrence={step.occurrence}
       title={known && step.occurrence === step.step ? known.title : step.occurrence}
-      isWriting={step.status === "running"}
+      isWriting={step.ended_at === null}
       hasFailed={step.outcome?.error != null}
     />
   );

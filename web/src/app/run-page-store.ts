@@ -1,6 +1,7 @@
 import { ApiError, api } from "@/api/client";
 import { type LiveRun, liveRun, type RunSnapshot } from "@/api/live-run";
 import {
+  type CallAnswer,
   type Confirmation,
   type Panels,
   type RunDetailNow,
@@ -17,15 +18,18 @@ import type {
   InjectedInfo,
   RunDetail,
   StepInfo,
+  StopInfo,
   WayInfo,
 } from "@/api/types";
-import { nextAttempt } from "@/core/addresses";
+import { callOf, hostOf, nextAttempt } from "@/core/addresses";
+import { isForCalls } from "@/core/breakpoints";
 import type { StepView } from "@/core/run-view";
 import { isEnded } from "@/core/status";
 import { RECORDS_SHELLS, readSetting, writeSetting } from "@/ui/settings";
 import { toast } from "@/ui/toast";
 
 export type Editing = { request: BreakpointRequest; id?: number } | null;
+export type Answering = { how: CallAnswer; stop: StopInfo } | null;
 
 /** What a run page knows besides the run itself: the selection, the steered frame, and what it has to ask a person. */
 export class RunPageStore {
@@ -39,6 +43,8 @@ export class RunPageStore {
   #lastStop: number | null = null;
   #asking: Confirmation | null = null;
   #editing: Editing = null;
+  #answering: Answering = null;
+  #hasShownAgent = false;
   #panels: Panels;
   #isNew: boolean; // the page was not just loaded again
   #shells: readonly Shell[] = [];
@@ -63,6 +69,7 @@ export class RunPageStore {
   state = (): RunPageState => this.#state;
   asking = (): Confirmation | null => this.#asking;
   editing = (): Editing => this.#editing;
+  answering = (): Answering => this.#answering;
 
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -99,8 +106,9 @@ export class RunPageStore {
     const frame = steeredFrame(now, this.#steering);
     const stop = now.stops.find((each) => each.frame === frame) ?? null;
     if (stop && frame !== this.#steering.frame) this.#steering = { frame, after: null }; // it is steered from now on
-    if (stop && stop.id !== this.#lastStop) this.#chosen = stop.occurrence; // the same stop does not select it again
+    if (stop && stop.id !== this.#lastStop) this.#chosen = hostOf(stop.occurrence); // the same stop does not select it again
     if (stop && this.#lastStop === null && this.#isNew) this.#panels = panelsAtStop(this.#panels);
+    if (stop && callOf(stop.occurrence) !== null) this.#showAgent();
     this.#lastStop = stop?.id ?? this.#lastStop;
     this.#byDefault = this.#chosen === null ? defaultSelection(now, this.#parents, this.#byDefault) : null;
     const selected = this.#chosen ?? this.#byDefault;
@@ -118,6 +126,12 @@ export class RunPageStore {
       isLive: !isEnded(now.status) && !isEnded(this.#detail.status),
       isViewer: this.#isViewer,
     };
+  }
+
+  /** The first stop at a tool call shows the agent, where the step was shown. */
+  #showAgent(): void {
+    if (!this.#hasShownAgent && this.#panels.side === "step") this.#panels = { ...this.#panels, side: "agent" };
+    this.#hasShownAgent = true;
   }
 
   #detailNow(injected: readonly InjectedInfo[] | undefined): RunDetailNow {
@@ -173,6 +187,7 @@ export class RunPageStore {
   };
 
   closeEditing = (): void => this.#edit(null);
+  closeAnswering = (): void => this.#answer(null);
 
   answer = (isAgreed: boolean): void => {
     const asking = this.#asking;
@@ -208,6 +223,11 @@ export class RunPageStore {
     this.#update();
   }
 
+  #answer(answering: Answering): void {
+    this.#answering = answering;
+    this.#update();
+  }
+
   #acts = {
     act: this.act,
     toggleBreakpoint: this.toggleBreakpoint,
@@ -223,6 +243,10 @@ export class RunPageStore {
     confirm: (asking: Confirmation): void => {
       this.#asking = asking;
       this.#update();
+    },
+    answerCall: (how: CallAnswer): void => {
+      const { stop } = this.#state;
+      if (stop?.call) this.#answer({ how, stop });
     },
     askToCancel: (): void =>
       this.#acts.confirm({
@@ -314,6 +338,7 @@ function panelsAtStop(panels: Panels): Panels {
 
 function isAt(breakpoint: BreakpointInfo, step: StepInfo): boolean {
   const { request, paths } = breakpoint;
+  if (isForCalls(request)) return false;
   const isNamed = request.step === step.path || (step.id !== null && request.step === step.id) || Boolean(request.line);
   return isNamed && paths.includes(step.path) && request.position !== "error";
 }

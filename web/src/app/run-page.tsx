@@ -12,6 +12,7 @@ import { COMMANDS_NEED, runCommands } from "@/app/run-commands";
 import { RunLayout } from "@/app/run-layout";
 import { RunPageStore } from "@/app/run-page-store";
 import { useNotifications } from "@/app/use-notifications";
+import { CallStop } from "@/features/agent/call-stop";
 import { FailureStop } from "@/features/debug/failure-stop";
 import { DebugToolbar } from "@/features/debug/toolbar";
 import { CommitDialog } from "@/features/runs/commit-dialog";
@@ -29,6 +30,8 @@ const BreakpointDialog = later(
   () => import("@/features/debug/breakpoint-dialog").then((module) => module.BreakpointDialog),
   null,
 );
+
+const CallDialog = later(() => import("@/features/agent/call-dialogs").then((module) => module.CallDialog), null);
 
 export function RunPage({ id }: { id: string }) {
   const detail = useRunDetail(id);
@@ -63,6 +66,7 @@ function Opened({ detail }: { detail: RunDetail }) {
         <Header />
         <DebugToolbar />
         <FailureStop />
+        <CallStop />
         <Problems />
         <Questions />
         <div className="min-h-0 flex-1">
@@ -72,6 +76,7 @@ function Opened({ detail }: { detail: RunDetail }) {
       <Beside />
       <Asked page={page} />
       <Edited page={page} />
+      <Answered page={page} />
     </RunContext>
   );
 }
@@ -208,6 +213,11 @@ function Edited({ page }: { page: RunPageStore }) {
       onClose={page.closeEditing}
     />
   );
+}
+
+function Answered({ page }: { page: RunPageStore }) {
+  const answering = useSyncExternalStore(page.subscribe, page.answering);
+  return answering && <CallDialog {...answering} onClose={page.closeAnswering} />;
 }
 
 function titleOf({ stops, status, detail }: Pick<RunPageState, "stops" | "status" | "detail">): string {

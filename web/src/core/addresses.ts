@@ -40,3 +40,25 @@ export function nextAttempt(occurrence: string): string {
 export function withoutAttempt(occurrence: string): string {
   return occurrence.replace(/#\d+$/, "");
 }
+
+/** The call inside a step that an address names, such as `3/1` in `fix/3/1`; null for the address of a step. */
+export function callOf(address: string): string | null {
+  const at = address.indexOf("/");
+  return at === -1 || address.includes("+", at) ? null : address.slice(at + 1); // a step can be injected before a call
+}
+
+/** The step that makes a call; the address itself if it names a step. */
+export function hostOf(address: string): string {
+  return callOf(address) === null ? address : address.slice(0, address.indexOf("/"));
+}
+
+/** A path in words, where no title is at hand: "call 3 of fix", or the path itself. */
+export function wordsOf(path: string): string {
+  const call = callOf(path);
+  return call === null ? path : `call ${call} of ${hostOf(path)}`;
+}
+
+/** The path that the plan has for a step: of a call, or of an injected step, that of the step it belongs to. */
+export function plannedPath(path: string): string {
+  return path.split(/[+/]/, 1)[0] ?? path;
+}

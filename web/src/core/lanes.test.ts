@@ -113,3 +113,14 @@ test("many lanes are laid out in rows, not in one endless line", () => {
   expect(layout.width / layout.height).toBeLessThan(4);
   expect(layout.width / layout.height).toBeGreaterThan(0.5);
 });
+
+test("a step that was injected before a call of an agent stands below the agent, by its own address", () => {
+  const { steps, shape } = recorded("agent");
+  const boxes = byId(layOut(steps, shape, new Set()).boxes);
+  const injected = boxes.get("fix/4+1");
+
+  expect(injected?.isInjected).toBe(true);
+  expect(injected?.occurrence).toBe("fix/4+1");
+  expect(injected?.y).toBeGreaterThan(boxes.get("fix")?.y ?? 0);
+  expect(injected?.y).toBeLessThan(boxes.get("check")?.y ?? 0);
+});

@@ -1,6 +1,6 @@
 /** The graph of a run as boxes: steps one below the other, what runs at the same time side by side. */
 
-import { type Addresses, readAddresses } from "@/core/addresses";
+import { type Addresses, callOf, hostOf, readAddresses } from "@/core/addresses";
 import type { StepInjected } from "@/core/events";
 
 export type LaneStep = {
@@ -98,13 +98,14 @@ class Laying {
   #placeWithInjected(step: LaneStep, address: string, depth: number, frame: string | null = null): Part[] {
     const beside = (position: "before" | "after") =>
       this.shape.injected
-        .filter((each) => each.position === position && sameStep(each.occurrence, address))
+        .filter((each) => placeOf(each) === position && sameStep(hostOf(each.occurrence), address))
         .map((each) => this.#injectedLeaf(each, address, depth));
     return [...beside("before"), this.place(step, address, depth, frame), ...beside("after")];
   }
 
   #injectedLeaf(injected: StepInjected, address: string, depth: number): Part {
-    const occurrence = address + injected.step.slice(injected.step.lastIndexOf("+"));
+    const mark = callOf(injected.occurrence) === null ? injected.step.lastIndexOf("+") : injected.step.indexOf("/");
+    const occurrence = address + injected.step.slice(mark);
     const step = { path: injected.step, kind: injected.type, title: injected.id ?? injected.type, parent: null };
     return leaf({ ...this.#box({ ...step, is_cleanup: false }, occurrence, depth), isInjected: true });
   }
@@ -190,6 +191,11 @@ class Laying {
     this.#inside.set(path, count);
     return count;
   }
+}
+
+/** Where the box of an injected step stands. One before a call runs while the step is at work, so it comes after it. */
+function placeOf({ occurrence, position }: StepInjected): "before" | "after" {
+  return callOf(occurrence) === null ? position : "after";
 }
 
 function sameStep(occurrence: string, address: string): boolean {

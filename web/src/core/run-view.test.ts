@@ -154,3 +154,31 @@ test("a step that changed is another object, and the others are the same", () =>
   expect(view.steps.get("a")).toBe(a);
   expect(view.steps.get("b")).not.toBe(b);
 });
+
+test("what is forced at a tool call is no outcome of a step, and the agent is known by what its step noted", () => {
+  const recorded = JSON.parse(readFileSync(join(STREAMS, "agent.json"), "utf8")) as { events: RunEvent[] };
+  const view = fold(recorded.events);
+  const states = [...(view.agents.get("fix")?.calls.values() ?? [])].map(({ call, state }) => `${call} ${state}`);
+
+  expect([...view.steps.keys()]).toEqual(["test", "fix", "fix/4+1", "check"]);
+  expect(states).toEqual(["1 ok", "2 ok", "2/1 ok", "2/2 ok", "3 ok", "4 refused", "5 failed"]);
+});
+
+test("an agent that was undone is forgotten, and is back when that is undone", () => {
+  const step = { frame: "main", step: "fix", occurrence: "fix" };
+  const back = { frame: "main", point_frame: "main", occurrence: "fix", position: "before" };
+  const called = { kind: "step.noted", frame: "main", occurrence: "fix", note: "agent.called" };
+  const told = [
+    { kind: "run.started", plan: "flow", values: {} },
+    { kind: "frame.opened", frame: "main", name: "flow", parent: null, step: "" },
+    { kind: "step.started", ...step },
+    { ...called, data: { call: "1", name: "Bash" } },
+    { kind: "debug.rewound", ...back, after: 2 },
+    { kind: "step.started", ...step },
+    { ...called, data: { call: "1", name: "Read" } },
+    { kind: "debug.rewind_undone", ...back, after: 4, undoes: 5 },
+  ].map((event, index) => ({ ...event, number: index + 1, at: index }) as unknown as RunEvent);
+  const nameAt = (count: number) => fold(told.slice(0, count)).agents.get("fix")?.calls.get("1")?.name;
+
+  expect([4, 5, 7, 8].map(nameAt)).toEqual(["Bash", undefined, "Read", "Bash"]);
+});

@@ -1,5 +1,6 @@
 /** The state of a run: a fold over its events, and nothing else. The same fold as `events/view.py`. */
 
+import { AgentView } from "@/core/agent-view";
 import { type Clock, endClock, goOn, newClock, passTo, pausedIn, setPaused } from "@/core/durations";
 import type { Outcome, RewindUndone, Rewound, RunEvent, StepInjected, StepStatus, Stopped } from "@/core/events";
 
@@ -34,7 +35,7 @@ export type FrameView = {
 
 export type RunStatus = "pending" | "running" | "passed" | "failed" | "cancelled" | "timed_out" | "skipped";
 
-type Undone = { event: Rewound | RewindUndone; steps: StepView[]; opened: Opened };
+type Undone = { event: Rewound | RewindUndone; steps: StepView[]; agents: [string, AgentView][]; opened: Opened };
 type Opened = Map<string, { number: number; parent: string | null }>;
 
 const INTERVENTIONS = new Set<string>([
@@ -68,6 +69,7 @@ export class RunView {
   breakpoints = new Map<number, Record<string, unknown> & { id: number; hit_count: number }>();
   watches: string[] = [];
   interventions: RunEvent[] = [];
+  agents = new Map<string, AgentView>(); // by the occurrence of their step
   is_muted = false;
   is_detached = false;
 
@@ -146,8 +148,11 @@ export class RunView {
           this.#openSteps(event.frame).filter((each) => each !== event.occurrence),
         );
         break;
+      case "step.noted":
+        if (event.note.startsWith("agent.")) this.#agentOf(event.occurrence).apply(event);
+        break;
       case "debug.outcome_forced":
-        this.#finishStep(event);
+        if (!event.occurrence.includes("/")) this.#finishStep(event); // else it is that of a call inside a step
         break;
       case "step.retried": {
         const step = this.steps.get(event.occurrence);
@@ -400,6 +405,12 @@ export class RunView {
     return view;
   }
 
+  #agentOf(occurrence: string): AgentView {
+    const known = this.agents.get(occurrence) ?? new AgentView();
+    this.agents.set(occurrence, known);
+    return known;
+  }
+
   #noteTurns(occurrence: string): void {
     if (!/[[#+]/.test(occurrence)) return;
     for (const match of occurrence.matchAll(/\[\d+\]|#\d+/g)) {
@@ -431,6 +442,7 @@ export class RunView {
     if (!undone) return;
     this.#undone.delete(event.undoes);
     this.#rewind({ ...undone.event, at: event.at, after: event.undoes });
+    for (const [occurrence, agent] of undone.agents) this.agents.set(occurrence, agent);
     for (const step of undone.steps) {
       const isOpen = step.outcome === null;
       this.steps.set(step.occurrence, isOpen ? { ...step, clock: goOn(step.clock, event.at) } : step);
@@ -442,11 +454,14 @@ export class RunView {
 
   /** Undo what does not count any more; gives it as it was. */
   #rewind(event: Rewound | RewindUndone): Undone {
-    const undone: Undone = { event, steps: [], opened: new Map(this.#opened) };
+    const undone: Undone = { event, steps: [], agents: [], opened: new Map(this.#opened) };
     const cut = framesAfter(this.#opened, event.point_frame, event.frame, event.after);
     for (const step of [...this.steps.values()]) {
       if (cut.has(step.frame) && Math.max(step.started_event, step.ended_event) > event.after) undone.steps.push(step);
       if (cut.has(step.frame) && step.started_event > event.after) {
+        const agent = this.agents.get(step.occurrence);
+        if (agent) undone.agents.push([step.occurrence, agent]);
+        this.agents.delete(step.occurrence);
         this.steps.delete(step.occurrence);
       } else if (step.ended_event > event.after && (cut.has(step.frame) || step.status === "cancelled")) {
         const again = { status: "running", ended_at: null, outcome: null, is_retried: false } as const;

@@ -7,6 +7,7 @@ type FormDialogProps = {
   /** What the button that sends it says. */
   action: string;
   look?: "primary" | "danger";
+  width?: number;
   isBusy: boolean;
   isBlocked?: boolean;
   onSubmit: () => void;
@@ -19,6 +20,7 @@ export function FormDialog({
   title,
   action,
   look = "primary",
+  width,
   isBusy,
   isBlocked = false,
   onSubmit,
@@ -30,6 +32,7 @@ export function FormDialog({
     <Dialog
       title={title}
       isOpen
+      width={width}
       onClose={onClose}
       footer={
         <>

@@ -21,6 +21,11 @@ export function JsonText({ value, className }: { value: unknown; className?: str
   );
 }
 
+/** A text or a value as code, in a box of its own. */
+export function CodeText({ value }: { value: unknown }) {
+  return <JsonText value={value} className="rounded-md bg-sunken px-2 py-1.5" />;
+}
+
 export function typeOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }

@@ -1,8 +1,8 @@
 import { classNames } from "@/ui/class-names";
 
-/** The changed lines of a file, as a unified diff. */
-export function PatchText({ text, isCut = false }: { text: string; isCut?: boolean }) {
-  const hunks = text.indexOf("\n@@");
+/** The changed lines of a file, as a unified diff; with `isWhole`, also what comes before the first of them. */
+export function PatchText({ text, isCut = false, isWhole = false }: PatchTextProps) {
+  const hunks = isWhole ? -1 : text.indexOf("\n@@");
   const shown = (hunks === -1 ? text : text.slice(hunks + 1)).replace(/\n$/, ""); // its name is told above it
   return (
     <pre className="whitespace-pre-wrap rounded-md bg-surface p-2 font-mono text-xs leading-5 [overflow-wrap:anywhere]">
@@ -16,6 +16,8 @@ export function PatchText({ text, isCut = false }: { text: string; isCut?: boole
     </pre>
   );
 }
+
+type PatchTextProps = { text: string; isCut?: boolean; isWhole?: boolean };
 
 function lookOf(line: string): string {
   if (line.startsWith("+++") || line.startsWith("---")) return "text-muted";

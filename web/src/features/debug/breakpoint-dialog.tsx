@@ -1,11 +1,12 @@
 import { useState } from "react";
 import { useStepTypes } from "@/api/queries";
 import type { BreakpointRequest, FlowInfo } from "@/api/types";
+import { isForCalls, TOOL_CLASSES } from "@/core/breakpoints";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Checkbox, Field, Select, TextInput } from "@/ui/field";
 
-type Place = "step" | "kind" | "line" | "any" | "state";
+type Place = "step" | "kind" | "line" | "any" | "state" | "call";
 
 type BreakpointDialogProps = {
   flow: FlowInfo;
@@ -16,6 +17,7 @@ type BreakpointDialogProps = {
 };
 
 function placeOf(request: BreakpointRequest): Place {
+  if (isForCalls(request)) return "call";
   if (request.state) return "state";
   if (request.step) return "step";
   if (request.kind) return "kind";
@@ -26,7 +28,9 @@ function placeOf(request: BreakpointRequest): Place {
 export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: BreakpointDialogProps) {
   const [place, setPlace] = useState<Place>(() => placeOf(request));
   const [form, setForm] = useState({
-    step: request.step ?? flow.steps[0]?.path ?? "",
+    step: request.step ?? (isForCalls(request) ? "" : (flow.steps[0]?.path ?? "")),
+    tool: request.tool ?? "any",
+    path: request.path ?? "",
     kind: request.kind ?? "run",
     file: request.file ?? flow.file,
     line: request.line?.toString() ?? "",
@@ -46,6 +50,13 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
   const wrong = problem === null ? null : fieldNamedIn(problem, form);
   const problemOf = (name: Written) => (wrong === name ? problem : null);
   const put = (change: Partial<typeof form>) => setForm({ ...form, ...change });
+  const agents = flow.steps.filter((step) => step.kind === "agent").map((step) => step.path);
+  const hasAgents = agents.length > 0 || place === "call";
+  const choosePlace = (next: Place) => {
+    if (next === "call" && !agents.includes(form.step)) put({ step: "" });
+    if (place === "call" && form.step === "") put({ step: flow.steps[0]?.path ?? "" });
+    setPlace(next);
+  };
   const save = async () => {
     setSaving(true);
     const told = await onSave(toRequest(place, form, request.enabled ?? true));
@@ -77,12 +88,13 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
       >
         <Field label="Pause at">
           {(ids) => (
-            <Select {...ids} value={place} onChange={(event) => setPlace(event.target.value as Place)}>
+            <Select {...ids} value={place} onChange={(event) => choosePlace(event.target.value as Place)}>
               <option value="step">a step</option>
               <option value="kind">a step type</option>
               <option value="line">a line</option>
               <option value="any">any step</option>
               <option value="state">a value change</option>
+              {hasAgents && <option value="call">a tool call</option>}
             </Select>
           )}
         </Field>
@@ -151,6 +163,7 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
               </Field>
             </div>
           )}
+          {place === "call" && <CallFields agents={agents} form={form} problem={problemOf("path")} onChange={put} />}
           {place === "state" && (
             <div className="grid grid-cols-2 gap-3">
               <Field label="Value" hint="jq path" problem={problemOf("state")}>
@@ -181,14 +194,18 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
         <div className="col-span-2">
           <Field
             label="Condition"
-            hint="jq; anything except false and null counts as true"
+            hint={
+              place === "call"
+                ? "jq; the call is .tool, with name, tool, input, paths and command"
+                : "jq; anything except false and null counts as true"
+            }
             problem={problemOf("condition")}
           >
             {(ids) => (
               <TextInput
                 {...ids}
                 className="font-mono"
-                placeholder=".vars.sizes | length > 2"
+                placeholder={place === "call" ? '.tool.command | test("rm|curl")' : ".vars.sizes | length > 2"}
                 value={form.condition}
                 onChange={(event) => put({ condition: event.target.value })}
               />
@@ -246,8 +263,82 @@ export function BreakpointDialog({ flow, request, isNew, onSave, onClose }: Brea
   );
 }
 
+type CallFieldsProps = {
+  agents: readonly string[];
+  form: Form;
+  problem: string | null;
+  onChange: (change: Partial<Form>) => void;
+};
+
+/** Which tool calls to pause at: of which agent, by which tool, about which files. */
+function CallFields({ agents, form, problem, onChange }: CallFieldsProps) {
+  const [isNamed, setNamed] = useState(form.tool !== "any" && !TOOL_CLASSES.some((each) => each === form.tool));
+  const others = form.step === "" || agents.includes(form.step) ? [] : [form.step];
+  return (
+    <div className="grid grid-cols-2 gap-3">
+      <Field label="Agent">
+        {(ids) => (
+          <Select {...ids} value={form.step} onChange={(event) => onChange({ step: event.target.value })}>
+            <option value="">any agent</option>
+            {[...agents, ...others].map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field label="Tool">
+        {(ids) => (
+          <Select
+            {...ids}
+            value={isNamed ? "named" : form.tool}
+            onChange={({ target }) => {
+              setNamed(target.value === "named");
+              onChange({ tool: target.value === "named" ? "" : target.value });
+            }}
+          >
+            <option value="any">any</option>
+            {TOOL_CLASSES.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+            <option value="named">by name</option>
+          </Select>
+        )}
+      </Field>
+      {isNamed && (
+        <Field label="Tool name" hint="As the agent calls it, such as Bash">
+          {(ids) => (
+            <TextInput
+              {...ids}
+              className="font-mono"
+              value={form.tool}
+              onChange={(event) => onChange({ tool: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
+      <div className={isNamed ? undefined : "col-span-2"}>
+        <Field label="Files" hint="Pattern; leave empty for all calls" problem={problem}>
+          {(ids) => (
+            <TextInput
+              {...ids}
+              className="font-mono"
+              placeholder="migrations/**"
+              value={form.path}
+              onChange={(event) => onChange({ path: event.target.value })}
+            />
+          )}
+        </Field>
+      </div>
+    </div>
+  );
+}
+
 type Form = {
   step: string;
+  tool: string;
+  path: string;
   kind: string;
   file: string;
   line: string;
@@ -262,11 +353,11 @@ type Form = {
   once: boolean;
 };
 
-type Written = "step" | "hits" | "state" | "log" | "condition";
+type Written = "step" | "hits" | "state" | "log" | "condition" | "path";
 
 /** The field whose text the server found fault with: it says which text that was. */
 export function fieldNamedIn(problem: string, form: Record<Written, string>): Written | null {
-  const named = (["condition", "log", "state", "hits", "step"] as const).filter(
+  const named = (["condition", "log", "state", "hits", "step", "path"] as const).filter(
     (each) => form[each] && problem.includes(form[each]),
   );
   return named.sort((one, other) => form[other].length - form[one].length)[0] ?? null;
@@ -275,7 +366,9 @@ export function fieldNamedIn(problem: string, form: Record<Written, string>): Wr
 function toRequest(place: Place, form: Form, enabled: boolean): BreakpointRequest {
   const at = (wanted: Place, value: string) => (place === wanted && value !== "" ? value : null);
   return {
-    step: at("step", form.step),
+    step: at("step", form.step) ?? at("call", form.step),
+    tool: at("call", form.tool.trim()) ?? (place === "call" && form.path === "" ? "any" : null),
+    path: at("call", form.path),
     kind: at("kind", form.kind),
     file: at("line", form.file),
     line: place === "line" && form.line !== "" ? Number(form.line) : null,

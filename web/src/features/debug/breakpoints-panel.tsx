@@ -2,6 +2,7 @@ import { BellOff, CircleDot, Pencil, Plus, Trash2 } from "lucide-react";
 import { api } from "@/api/client";
 import { useRun } from "@/api/run-context";
 import type { BreakpointInfo } from "@/api/types";
+import { hostOf } from "@/core/addresses";
 import { describeBreakpoint } from "@/features/debug/describe-breakpoint";
 import { Button, IconButton } from "@/ui/button";
 import { classNames } from "@/ui/class-names";
@@ -74,7 +75,7 @@ export function BreakpointsPanel() {
               className="h-7!"
               icon={<Plus className="size-3.5" />}
               disabled={!isLive}
-              onClick={() => editBreakpoint({ step: (selectedView ?? stop)?.step || undefined })}
+              onClick={() => editBreakpoint({ step: hostOf((selectedView ?? stop)?.step ?? "") || undefined })}
             >
               Add
             </Button>

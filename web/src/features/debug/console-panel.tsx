@@ -2,6 +2,7 @@ import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { ApiError, api } from "@/api/client";
 import { useRun } from "@/api/run-context";
 import type { VariableInfo } from "@/api/types";
+import { wordsOf } from "@/core/addresses";
 import { formatPath, parsePath, splitForCompletion } from "@/core/json-path";
 import { tellPlace, tellReasons } from "@/core/status";
 import { formatClock } from "@/core/time";
@@ -35,7 +36,7 @@ export function ConsolePanel({ isShown }: { isShown: boolean }) {
       run.hear((event) => {
         if (event.kind === "debug.logged") add("log", event.message);
         else if (event.kind === "debug.stopped")
-          add("event", `paused ${tellPlace(event.position, event.step)} (${tellReasons(event.reasons)})`);
+          add("event", `paused ${tellPlace(event.position, wordsOf(event.step))} (${tellReasons(event.reasons)})`);
         else if (event.kind === "run.ended") add("event", `the run ended: ${event.outcome.status}`);
       }),
     [run],

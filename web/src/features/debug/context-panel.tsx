@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Copy } from "lucide-react";
 import { api } from "@/api/client";
-import { useRun } from "@/api/run-context";
+import { type RunDetailNow, titleOfPlace, useRun } from "@/api/run-context";
 import type { CommitInfo, ContextInfo, RunDetail } from "@/api/types";
+import { callOf } from "@/core/addresses";
 import { formatMoment } from "@/core/time";
 import { Button } from "@/ui/button";
 import { copyText } from "@/ui/copy";
@@ -38,7 +39,7 @@ export function ContextPanel({ exportUrl }: { exportUrl: string }) {
       )}
       {place && (
         <Section title="Location">
-          <Facts facts={placeFacts(place)} />
+          <Facts facts={placeFacts(place, detail)} />
         </Section>
       )}
       {isLive && (
@@ -117,10 +118,11 @@ function Commit({ commit: { sha, message, branch, has_changes } }: { commit: Com
   );
 }
 
-function placeFacts(place: ContextInfo): readonly (readonly [string, React.ReactNode])[] {
+function placeFacts(place: ContextInfo, detail: RunDetailNow): readonly (readonly [string, React.ReactNode])[] {
   return [
-    ["Step", `${place.title}, ${place.number} of ${place.steps}`],
-    ["Kind", place.kind],
+    ["Step", place.number > 0 && `${place.title}, ${place.number} of ${place.steps}`],
+    ["Call", callOf(place.step) !== null && titleOfPlace(detail, place.step)],
+    ["Kind", place.kind.replace("_", " ")],
     ["Machine", `${place.machine} (${place.platform})`],
     ["Runs in", place.executor === "container" ? "a container" : "a process"],
     ["Image", place.image],

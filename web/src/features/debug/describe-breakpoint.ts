@@ -1,4 +1,5 @@
 import type { BreakpointRequest } from "@/api/types";
+import { isForCalls } from "@/core/breakpoints";
 
 /** A breakpoint in words: where it is, and what else it asks for. */
 export function describeBreakpoint(request: BreakpointRequest): { where: string; more: string } {
@@ -11,12 +12,16 @@ export function describeBreakpoint(request: BreakpointRequest): { where: string;
         ? `${request.file ?? "line"}:${request.line}`
         : request.state
           ? ""
-          : "any step";
-  const where = request.state
-    ? `when ${request.state} ${request.has_equals ? `becomes ${JSON.stringify(request.equals)}` : "changes"}${place && ` at ${place}`}`
-    : position === "error"
-      ? `${place === "any step" ? "any failure" : `${place} fails`}`
-      : `${position} ${place}`;
+          : isForCalls(request)
+            ? "any agent"
+            : "any step";
+  const where = isForCalls(request)
+    ? callsIn(request, position, place)
+    : request.state
+      ? `when ${request.state} ${request.has_equals ? `becomes ${JSON.stringify(request.equals)}` : "changes"}${place && ` at ${place}`}`
+      : position === "error"
+        ? `${place === "any step" ? "any failure" : `${place} fails`}`
+        : `${position} ${place}`;
   const more = [
     request.condition && `if ${request.condition}`,
     request.hits && `hits ${request.hits}`,
@@ -24,4 +29,10 @@ export function describeBreakpoint(request: BreakpointRequest): { where: string;
     request.once && "once",
   ];
   return { where, more: more.filter(Boolean).join(" · ") };
+}
+
+/** "before shell calls of fix", "when edit calls on src/** of any agent fail". */
+function callsIn({ tool, path }: BreakpointRequest, position: string, place: string): string {
+  const calls = `${!tool || tool === "any" ? "tool" : tool} calls${path ? ` on ${path}` : ""} of ${place}`;
+  return position === "error" ? `when ${calls} fail` : `${position} ${calls}`;
 }

@@ -1,5 +1,6 @@
 import { CircleX, RotateCcw } from "lucide-react";
 import { stepOf, useRun } from "@/api/run-context";
+import { callOf } from "@/core/addresses";
 import { keysOf } from "@/core/keys";
 import { Button } from "@/ui/button";
 import { Kbd } from "@/ui/kbd";
@@ -14,7 +15,7 @@ export function FailureStop() {
     "openShell",
     "isViewer",
   );
-  if (stop?.position !== "error") return null;
+  if (stop?.position !== "error" || callOf(stop.occurrence) !== null) return null;
   const title = stepOf(detail, stop.step)?.title ?? (stop.step || "The run");
   const can = (verb: string) => stop.allowed.includes(verb) && pending === null;
   return (

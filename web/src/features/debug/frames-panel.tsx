@@ -1,5 +1,6 @@
 import { Pause, Play } from "lucide-react";
-import { stepOf, useRun } from "@/api/run-context";
+import { titleOfPlace, useRun } from "@/api/run-context";
+import { hostOf } from "@/core/addresses";
 import type { FrameView } from "@/core/run-view";
 import { tellPlace, wordOf } from "@/core/status";
 import { IconButton } from "@/ui/button";
@@ -45,7 +46,7 @@ export function FramesPanel() {
               style={{ paddingLeft: 12 + (depths.get(frame.id) ?? 0) * 16 }}
               onClick={() => {
                 selectFrame(frame.id);
-                if (stop) select(stop.occurrence);
+                if (stop) select(hostOf(stop.occurrence));
               }}
             >
               <StatusIcon status={frame.state} className="size-3.5" />
@@ -54,11 +55,11 @@ export function FramesPanel() {
               </span>
               <span className="min-w-0 truncate text-muted text-sm">
                 {stop
-                  ? `paused ${tellPlace(stop.position, stepOf(detail, stop.step)?.title ?? stop.step)}`
+                  ? `paused ${tellPlace(stop.position, titleOfPlace(detail, stop.step, stop.call))}`
                   : frame.state === "done"
                     ? (frame.ended_because ?? "ended")
                     : step
-                      ? `at ${stepOf(detail, step)?.title ?? step}`
+                      ? `at ${titleOfPlace(detail, step)}`
                       : wordOf(frame.state)}
               </span>
             </button>

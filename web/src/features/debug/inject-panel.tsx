@@ -1,12 +1,12 @@
 import { X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useStepTypes } from "@/api/queries";
-import { stepOf, useRun } from "@/api/run-context";
+import { titleOfPlace, useRun } from "@/api/run-context";
 import type { StepTypeHelp } from "@/api/types";
 import { fieldsOf, readForm } from "@/core/schema-form";
 import { NeedsStop } from "@/features/debug/needs-stop";
 import { Button, IconButton } from "@/ui/button";
-import { Failed, Loading } from "@/ui/feedback";
+import { Empty, Failed, Loading } from "@/ui/feedback";
 import { Checkbox, SearchInput, TextInput } from "@/ui/field";
 import { Choice } from "@/ui/panel";
 import { SchemaFields } from "@/ui/schema-field";
@@ -19,6 +19,9 @@ export function InjectPanel() {
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState<string | null>(null);
   if (!stop) return <NeedsStop what="where to inject a step" />;
+  if (stop.call && !stop.allowed.includes("inject")) {
+    return <Empty title="No step can be injected here">A step can only be injected before a tool call.</Empty>;
+  }
   if (types.error) return <Failed error={types.error} onRetry={() => types.refetch()} />;
   if (!types.data) return <Loading />;
   const wanted = search.trim().toLowerCase();
@@ -66,7 +69,7 @@ function WaitingSteps() {
         <li key={each.step.path} className="flex items-center gap-2 px-3 text-sm">
           <span className="min-w-0 flex-1 truncate">
             <b className="font-medium">{each.step.title}</b> will run {each.position}{" "}
-            {stepOf(detail, each.occurrence)?.title ?? each.occurrence}
+            {titleOfPlace(detail, each.occurrence)}
           </span>
           <IconButton
             size="sm"
@@ -88,7 +91,8 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
   const [name, setName] = useState("");
   const canBeBefore = stop?.positions.includes("before") ?? false;
   const [wished, setPosition] = useState<"before" | "after">("before");
-  const position = canBeBefore ? wished : "after";
+  const canBeAfter = stop?.positions.includes("after") ?? false;
+  const position = !canBeBefore ? "after" : canBeAfter ? wished : "before";
   const [isTried, setTried] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
   const { value, problems } = readForm(fields, texts);
@@ -99,7 +103,7 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
     if (Object.keys(problems).length > 0) return;
     const step = { uses: type.name, with: value, ...(name ? { id: name } : {}) };
     if (await act("inject", { stop: stop.id, step, position })) {
-      toast(`Will run ${position} ${stepOf(detail, stop.step)?.title ?? stop.step}`, "good");
+      toast(`Will run ${position} ${titleOfPlace(detail, stop.step, stop.call)}`, "good");
       setTexts({});
       setTried(false);
     }
@@ -124,17 +128,23 @@ function InjectForm({ type }: { type: StepTypeHelp }) {
             <label
               key={each}
               className="flex items-center gap-1.5 has-disabled:opacity-50"
-              title={each === "before" && !canBeBefore ? "The step has already run: inject after it" : undefined}
+              title={
+                stop.positions.includes(each)
+                  ? undefined
+                  : each === "before"
+                    ? "The step has already run: inject after it"
+                    : "A step can only be injected before a tool call"
+              }
             >
               <input
                 type="radio"
                 name="position"
                 className="accent-(--accent)"
-                disabled={each === "before" && !canBeBefore}
+                disabled={!stop.positions.includes(each)}
                 checked={position === each}
                 onChange={() => setPosition(each)}
               />
-              {each} the paused step
+              {each} the paused {stop.call ? "call" : "step"}
             </label>
           ))}
         </fieldset>

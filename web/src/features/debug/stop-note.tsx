@@ -1,5 +1,7 @@
 import { useEffect, useState } from "react";
-import { stepOf, useRun, useRunValue } from "@/api/run-context";
+import { titleOfPlace, useRun, useRunValue } from "@/api/run-context";
+import { hostOf } from "@/core/addresses";
+import type { StepView } from "@/core/run-view";
 import { tellReasons } from "@/core/status";
 import { formatClock, formatDuration } from "@/core/time";
 import { Button } from "@/ui/button";
@@ -23,6 +25,9 @@ export function StopNote() {
   const clock = useNow(stop !== null, 5000);
   const [isSlow, setSlow] = useState(false);
   const state = useRunValue(({ frame, frames }) => frames.find((each) => each.id === frame)?.state);
+  const hasAgentAtWork = useRunValue(({ view, frame }) =>
+    [...view.agents.keys()].some((each) => isAtWork(view.steps.get(each), frame)),
+  );
   useEffect(() => {
     setSlow(false);
     const timer = setTimeout(() => setSlow(pending !== null), 400);
@@ -30,20 +35,24 @@ export function StopNote() {
   }, [pending]);
   if (!stop && filesProgress !== null) return <FilesNote text={filesProgress} />;
   if (!stop) {
-    const told =
-      state === "pausing" ? "Will pause after the current step" : state === "done" ? "This frame has ended" : "Running";
+    const pausing = hasAgentAtWork ? "Will pause at the next tool call or step" : "Will pause after the current step";
+    const told = state === "pausing" ? pausing : state === "done" ? "This frame has ended" : "Running";
     return (
       <span className="min-h-6 px-1 text-muted max-md:basis-full">{isSlow ? "Waiting for the server" : told}</span>
     );
   }
-  const title = stepOf(detail, stop.step)?.title ?? (stop.step || "the end of the run");
+  const title = titleOfPlace(detail, stop.step, stop.call);
   const reasons = stop.reasons.filter((each) => each !== "failure"); // the status says that it failed
   const left = stop.lease_ends_at === null ? null : stop.lease_ends_at - clock;
   return (
     <span className="flex min-h-6 min-w-0 flex-wrap items-center gap-x-2 max-md:basis-full">
       <span role="status" className={stop.position === "error" ? "text-failed" : "text-paused"}>
         {stop.reasons.includes("completed") ? "Paused at the end of" : POSITIONS[stop.position]}{" "}
-        <button type="button" className="font-semibold hover:underline" onClick={() => select(stop.occurrence)}>
+        <button
+          type="button"
+          className="min-w-5 font-semibold hover:underline"
+          onClick={() => select(hostOf(stop.occurrence))}
+        >
           {title}
         </button>
         {stop.position === "error" && " failed"}
@@ -73,6 +82,10 @@ export function StopNote() {
       )}
     </span>
   );
+}
+
+function isAtWork(step: StepView | undefined, frame: string | null): boolean {
+  return step?.frame === frame && step.ended_at === null;
 }
 
 /** How far the files of the workspace are. Only what is done with them is read aloud, not each number. */

@@ -33,6 +33,7 @@ const stop: StopInfo = {
   lease_ends_at: null,
   back: null,
   forward: null,
+  call: null,
 };
 
 function stage(change: Partial<RunPageState> = {}) {
@@ -58,6 +59,7 @@ function stage(change: Partial<RunPageState> = {}) {
     editBreakpoint: vi.fn(),
     confirm: vi.fn(),
     askToCancel: vi.fn(),
+    answerCall: vi.fn(),
     stepBack: vi.fn(),
     stepForward: vi.fn(),
     panels: { area: "flow", view: "graph", side: "step", dock: "log" },
@@ -121,4 +123,16 @@ test("while files of the workspace are kept, how far that is stands where the st
   stage({ stop: null, stops: [], filesProgress: "storing the workspace files: 1 of 2 files, 1 of 2 kB" });
   expect(screen.getByText("Storing the workspace files: 1 of 2 files, 1 of 2 kB")).toBeTruthy();
   expect(screen.getByRole("status").textContent).toBe("Storing the workspace files"); // not each number
+});
+
+test("at a tool call the commands are called by what they mean there, and refusing asks for the reason", async () => {
+  const call = { call: "3", name: "Bash", tool: "shell", input: {}, paths: [], command: "ls", parent: null };
+  const held: StopInfo = { ...stop, step: "fix/3", occurrence: "fix/3", call: { ...call, guarantee: true } };
+  const { act, state } = stage({ stop: held, stops: [held] });
+  expect(screen.getByRole("status").textContent).toBe("Paused before shell call 3 of fix");
+  await userEvent.click(screen.getByRole("button", { name: "Refuse call…" }));
+  expect(state.answerCall).toHaveBeenCalledWith("refuse");
+  expect(act).not.toHaveBeenCalled();
+  await userEvent.click(screen.getByRole("button", { name: "Next call" }));
+  expect(act).toHaveBeenCalledWith("step", { stop: 4, kind: "over" });
 });

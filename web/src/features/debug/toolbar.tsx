@@ -10,35 +10,39 @@ import {
   SkipForward,
   Undo2,
 } from "lucide-react";
-import { stepOf, useRun } from "@/api/run-context";
+import { titleOfPlace, useRun } from "@/api/run-context";
 import type { StepKind } from "@/api/types";
 import { keysOf } from "@/core/keys";
+import { labelsAt } from "@/features/debug/call-labels";
 import { FrameSelector } from "@/features/debug/frame-selector";
 import { StopNote } from "@/features/debug/stop-note";
 import { Button, IconButton } from "@/ui/button";
 
 /** The debugger in one row. The buttons come first and are always there, so that none of them ever moves. */
 export function DebugToolbar() {
+  const page = useRun(
+    "stepBack",
+    "stepForward",
+    "answerCall",
+    "detail",
+    "frames",
+    "stops",
+    "pending",
+    "frame",
+    "selectFrame",
+    "stop",
+    "act",
+    "isLive",
+    "isViewer",
+  );
   const { frames, stops, pending, frame, selectFrame, stop, act, stepBack, stepForward, detail, isLive, isViewer } =
-    useRun(
-      "stepBack",
-      "stepForward",
-      "detail",
-      "frames",
-      "stops",
-      "pending",
-      "frame",
-      "selectFrame",
-      "stop",
-      "act",
-      "isLive",
-      "isViewer",
-    );
+    page;
   const isPausing = frames.some((each) => each.state === "pausing");
   const canPause = frames.some((each) => each.state === "running");
   const can = (verb: string) => (stop?.allowed.includes(verb) ?? false) && pending === null;
   const { back, forward } = stop ?? {};
-  const titleOf = (path: string) => stepOf(detail, path)?.title ?? (path || "the end of the run");
+  const titleOf = (path: string) => titleOfPlace(detail, path);
+  const labels = labelsAt(stop);
   const step = (kind: StepKind) => stop && act("step", { stop: stop.id, kind });
   const others = stops.filter((each) => each.frame !== frame);
   if (!isLive) return null;
@@ -51,7 +55,7 @@ export function DebugToolbar() {
       {!isViewer && (
         <>
           <IconButton
-            label="Continue"
+            label={labels.continue}
             keys={keysOf("continue")}
             disabled={!can("continue")}
             isBusy={pending === "continue"}
@@ -77,13 +81,18 @@ export function DebugToolbar() {
             <Pause className="size-4" />
           </IconButton>
           <span className="mx-1 h-5 w-px bg-line" />
-          <IconButton label="Step over" keys={keysOf("over")} disabled={!can("step_over")} onClick={() => step("over")}>
+          <IconButton
+            label={labels.over}
+            keys={keysOf("over")}
+            disabled={!can("step_over")}
+            onClick={() => step("over")}
+          >
             <RedoDot className="size-4" />
           </IconButton>
           <IconButton label="Step into" keys={keysOf("into")} disabled={!can("step_into")} onClick={() => step("into")}>
             <ArrowDownToDot className="size-4" />
           </IconButton>
-          <IconButton label="Step out" keys={keysOf("out")} disabled={!can("step_out")} onClick={() => step("out")}>
+          <IconButton label={labels.out} keys={keysOf("out")} disabled={!can("step_out")} onClick={() => step("out")}>
             <ArrowUpFromDot className="size-4" />
           </IconButton>
           <IconButton
@@ -115,10 +124,10 @@ export function DebugToolbar() {
             <RotateCcw className="size-4" />
           </IconButton>
           <IconButton
-            label="Skip step"
+            label={labels.skip}
             disabled={!can("skip")}
             isBusy={pending === "skip"}
-            onClick={() => stop && act("skip", { stop: stop.id })}
+            onClick={() => (stop?.call ? page.answerCall("refuse") : stop && act("skip", { stop: stop.id }))}
           >
             <SkipForward className="size-4" />
           </IconButton>
@@ -133,7 +142,7 @@ export function DebugToolbar() {
             look="quiet"
             className="text-paused!"
             onClick={() => others[0] && selectFrame(others[0].frame)}
-            title={others.map((each) => `${each.frame} at ${each.step}`).join("\n")}
+            title={others.map((each) => `${each.frame} at ${titleOfPlace(detail, each.step, each.call)}`).join("\n")}
           >
             {stop ? `${others.length} more paused` : `Show ${others[0]?.frame} (paused)`}
           </Button>

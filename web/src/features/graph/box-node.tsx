@@ -1,6 +1,7 @@
 import type { Node, NodeProps } from "@xyflow/react";
-import { ChevronDown, ChevronRight, RotateCcw, Syringe } from "lucide-react";
+import { ChevronDown, ChevronRight, RotateCcw, Syringe, Wrench } from "lucide-react";
 import { memo } from "react";
+import { callOf } from "@/core/addresses";
 import { durationsOf } from "@/core/durations";
 import type { Box } from "@/core/lanes";
 import { toneOf, wordOf } from "@/core/status";
@@ -64,6 +65,7 @@ function Leaf({ box, state, actions }: PartProps) {
       <StatusIcon status={state.status} />
       <span className="min-w-0 flex-1 truncate font-medium text-sm">{box.title}</span>
       {box.isInjected && <Syringe className="size-3 text-muted" aria-label="injected" />}
+      <Calls state={state} />
       <Attempt box={box} />
       {box.isCollapsed ? <Fold box={box} actions={actions} /> : <Timing state={state} />}
     </div>
@@ -134,6 +136,24 @@ function Fold({ box, actions }: { box: Box; actions: BoxActions }) {
   );
 }
 
+/** How many tools an agent has called; in the color of breakpoints where these wait for its calls. */
+function Calls({ state: { calls, hasCallMark } }: { state: BoxState }) {
+  if (calls === 0 && !hasCallMark) return null;
+  const told = `${calls === 1 ? "1 tool call" : `${calls} tool calls`}${hasCallMark ? ", with breakpoints" : ""}`;
+  return (
+    <span
+      title={told}
+      className={classNames(
+        "flex shrink-0 items-center gap-0.5 rounded-sm bg-sunken px-1 text-xs tabular",
+        hasCallMark ? "text-breakpoint" : "text-muted",
+      )}
+    >
+      <Wrench className="size-3" aria-label={told} />
+      {calls > 0 && <span aria-hidden>{calls}</span>}
+    </span>
+  );
+}
+
 function Attempt({ box }: { box: Box }) {
   if (box.attempt === 1) return null;
   return (
@@ -147,6 +167,8 @@ function Attempt({ box }: { box: Box }) {
 function Timing({ state }: { state: BoxState }) {
   const isRunning = state.clock !== null && state.status === "running";
   const now = useNow(isRunning, 500);
+  const call = state.stop && callOf(state.stop.occurrence);
+  if (call) return <span className="shrink-0 font-medium text-paused text-xs">at call {call}</span>;
   if (state.stop) {
     const isFailure = state.stop.position === "error";
     return (

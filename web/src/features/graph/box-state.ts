@@ -1,4 +1,6 @@
 import type { BreakpointInfo, StopInfo } from "@/api/types";
+import { hostOf } from "@/core/addresses";
+import { isForCalls } from "@/core/breakpoints";
 import type { Clock } from "@/core/durations";
 import type { Box } from "@/core/lanes";
 import type { RunView, StepView } from "@/core/run-view";
@@ -14,6 +16,9 @@ export type BoxState = {
   mark: Mark;
   isSelected: boolean;
   isActive: boolean;
+  /** How many tools an agent has called, and whether breakpoints wait for its calls. */
+  calls: number;
+  hasCallMark: boolean;
 };
 
 export type BoxStates = (box: Box) => BoxState;
@@ -30,6 +35,7 @@ export function markOf(breakpoints: readonly BreakpointInfo[]): Mark {
 export function breakpointsByPath(breakpoints: readonly BreakpointInfo[]): Map<string, BreakpointInfo[]> {
   const found = new Map<string, BreakpointInfo[]>();
   for (const breakpoint of breakpoints) {
+    if (isForCalls(breakpoint.request)) continue; // the step itself is none of its business
     if (breakpoint.request.position === "error" && !breakpoint.request.step) continue; // it is everywhere
     for (const path of breakpoint.paths) found.set(path, [...(found.get(path) ?? []), breakpoint]);
   }
@@ -46,7 +52,8 @@ type Context = {
 
 export function boxStates({ view, stops, activeStop, breakpoints, selected }: Context): BoxStates {
   const byPath = breakpointsByPath(breakpoints);
-  const byOccurrence = new Map(stops.map((stop) => [stop.occurrence, stop]));
+  const byOccurrence = new Map(stops.map((stop) => [hostOf(stop.occurrence), stop]));
+  const forCalls = breakpoints.filter(({ request }) => isForCalls(request) && request.enabled !== false);
   let turns: ReadonlyMap<string, string> | undefined; // read when a lane needs it: most runs have none such
   return (box) => {
     const step = view.steps.get(box.occurrence);
@@ -61,8 +68,15 @@ export function boxStates({ view, stops, activeStop, breakpoints, selected }: Co
       mark: box.kind === "lane" ? "none" : markOf(byPath.get(box.path) ?? []),
       isSelected: selected === box.occurrence,
       isActive: stop !== null && stop.id === activeStop?.id,
+      calls: view.agents.get(box.occurrence)?.calls.size ?? 0,
+      hasCallMark: box.stepKind === "agent" && forCalls.some((each) => isAtCallsOf(each, box.path)),
     };
   };
+}
+
+/** Whether a breakpoint for calls is for those of a step: it names the step, or none. */
+function isAtCallsOf({ request, paths }: BreakpointInfo, path: string): boolean {
+  return paths.includes(path) || !(request.step || request.kind || request.line);
 }
 
 /** How each turn stands whose steps run in the frame around it, and so has none of its own: by what is in it. */

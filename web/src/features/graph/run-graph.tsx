@@ -3,6 +3,7 @@ import { ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi } fro
 import { ChevronsDownUp, ChevronsUpDown, Crosshair, Maximize, Minus, Plus } from "lucide-react";
 import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { stepOf, useRun } from "@/api/run-context";
+import { hostOf } from "@/core/addresses";
 import type { Box } from "@/core/lanes";
 import { wordOf } from "@/core/status";
 import { type BoxActions, BoxNode, type BoxNodeType } from "@/features/graph/box-node";
@@ -96,7 +97,7 @@ function Graph({ collapsed, onCollapse, size }: RunGraphProps & { size: { width:
     [flow, store],
   );
 
-  const shownStop = stop?.occurrence;
+  const shownStop = stop && hostOf(stop.occurrence);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another stop moves the graph, not another layout
   useEffect(() => {
     const box = shownStop && isFollowing && layout.boxes.find((each) => each.occurrence === shownStop);

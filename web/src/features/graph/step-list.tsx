@@ -1,6 +1,8 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useState } from "react";
 import { stepOf } from "@/api/run-context";
+import type { StopInfo } from "@/api/types";
+import { callOf } from "@/core/addresses";
 import { durationsOf } from "@/core/durations";
 import type { Box } from "@/core/lanes";
 import { wordOf } from "@/core/status";
@@ -156,21 +158,25 @@ function Row({ id, row, top, state, detail, onSelect, onMenu, onToggle, onFold }
       <span className="sr-only">{wordOf(state.status)}</span>
       <span className="shrink-0 text-faint text-sm">{row.stepKind}</span>
       <span className="min-w-0 flex-1 truncate font-mono text-faint text-xs">{detail}</span>
+      {state.calls > 0 && (
+        <span className="text-muted text-sm tabular">{state.calls === 1 ? "1 call" : `${state.calls} calls`}</span>
+      )}
       {row.attempt > 1 && <span className="text-muted text-sm">attempt {row.attempt}</span>}
       <RowTime state={state} />
     </div>
   );
 }
 
+function wordsFor({ occurrence, position }: StopInfo): string {
+  const call = callOf(occurrence);
+  if (call !== null) return `paused at call ${call}`;
+  return position === "error" ? "paused, failed" : `paused ${position}`;
+}
+
 function RowTime({ state }: { state: BoxState }) {
   const isRunning = state.status === "running" && state.clock !== null;
   const now = useNow(isRunning, 500);
-  if (state.stop)
-    return (
-      <span className="font-medium text-paused text-sm">
-        {state.stop.position === "error" ? "paused, failed" : `paused ${state.stop.position}`}
-      </span>
-    );
+  if (state.stop) return <span className="font-medium text-paused text-sm">{wordsFor(state.stop)}</span>;
   if (state.clock === null) return null;
   return <span className="text-muted text-sm tabular">{formatDuration(durationsOf(state.clock, now).ran)}</span>;
 }

@@ -1,4 +1,4 @@
-import { CircleDot, CircleOff, Copy, FastForward, Pencil, RotateCcw } from "lucide-react";
+import { CircleDot, CircleOff, Copy, FastForward, Pencil, RotateCcw, Wrench } from "lucide-react";
 import { useState } from "react";
 import { stepOf, useRun } from "@/api/run-context";
 import { keysOf } from "@/core/keys";
@@ -38,6 +38,16 @@ export function useStepMenu() {
             isDisabled: !isLive,
             onSelect: () => editBreakpoint(own[0]?.request ?? { step: step.path }, own[0]?.id),
           },
+          ...(step.kind === "agent"
+            ? [
+                {
+                  label: "Add breakpoint for tool calls…",
+                  icon: <Wrench className="size-3.5" />,
+                  isDisabled: !isLive,
+                  onSelect: () => editBreakpoint({ step: step.path, tool: "any" }),
+                },
+              ]
+            : []),
           { kind: "separator" },
           {
             label: "Run to here",

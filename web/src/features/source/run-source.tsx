@@ -1,6 +1,8 @@
 import { useMemo, useState } from "react";
 import { stepOf, useRun } from "@/api/run-context";
 import type { BreakpointInfo, StepInfo } from "@/api/types";
+import { plannedPath } from "@/core/addresses";
+import { isForCalls } from "@/core/breakpoints";
 import type { LineMark, SourceMarks } from "@/features/source/marks";
 import { SourceEditor } from "@/features/source/source-editor";
 import { Empty } from "@/ui/feedback";
@@ -32,7 +34,7 @@ export function RunSource() {
   const steps = useMemo(() => detail.flow_info.steps.filter((step) => step.file === file), [detail, file]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` tells when what is read from `view` has changed
   const marks = useMemo<SourceMarks>(() => {
-    const lineOf = (path: string) => steps.find((step) => step.path === path.split("+")[0])?.line;
+    const lineOf = (path: string) => steps.find((step) => step.path === plannedPath(path))?.line;
     return {
       breakpoints: markLines(breakpoints, steps),
       stops: stops.flatMap((each) => {
@@ -78,12 +80,13 @@ export function RunSource() {
           label={`Source of ${file}`}
           text={detail.texts[file] ?? ""}
           marks={marks}
-          line={(stop ? steps.find((step) => step.path === stop.step)?.line : selectedStep?.line) ?? null}
+          line={(stop ? steps.find((step) => step.path === plannedPath(stop.step))?.line : selectedStep?.line) ?? null}
           onToggle={(line) => withStep(line, page.toggleBreakpoint)}
           onEdit={(line) =>
             withStep(line, (step) => {
               const own = breakpoints.find(
-                (each) => each.paths.includes(step.path) && each.request.position !== "error",
+                ({ paths, request }) =>
+                  paths.includes(step.path) && request.position !== "error" && !isForCalls(request),
               );
               page.editBreakpoint(own?.request ?? { step: step.path }, own?.id);
             })
@@ -109,7 +112,7 @@ export function innermostAt(steps: readonly StepInfo[], line: number): StepInfo 
 function markLines(breakpoints: readonly BreakpointInfo[], steps: readonly StepInfo[]): Map<number, LineMark> {
   const marks = new Map<number, LineMark>();
   for (const { request, paths } of breakpoints) {
-    if (request.position === "error" && !request.step) continue;
+    if (isForCalls(request) || (request.position === "error" && !request.step)) continue;
     for (const path of paths) {
       const line = steps.find((step) => step.path === path)?.line;
       if (!line) continue;

@@ -1,6 +1,6 @@
-import { Hand, MousePointerClick, SquareTerminal } from "lucide-react";
+import { Bot, Hand, MousePointerClick, SquareTerminal } from "lucide-react";
 import { hasSteps, stepOf, useRun } from "@/api/run-context";
-import { attemptOf, shortFile, withoutAttempt } from "@/core/addresses";
+import { attemptOf, callOf, hostOf, shortFile, withoutAttempt } from "@/core/addresses";
 import { durationsOf } from "@/core/durations";
 import { formatClock, formatDuration } from "@/core/time";
 import { StepConfig } from "@/features/step/step-config";
@@ -23,7 +23,8 @@ export function StepPanel() {
     view: all,
     isLive,
     isViewer,
-  } = useRun("stops", "detail", "selected", "selectedView", "stop", "select", "view", "isLive", "isViewer");
+    show,
+  } = useRun("stops", "detail", "selected", "selectedView", "stop", "select", "view", "isLive", "isViewer", "show");
   const clock = useNow(view?.clock.ended_at === null, 500);
   if (selected === null) {
     return (
@@ -32,8 +33,8 @@ export function StepPanel() {
       </Empty>
     );
   }
-  const ownStop = stops.find((each) => each.occurrence === selected);
-  const path = view?.step ?? ownStop?.step ?? withoutAttempt(selected).replace(/\[\d+\]/g, "");
+  const ownStop = stops.find((each) => hostOf(each.occurrence) === selected);
+  const path = view?.step ?? (ownStop && hostOf(ownStop.step)) ?? withoutAttempt(selected).replace(/\[\d+\]/g, "");
   const step = stepOf(detail, path);
   const error = view?.outcome?.error;
   const lasted = view && durationsOf(view.clock, clock);
@@ -54,6 +55,11 @@ export function StepPanel() {
       </header>
       {isLive && !isViewer && view?.status === "running" && !ownStop && (
         <RunningStep occurrence={selected} hasSteps={hasSteps(detail, path)} />
+      )}
+      {step?.kind === "agent" && view && (
+        <Button icon={<Bot className="size-3.5" />} onClick={() => show({ side: "agent" })}>
+          Show what the agent does
+        </Button>
       )}
       {attempts.length > 1 && (
         <div className="flex flex-wrap items-center gap-1 text-sm">
@@ -121,7 +127,7 @@ export function StepPanel() {
             .join(" ")}
         </Section>
       )}
-      {ownStop && ownStop.id === stop?.id ? (
+      {ownStop && ownStop.id === stop?.id && callOf(ownStop.occurrence) === null ? (
         <StepConfig key={ownStop.id} stop={ownStop} />
       ) : (
         step?.detail && (
