@@ -3,12 +3,14 @@
 PYTHON ?= python3
 PYTEST_WORKERS ?= 2
 ARGS ?=
-PART ?= simulation chaos repeats coverage bench
+PART ?= simulation chaos repeats agents coverage bench
 
 VENV := .venv
 BENCH_VENV := .venv-bench
 LOCK_VENV := .venv-lock
 DEMO := build/demo
+AGENTS := build/agents
+AGENT_CLIS := @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0
 PIP := -m pip --disable-pip-version-check --no-input -qq
 SET_UP := PYTHON="$(PYTHON)" sh tests/set_up.sh
 # Where the machine's Node is too old, web/build.py has put another into .venv-node.
@@ -20,7 +22,7 @@ COMPILE := $(LOCK_VENV)/bin/uv pip compile pyproject.toml --upgrade --universal 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help up web demo demo-graph test-fast test soak vsix lint format bench lock clean
-.PHONY: soak-simulation soak-chaos soak-repeats soak-coverage soak-bench
+.PHONY: soak-simulation soak-chaos soak-repeats soak-agents soak-coverage soak-bench
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +62,13 @@ soak-chaos:
 
 soak-repeats:
 	$(SOAK) -m repeats
+
+soak-agents: # the CLIs of agents take 770 MB
+	@command -v npm >/dev/null || { echo "the part agents needs npm (Debian, Ubuntu: apt install npm)" >&2; exit 1; }
+	@test "$$(cat $(AGENTS)/.stamp 2>/dev/null)" = "$(AGENT_CLIS)" || { echo "installing $(AGENT_CLIS)" && \
+		PATH="$(CURDIR)/.venv-node/bin:$$PATH" npm install --prefix $(AGENTS) --no-audit --no-fund --loglevel=error \
+		$(AGENT_CLIS) && echo "$(AGENT_CLIS)" > $(AGENTS)/.stamp; }
+	$(SOAK) tests/agents/test_real_clis.py
 
 soak-coverage:
 	$(PYTEST) -q tests/app tests/contracts tests/debugger tests/engine tests/events tests/plan tests/simulation \
