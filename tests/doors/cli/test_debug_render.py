@@ -180,7 +180,7 @@ def test_help_has_every_command_or_all_of_one() -> None:
     one = plain(listings.help_lines(find("break")))
 
     assert "n      next" in everything
-    assert "force passed|failed|skipped [JSON]" in everything
+    assert "force passed|failed|skipped [TEXT]" in everything
     assert one[0].startswith("break [PLACE")
     assert any("b tests:after if .vars.errors > 5" in line for line in one)
 

@@ -171,7 +171,7 @@ async def test_the_console_changes_the_run(adapter: AdapterClient) -> None:
     await adapter.launch("shop.yaml", lines=(7,))
     await adapter.stopped()
 
-    assert "skip [JSON]" in await adapter.evaluate("help")
+    assert "skip [JSON | REASON]" in await adapter.evaluate("help")
     assert await adapter.evaluate("frames") == "main  paused  version"
     assert await adapter.evaluate('set .vars.region "us"') == "set .vars.region"
     assert await adapter.evaluate(".vars.region") == '"us"'

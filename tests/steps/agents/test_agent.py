@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.steps.agents.agent_bench import GATED, KEY, KEYS, AgentBench, next_stop, open_agent_bench
+from tests.steps.agents.agent_bench import GATED, KEY, KEYS, AgentBench, next_stop, open_agent_bench, processes_with
 from tests.steps.bench import is_alive
 
 EVERY_FORMAT = (*GATED, "opencode", "aider", "lines")
@@ -75,6 +75,21 @@ async def test_without_commit_the_changes_stay_in_the_tree_even_if_the_agent_com
     assert "commit" not in outputs
     assert agents.git("log", "--format=%s").splitlines() == ["first"]
     assert outputs["files"] == ["hello.txt"]
+
+
+async def test_settings_of_git_that_an_agent_changed_are_put_back_and_never_run(agents: AgentBench) -> None:
+    trap = agents.repo.parent / "trap"
+    config = (
+        f"git config filter.trap.clean 'touch {trap}; cat'; git config core.fsmonitor 'touch {trap}'; "
+        f"printf '[filter \"trap\"]\\nclean = touch {trap}\\n' > ~/.gitconfig; echo '* filter=trap' > .gitattributes"
+    )
+    before = agents.git("config", "--list")
+
+    outputs = await agents.outputs(agents.config("claude", [{"tool": "shell", "command": config}, EDIT], commit=True))
+
+    assert outputs["files"] == [".gitattributes", "hello.txt"]
+    assert not trap.exists()
+    assert agents.git("config", "--list") == before
 
 
 async def test_an_agent_is_not_started_where_its_changes_could_not_be_told_from_others(agents: AgentBench) -> None:
@@ -339,6 +354,13 @@ async def test_what_an_agent_leaves_behind_is_ended(agents: AgentBench) -> None:
     await agents.outputs(agents.config("gemini", [{"daemon": 1000, "pid_file": str(pid)}]))
 
     assert not is_alive(int(pid.read_text()))
+
+
+async def test_nothing_is_left_of_an_agent_that_starts_many_processes(agents: AgentBench) -> None:
+    await agents.outputs(agents.config("codex", [{"fork_bomb": 100}]))
+
+    assert "started 100 processes" in agents.bench.said
+    assert not processes_with(f"PITSTOP_WORKSPACE={agents.repo}", file="environ")
 
 
 async def test_a_cancelled_agent_is_interrupted_and_leaves_no_process(agents: AgentBench) -> None:

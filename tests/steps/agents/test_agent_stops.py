@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from pitstop.debugger.session import Session
 from pitstop.events.outcome import Status
 from pitstop.events.types import StopEnded
 from tests.patience import wait_until
-from tests.steps.agents.agent_bench import GATED, AgentBench, next_stop
+from tests.steps.agents.agent_bench import GATED, AgentBench, next_stop, processes_with
 
 REMOVE = {"tool": "shell", "command": "touch removed"}
 LIST = {"tool": "shell", "command": "echo one"}
@@ -190,17 +189,3 @@ async def test_an_agent_that_dies_at_a_held_call_ends_the_stop(agents: AgentBenc
 def doormen(agents: AgentBench) -> list[int]:
     """The processes that pass hooks on: they are the ones with the gate's folder in their environment."""
     return processes_with(f"GATE={agents.bench.workspace.control}", file="environ")
-
-
-def processes_with(*marks: str, file: str = "cmdline") -> list[int]:
-    """The processes that have one of these texts among their arguments, or in their environment."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                words = (folder / file).read_bytes().replace(b"\0", b" ")
-            except OSError:
-                continue
-            if any(mark.encode() in words for mark in marks):
-                found.append(int(folder.name))
-    return found

@@ -103,3 +103,11 @@ async def test_guards_that_cannot_be_had_are_refused_before_the_agent_starts(age
         agents.write(name, text)
     config = agents.config("claude", [], protect=["*.lock"])
     assert "protect: `protect` matches 201 files" in await agents.failure(config, path="again")
+
+
+@pytest.mark.needs("root")
+async def test_a_limit_on_processes_that_cannot_be_had_is_refused(agents: AgentBench) -> None:
+    told = await agents.failure(agents.config("claude", [{"fork_bomb": 100}], pids=50))
+
+    assert "cannot limit the command to 50 processes: Linux does not limit the processes of root" in told
+    assert not agents.calls

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import logging
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,6 +32,20 @@ PATHS: dict[Api, str] = {
     "google": "/v1beta/models/m-1:streamGenerateContent?alt=sse&key=dummy",
 }
 EVENT_STREAM = "text/event-stream"
+OPENED = """
+import asyncio, sys
+from pitstop.steps.agents.relay.apis import Upstream
+from pitstop.steps.agents.relay.relay import Relay
+
+async def open_relay():
+    async with Relay(Upstream("anthropic", "https://127.0.0.1:9"), "key"):
+        print("httpx" in sys.modules, "uvicorn" in sys.modules)
+        (loading,) = asyncio.all_tasks() - {asyncio.current_task()}
+        await loading
+        print("httpx" in sys.modules, "uvicorn" in sys.modules)
+
+asyncio.run(open_relay())
+"""
 Json = dict[str, Any]
 
 
@@ -430,6 +445,16 @@ async def test_an_api_that_cannot_be_reached_is_an_error_in_its_own_words(api: A
         assert asking.relay.usage == Usage()
 
 
+async def test_a_proxy_that_cannot_be_used_is_an_error_of_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "ftp://127.0.0.1:9")
+    async with agent(Model([], url="https://127.0.0.1:9")) as asking:
+        refused = [await asking.ask("hi") for _ in range(2)]
+
+        assert [answer.status_code for answer in refused] == [502, 502]
+        assert message_of(refused[1]).startswith("cannot reach 127.0.0.1: Unknown scheme for proxy URL")
+        assert asking.relay.usage == Usage()
+
+
 async def test_a_redirect_is_not_followed() -> None:
     async with model(Reply([], 307, ["location: http://127.0.0.1:9/"])) as scripted, agent(scripted) as asking:
         assert message_of(await asking.ask("hi")).endswith("redirects to another URL, which the relay does not follow")
@@ -564,6 +589,13 @@ async def test_leaving_the_relay_ends_what_is_being_streamed_and_leaves_nothing_
             await response.aclose()
         await scripted.left.wait()
     assert asyncio.all_tasks() == before
+
+
+async def test_http_is_loaded_while_the_agent_starts_and_not_before() -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", OPENED, stdout=asyncio.subprocess.PIPE)
+    printed, _ = await process.communicate()
+
+    assert printed.decode().splitlines() == ["False False", "True True"]
 
 
 async def test_an_agent_in_a_container_reaches_the_relay_by_a_socket(tmp_path: Path) -> None:

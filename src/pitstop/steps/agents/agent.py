@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pitstop.engine.executor import Command, CommandResult
 from pitstop.engine.frame import Activation
@@ -22,15 +22,13 @@ from pitstop.steps.agents.failures import (
 from pitstop.steps.agents.guards import violations
 from pitstop.steps.agents.preparing import Preparation, profile_of
 from pitstop.steps.agents.profile import Profile
+from pitstop.steps.agents.relay.relay import Relay
 from pitstop.steps.agents.work import AgentWork
 from pitstop.steps.agents.workspace_git import Before, Changes, WorkspaceGit
 from pitstop.steps.commands import why_it_ended
 from pitstop.steps.config import read_config
 from pitstop.steps.failures import BadConfig
 from pitstop.steps.workplace import Workplace
-
-if TYPE_CHECKING:
-    from pitstop.steps.agents.relay.relay import Relay
 
 REPORT_COST = ("claude", "opencode", "aider")  # streams of CLIs that say what they cost, when they end
 _NOT_FOUND = 127
@@ -94,7 +92,7 @@ class AgentStep:
                 await git.changes(before)  # which takes back what the agent committed
             raise
 
-    def _outputs(self, work: AgentWork, changes: Changes, relay: "Relay | None") -> dict[str, Any]:
+    def _outputs(self, work: AgentWork, changes: Changes, relay: Relay | None) -> dict[str, Any]:
         finished = work.finished
         if relay is not None and relay.usage.calls:  # which counts exactly
             work.spent.tokens = relay.usage.tokens

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -22,13 +22,14 @@ from pitstop.steps.agents.failures import NoAgentKey
 from pitstop.steps.agents.guards import mounts_for, path_of
 from pitstop.steps.agents.profile import OWN_PROFILES, Profile, built_in_profiles, filled, own_profile, profile_named
 from pitstop.steps.agents.prompt import RULE_FILES, make_prompt
+from pitstop.steps.agents.relay.apis import Upstream
+from pitstop.steps.agents.relay.recording import read_recording
+from pitstop.steps.agents.relay.relay import Relay
+from pitstop.steps.agents.relay.replay import Replay
+from pitstop.steps.agents.relay.usage import Budget, Price
 from pitstop.steps.agents.workspace_git import Before, WorkspaceGit
 from pitstop.steps.failures import BadConfig
 from pitstop.steps.workplace import Workplace, as_text, checked_name
-
-if TYPE_CHECKING:
-    from pitstop.steps.agents.relay.relay import Relay
-    from pitstop.steps.agents.relay.replay import Replay
 
 RECORDINGS = "agents"  # the folder of the artifacts with what models were asked and answered
 RECORDING_BYTES = 256 * 1024 * 1024
@@ -148,11 +149,6 @@ class Preparation:
             if needs_it:
                 raise BadConfig("agent", [f"{needs_it}: {self._why_no_relay(is_here)}"])
             return
-        # A server and a client of HTTP take longer to load than many agents take to answer
-        from pitstop.steps.agents.relay.apis import Upstream
-        from pitstop.steps.agents.relay.relay import Relay
-        from pitstop.steps.agents.relay.usage import Budget, Price
-
         replay = await self._replay()
         record = self._new_recording(stack)
         prices = {name: Price(each.input, each.output, each.cached) for name, each in form.prices.items()}
@@ -180,14 +176,11 @@ class Preparation:
         file.unlink(missing_ok=True)  # of the time before the user went back
         return file
 
-    async def _replay(self) -> "Replay | None":
+    async def _replay(self) -> Replay | None:
         """The answers that lead to the call that a user went back to, if they are recorded."""
         exchange = exchange_to_return_to(self._activation)
         if exchange is None:
             return None
-        from pitstop.steps.agents.relay.recording import read_recording
-        from pitstop.steps.agents.relay.replay import Replay
-
         try:
             recorded = await self._workplace.files.read("control", self._recording_name, limit=RECORDING_BYTES)
         except FileProblem:
@@ -203,7 +196,7 @@ class Preparation:
         self._socket = f"relay-{token_hex(8)}"
         folder = os.open(self._workplace.workspace.control, os.O_PATH | os.O_DIRECTORY)
         stack.callback(os.close, folder)
-        stack.callback(suppressed_unlink, self._socket, folder)
+        stack.callback(remove_from, self._socket, folder)
         return Path(f"/proc/self/fd/{folder}/{self._socket}")
 
     def _why_no_relay(self, is_here: bool) -> str:
@@ -237,7 +230,7 @@ async def committed_texts(
     return found
 
 
-def suppressed_unlink(name: str, folder: int) -> None:
+def remove_from(name: str, folder: int) -> None:
     """Remove a file of a folder, if it is there."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -20,15 +20,13 @@ from pitstop.steps.agents.gates.control import ControlGate
 from pitstop.steps.agents.gates.gate import Allowed, Asked, Decision, Denied
 from pitstop.steps.agents.gates.hooks import HookForm, HookGate
 from pitstop.steps.agents.profile import Profile
+from pitstop.steps.agents.relay.relay import Relay
 from pitstop.steps.agents.reports import Began, Called, Finished, Refused, Report, Returned, Said, Typed, Warned
 from pitstop.steps.agents.streams.lines import LineSplitter
 from pitstop.steps.agents.streams.stream import stream_named
 from pitstop.steps.agents.tool_classes import called
 from pitstop.steps.commands import Tail
 from pitstop.steps.workplace import SETTLE_BYTES, Workplace
-
-if TYPE_CHECKING:
-    from pitstop.steps.agents.relay.relay import Relay
 
 MOST_NOTES = 20_000
 MOST_STREAM_BYTES = 200 * 1024 * 1024
@@ -51,7 +49,7 @@ class AgentWork:
         profile: Profile,
         budget: Budget,
         key: str,
-        relay: "Relay | None" = None,
+        relay: Relay | None = None,
     ) -> None:
         """`key` is the execution key of the agent's command; `relay` is what it reaches its model through, if any."""
         self.finished: Finished | None = None
@@ -168,9 +166,9 @@ class AgentWork:
         match report:
             case Began():
                 self.session = report.session or self.session
-                self._note("agent.started", profile=self._profile.name, session=report.session, model=report.model)
+                self.note("agent.started", profile=self._profile.name, session=report.session, model=report.model)
             case Said():
-                self._note("agent.said", text=report.text, parent=self._number(report.parent))
+                self.note("agent.said", text=report.text, parent=self._number(report.parent))
                 self.last_text = report.text if report.parent is None else self.last_text
                 self._show_line("" if self._is_typing else report.text)
             case Called():
@@ -195,7 +193,7 @@ class AgentWork:
         if is_new:
             shown = known.shown(guarantee=self._profile.is_guarded)
             told = {name: shown[name] for name in shown if name != "guarantee"}
-            self._note("agent.called", **told, exchange=None if self._relay is None else self._relay.exchanges)
+            self.note("agent.called", **told, exchange=None if self._relay is None else self._relay.exchanges)
             self._show_line(f"[{known.number}] {known.title}")
         return known
 
@@ -209,14 +207,14 @@ class AgentWork:
         if self._profile.gate != "none" and not known.is_allowed:
             how = "while its gate held it" if known.is_gated else "without asking its gate"
             raise GateMissing(self._profile.name, f"it made call {known.number} ({known.title}) {how}")
-        self._note("agent.returned", call=known.number, ok=returned.ok, output=returned.output)
+        self.note("agent.returned", call=known.number, ok=returned.ok, output=returned.output)
         first = self._workplace.mask(returned.output.strip().partition("\n")[0])[:200]
         self._show_line(f"[{known.number}] {'ok' if returned.ok else 'failed'}{': ' if first else ''}{first}")
 
     def _refuse(self, known: KnownCall | None, reason: str, *, by: str) -> None:
         if known is not None and not known.is_refused:
             known.is_refused = True
-            self._note("agent.refused", call=known.number, reason=reason, by=by)
+            self.note("agent.refused", call=known.number, reason=reason, by=by)
             self._show_line(f"[{known.number}] refused by the {by}: {reason}")
 
     def _number(self, call: str | None) -> str | None:
@@ -240,7 +238,7 @@ class AgentWork:
             return Denied(text)
         if decided != asked.input:
             known.edited = called(self._profile.stream, asked.call, asked.name, decided)
-            self._note("agent.edited", call=known.number, input=as_json(decided))
+            self.note("agent.edited", call=known.number, input=as_json(decided))
         known.is_allowed = True
         return Allowed(decided)
 
@@ -259,7 +257,8 @@ class AgentWork:
 
     # Logging
 
-    def _note(self, note: str, **data: Any) -> None:
+    def note(self, note: str, **data: Any) -> None:
+        """Log something about the agent, with secrets masked and long texts cut. AgentFlooded if it is too much."""
         self._notes += 1
         if self._notes > MOST_NOTES:
             raise AgentFlooded(self._profile.name, f"{MOST_NOTES} events")
@@ -267,10 +266,6 @@ class AgentWork:
         if self._workplace.mask(texts) != texts:
             data = self._workplace.masked(data)
         self._activation.note(note, _cut(data) if len(texts) > NOTE_CHARACTERS else data)
-
-    def note(self, note: str, **data: Any) -> None:
-        """Log something about the agent, with secrets masked and long texts cut."""
-        self._note(note, **data)
 
     def _show_line(self, text: str) -> None:
         self._is_typing = False

@@ -9,7 +9,7 @@ from pitstop.engine.frame import Activation
 from pitstop.steps.agents.failures import CannotCommit
 from pitstop.steps.workplace import Workplace
 
-# A repository may be a stranger's, and an agent may have changed its settings: nothing in them is to be run
+# A repository may be a stranger's: nothing in its settings is to be run
 SAFE = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgsign=false"),
     *("-c", "core.quotePath=false", "-c", "diff.external=", "-c", "core.pager=cat"),
@@ -17,12 +17,16 @@ SAFE = (
 _GIT = f"git {' '.join(SAFE)}"
 _BEFORE = f"""
 git rev-parse --verify HEAD
+cp -- "$(git rev-parse --git-path config)" "$CONFIG"
 git symbolic-ref -q HEAD || echo
 {_GIT} status --porcelain | head -n 20
 """
+# The settings are put back first: a filter in them would be run by `git add`, and not as the agent was, but unguarded.
 # Commits that the agent made itself are taken back, and their changes stay. The changes are collected in an index of
 # their own, so that what the user has staged stays as it is.
 _AFTER = f"""
+config=$(git rev-parse --git-path config)
+cmp -s -- "$CONFIG" "$config" || cp -- "$CONFIG" "$config"
 if [ -n "$REF" ]; then git symbolic-ref HEAD "$REF"; else git update-ref --no-deref HEAD "$BASE"; fi
 if [ "$(git rev-parse HEAD)" != "$BASE" ]; then git reset -q --soft "$BASE"; fi
 index=$(git rev-parse --git-path index)
@@ -39,6 +43,12 @@ if {_GIT} diff --cached --quiet "$BASE"; then exit 0; fi
 git rev-parse HEAD
 """
 _IDENTITY = "Pitstop"
+_ENVIRONMENT = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",  # the home of the workspace is the agent's
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C.UTF-8",
+}
 _OUTPUT_BYTES = 16 * 1024 * 1024
 
 
@@ -64,11 +74,11 @@ class WorkspaceGit:
         """`key` is the execution key of the agent's command."""
         self._workplace = workplace
         self._activation = activation
-        self._index = workplace.result_file(key, "index").path
+        self._files = {name: workplace.result_file(key, name.lower()).path for name in ("INDEX", "CONFIG")}
 
     async def look(self) -> Before | None:
         """The state before the agent; None where there is no repository with a commit."""
-        code, output = await self._run(_BEFORE)
+        code, output = await self._run(_BEFORE, self._files)
         if code != 0:
             return None
         commit, ref, *uncommitted = output.decode(errors="replace").splitlines()
@@ -82,7 +92,7 @@ class WorkspaceGit:
 
     async def changes(self, before: Before) -> Changes:
         """What the agent changed, which is not committed any more even if it was. Ignored files do not count."""
-        code, output = await self._run(_AFTER, {"BASE": before.commit, "REF": before.ref, "INDEX": self._index})
+        code, output = await self._run(_AFTER, {"BASE": before.commit, "REF": before.ref, **self._files})
         return changes_in(output) if code == 0 else Changes()
 
     async def commit(self, before: Before, message: str) -> str | None:
@@ -103,7 +113,7 @@ class WorkspaceGit:
         workplace = self._workplace
         key = workplace.next_key(self._activation)
         ref = CommandRef(workplace.workspace.id, key)
-        given = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8", **(env or {})}
+        given = {**_ENVIRONMENT, **(env or {})}
         command = Command(key=key, script=script, env=given, stdin=stdin, inherits=False)
         said: dict[str, bytes] = {"stdout": b"", "stderr": b""}
         try:

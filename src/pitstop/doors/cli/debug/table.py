@@ -186,10 +186,10 @@ _TABLE = (
     _moving(
         "force",
         "force",
-        "Force the outcome of the step, or the result of a tool call.",
+        "Force the outcome of the step, with outputs as JSON, or the result of a tool call.",
         read.read_verdict,
         group=CHANGING,
-        usage="force passed|failed|skipped [JSON | TEXT]",
+        usage="force passed|failed|skipped [TEXT]",
         takes="status",
     ),
     CommandSpec(

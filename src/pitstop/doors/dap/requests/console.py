@@ -285,9 +285,13 @@ COMMANDS = {
         _shell,
     ),
     "answer": Command("answer yes|no [COMMENT]", "Answer the step that is waiting for approval", _answer),
-    "skip": Command("skip [JSON]", "Skip the step and pause at the next; JSON is its outputs", _skip),
+    "skip": Command(
+        "skip [JSON | REASON]", "Skip the step, with outputs, or refuse a tool call; pause at the next", _skip
+    ),
     "retry": Command("retry", "Retry the step with your changes, and continue", _retry),
-    "force": Command("force STATUS [JSON]", "Force the outcome of the step: passed, failed or skipped", _force),
+    "force": Command(
+        "force STATUS [JSON | TEXT]", "Force passed, failed or skipped, or the result of a tool call", _force
+    ),
     "stop": Command("stop STEP", "Stop a running step, and pause at its failure", _stop_step),
     "unpause": Command("unpause", "Cancel a pending pause", _unpause),
     "forward": Command("forward", "Undo the last step back, until a step has finished since", _forward),

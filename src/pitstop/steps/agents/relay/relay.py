@@ -1,16 +1,18 @@
 """The relay itself: it passes the requests of one agent on to the API of a model, and adds the key."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, aclosing
-from functools import cache
+from contextlib import AsyncExitStack, aclosing, suppress
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qsl, urlencode
 
-import httpx
 import msgspec
 
+from pitstop.engine.threads import in_thread
 from pitstop.steps.agents.any_json import read_json
 from pitstop.steps.agents.relay.apis import Refusal, Upstream, messages_of
 from pitstop.steps.agents.relay.recording import Exchange, Mask, Recorder, mask_texts, pieces_of, values_of
@@ -19,9 +21,11 @@ from pitstop.steps.agents.relay.server import LARGEST_BODY_BYTES, Answer, Header
 from pitstop.steps.agents.relay.usage import Budget, Price, Usage, price_of, usage_of, why_over
 from pitstop.steps.http_client import split_url
 
+if TYPE_CHECKING:
+    import httpx
+
 _LARGEST_ERROR_BYTES = 1024 * 1024
-_TIMEOUT = httpx.Timeout(600, connect=20, pool=None)  # a model may think for minutes before it says a word
-_certificates = cache(httpx.create_ssl_context)  # which takes 30 ms, as long as all else that a relay needs to start
+_certificates = cache(lambda: import_module("httpx").create_ssl_context())  # which takes 30 ms
 _PARAMETERS = frozenset({"alt", "beta", "api-version", "limit", "after_id", "before_id", "pageSize", "pageToken"})
 _HOP = frozenset(b"connection keep-alive te trailer transfer-encoding upgrade content-length expect host".split())
 _NOT_SENT = _HOP.union(b"authorization x-api-key api-key cookie accept-encoding x-http-method-override".split())
@@ -56,8 +60,8 @@ class Relay:
         self._mask = mask
         self._replay = replay
         self._socket = socket
-        self._stack = AsyncExitStack()
-        self._client: httpx.AsyncClient
+        self._stack, self._clients = AsyncExitStack(), AsyncExitStack()
+        self._client: httpx.AsyncClient | None = None
         self.recorder = None if record is None else Recorder(record, self._without_secrets)
         self.path = f"/{secrets.token_urlsafe(24)}"  # of everything
         self.url = ""
@@ -70,11 +74,10 @@ class Relay:
         return why_over(self._budget, self.usage)
 
     async def __aenter__(self) -> Self:
-        has_tls = self._upstream.url.startswith("https:")  # without it a proxy would read the key
-        verify = _certificates() if has_tls else False
-        self._client = httpx.AsyncClient(verify=verify, trust_env=has_tls, timeout=_TIMEOUT)
-        self._stack.push_async_callback(self._client.aclose)
+        await self._stack.enter_async_context(self._clients)
         self.url = await self._stack.enter_async_context(serve(self._handle, self._socket)) + self.path
+        group = await self._stack.enter_async_context(asyncio.TaskGroup())
+        self._stack.callback(group.create_task(_load_http()).cancel)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -131,11 +134,20 @@ class Relay:
         if reason := self.over_budget:
             raise Refusal(400, reason)
 
-    async def _forward(self, request: httpx.Request, price: Price | None, answer: Answer) -> None:
+    async def _forward(self, asked: Request, price: Price | None, answer: Answer) -> None:
         """Pass a request on, and its response back as it comes."""
+        import httpx
+
         is_free = False
         try:
-            async with aclosing(await self._client.send(request, stream=True)) as response:
+            if self._client is None:
+                has_tls = self._upstream.url.startswith("https:")  # without it a proxy would read the key
+                timeout = httpx.Timeout(600, connect=20, pool=None)  # a model may think for minutes before it answers
+                verify = _certificates() if has_tls else False
+                self._client = httpx.AsyncClient(verify=verify, trust_env=has_tls, timeout=timeout)
+                self._clients.push_async_callback(self._client.aclose)
+            sent = self._client.build_request(asked.method, asked.path, headers=asked.headers, content=asked.body)
+            async with aclosing(await self._client.send(sent, stream=True)) as response:
                 is_free = not response.is_success
                 if response.is_redirect:
                     raise Refusal(502, f"{self._host} redirects to another URL, which the relay does not follow")
@@ -143,36 +155,44 @@ class Relay:
                 async for piece in response.aiter_bytes() if response.is_success else self._error_of(response):
                     await answer.send(piece)
             answer.is_whole = True
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, OSError, ValueError, ImportError) as error:  # or an unusable proxy or certificate
             is_free |= not answer.status  # it has not reached the model
             raise Refusal(502, f"cannot reach {self._host}: {str(error) or type(error).__name__}") from error
         finally:
             if not is_free:
-                self.usage += usage_of(price, len(request.content), answer)
+                self.usage += usage_of(price, len(asked.body or b""), answer)
         await answer.end()  # not before it is counted, because the next request may come at once
 
-    def _sent(self, request: Request, path: str, body: bytes) -> httpx.Request:
+    def _sent(self, request: Request, path: str, body: bytes) -> Request:
         parameters = [pair for pair in parse_qsl(request.query) if pair[0] in _PARAMETERS]
         url = self._upstream.url.rstrip("/") + path + (f"?{urlencode(parameters)}" if parameters else "")
         left_out = _NOT_SENT | {self._key_header[0]}
         allowed = (pair for pair in request.headers if not pair[0].startswith(_NOT_SENT_BEGINNINGS))
         headers = [pair for pair in allowed if pair[0] not in left_out]
         headers += [(b"accept-encoding", b"identity"), self._key_header]
-        return self._client.build_request(request.method, url, headers=headers, content=body or None)
+        return Request(request.method, url, "", headers, body or None)  # whose path is a whole URL
 
-    async def _error_of(self, response: httpx.Response) -> AsyncIterator[bytes]:
+    async def _error_of(self, response: "httpx.Response") -> AsyncIterator[bytes]:
         """The body of an error in one piece, because an API may repeat the key in it."""
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece[: _LARGEST_ERROR_BYTES - len(body)]
         yield bytes(body).replace(self._key.encode(), b"***")
 
-    def _returned_headers(self, response: httpx.Response) -> Headers:
+    def _returned_headers(self, response: "httpx.Response") -> Headers:
         found = ((name.lower(), value) for name, value in response.headers.raw)
         return [each for each in found if each[0] not in _NOT_RETURNED and self._key.encode() not in each[1]]
 
     def _without_secrets(self, text: str) -> str:
         return self._mask(text.replace(self._key, "***"))
+
+
+async def _load_http() -> None:
+    # It takes as long to load as some agents take to work. Others take longer to start, and then do not wait for it
+    await asyncio.sleep(0.1)
+    await in_thread(partial(import_module, "uvicorn.protocols.http.h11_impl"))
+    with suppress(OSError):  # which the first request is answered with
+        await in_thread(_certificates)
 
 
 async def _repeat(exchange: Exchange, answer: Answer) -> None:

@@ -6,10 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from msgspec import Struct, field
-from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
 
 CONNECTIONS = 64
 LARGEST_BODY_BYTES = 64 * 1024 * 1024
@@ -74,12 +71,17 @@ async def serve(handle: Handle, socket: Path | None) -> AsyncIterator[str]:
 
     `handle` is cancelled when the agent leaves, and must not raise.
     """
-    config = uvicorn.Config(_app(handle), ws="none", lifespan="off", log_config=None, access_log=False)
-    config.load()
-    state = ServerState()
+    app = _app(handle)
+    state: Any = None
 
     def connect() -> asyncio.Protocol:
+        nonlocal state
+        from uvicorn import Config, server
+        from uvicorn.protocols.http.h11_impl import H11Protocol
+
+        state = state or server.ServerState()
         is_full = len(state.connections) >= CONNECTIONS or not listening.is_serving()
+        config = Config(app, http=H11Protocol, ws="none", lifespan="off", log_config=None, access_log=False)
         return _Closed() if is_full else H11Protocol(config, state, {})
 
     loop = asyncio.get_running_loop()
@@ -91,9 +93,9 @@ async def serve(handle: Handle, socket: Path | None) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}" if socket is None else "http://localhost"
     finally:
         listening.close()
-        for connection in list(state.connections):
+        for connection in list(state.connections) if state else ():
             connection.transport.abort()
-        if state.tasks:
+        if state and state.tasks:
             await asyncio.wait(state.tasks)  # each ends when its connection has
 
 
