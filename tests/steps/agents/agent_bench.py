@@ -133,7 +133,7 @@ async def open_agent_bench(folder: Path, *, is_far: bool = False) -> AsyncIterat
 
 
 def processes_with(*marks: str, file: str = "cmdline") -> list[int]:
-    """The processes that have one of these texts among their arguments, or in their environment."""
+    """The processes that have all of these texts among their arguments, or in their environment."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -141,6 +141,6 @@ def processes_with(*marks: str, file: str = "cmdline") -> list[int]:
                 words = (folder / file).read_bytes().replace(b"\0", b" ")
             except OSError:
                 continue
-            if any(mark.encode() in words for mark in marks):
+            if all(mark.encode() in words for mark in marks):
                 found.append(int(folder.name))
     return found

@@ -168,7 +168,7 @@ async def test_a_gate_process_that_is_killed_ends_the_agent_before_the_call_runs
 async def test_a_call_that_runs_because_its_hook_was_killed_ends_the_agent(agents: AgentBench, agent: str) -> None:
     async with agents.debugging(agents.config(agent, [REMOVE, {"say": "done"}]), tool="any") as (session, task):
         await next_stop(session)
-        for pid in processes_with("/hook before"):
+        for pid in processes_with(agents.bench.workspace.control, "/hook before"):
             os.kill(pid, signal.SIGKILL)
         outcome = await task
 

@@ -307,7 +307,8 @@ class AgentWork:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(INTERRUPT_SECONDS if self._control is not None else 0):
                         await self._interrupt()
-                await executor.cancel(ref, TERM_SECONDS)
+                # A hook that is asked to end may end before its CLI, which then makes the call that the hook held
+                await executor.cancel(ref, TERM_SECONDS if self._hooks is None else 0)
             except asyncio.CancelledError:
                 await executor.cancel(ref, 0)
                 raise
