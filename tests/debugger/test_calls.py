@@ -11,7 +11,7 @@ from pitstop.engine.frame import Activation
 from pitstop.errors import BadBreakpoint, NotAllowed
 from pitstop.events.log import MemoryLog
 from pitstop.events.outcome import Outcome, Status, StepError
-from pitstop.events.types import StopEnded, Stopped
+from pitstop.events.types import StopEnded
 from pitstop.plan.plan import Plan
 from tests.debugger.bench import at, debugging, undebugged
 from tests.engine.flows import Do, flow, leaf
@@ -144,19 +144,20 @@ async def test_a_pause_that_is_asked_for_stops_at_the_next_point_of_a_call() -> 
 
 
 @pytest.mark.parametrize(
-    ("pattern", "stops"), [("migrations/**", ["before fix/2"]), ("*.py", ["before fix/1"]), ("**", [1, 2])]
+    ("pattern", "stops"),
+    [
+        ("migrations/**", ["before fix/2"]),
+        ("*.py", ["before fix/1"]),
+        ("**", ["before fix/1", "before fix/2"]),
+    ],
 )
-async def test_a_breakpoint_for_files_stops_at_calls_about_them(pattern: str, stops: list[Any]) -> None:
+async def test_a_breakpoint_for_files_stops_at_calls_about_them(pattern: str, stops: list[str]) -> None:
     calls = (shell("1", "", ("a.py",), "edit"), shell("2", "", ("migrations/1/up.sql",), "edit"), shell("3", "ls"))
     session = Session()
     session.add_breakpoint(path=pattern)
 
     async with debugging(agent(*calls), session=session) as run:
-        assert len(await run.trail("continue_")) == len(stops)
-    if len(stops) == 1:
-        assert [at for at in stops if isinstance(at, str)] == [
-            f"{event.position} {event.occurrence}" for event in run.told(Stopped)
-        ]
+        assert await run.trail("continue_") == stops
 
 
 async def test_stops_after_a_call_and_at_its_failure_can_change_the_result() -> None:

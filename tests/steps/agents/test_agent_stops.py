@@ -94,8 +94,6 @@ async def test_a_step_can_be_injected_while_the_agent_waits(agents: AgentBench) 
         stop = await next_stop(session)
         await session.inject(stop, {"uses": "run", "with": {"script": "touch injected"}})
         await session.continue_(stop)
-        again = await next_stop(session) if not task.done() and session.stops else None
-        assert again is None
         assert (await task).outputs["files"] == ["injected", "removed"]
 
 

@@ -57,9 +57,6 @@ class CallBook:
         self._one_sided: dict[bool, list[KnownCall]] = {True: [], False: []}  # by whether the gate told of them first
         self._counts: Counter[str] = Counter()
 
-    def __len__(self) -> int:
-        return len(self._by_id)
-
     def find(self, call: str) -> KnownCall | None:
         return self._by_id.get(call)
 

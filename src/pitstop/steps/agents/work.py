@@ -181,7 +181,6 @@ class AgentWork:
                 self._show_line(report.text)
             case Finished():
                 self.finished = report
-                self.spent.check(self._budget)
             case Typed():
                 self._is_typing = True
                 self._unshown += report.text.encode(errors="replace")
